@@ -52,22 +52,23 @@ impl Key {
         [self.0 as u32, (self.0 >> 32) as u32]
     }
 
-    /// The uniform draw number `index` in [0, 1), 52 bits; two draws share a block.
+    /// The uniform draw number `index` in [0, 1), 52 bits.
     pub fn uniform_at(self, index: u64) -> f64 {
-        let b = self.block(index / 2);
-        let pair = if index % 2 == 0 { (b[0], b[1]) } else { (b[2], b[3]) };
-        unit(u64::from(pair.0) | u64::from(pair.1) << 32)
+        let (words, second) = self.words_at(index);
+        unit(words[usize::from(second)])
     }
 
     /// Fills with uniform draws in [0, 1): `out[i] == self.uniform_at(i)`.
     pub fn fill_uniform(self, out: &mut [f64]) {
-        for (i, pair) in out.chunks_mut(2).enumerate() {
-            let b = self.block(i as u64);
-            pair[0] = unit(u64::from(b[0]) | u64::from(b[1]) << 32);
-            if let Some(second) = pair.get_mut(1) {
-                *second = unit(u64::from(b[2]) | u64::from(b[3]) << 32);
-            }
-        }
+        simd::dispatch(Fill { key: self.philox_key(), out, draw: |a, b| (unit(a), unit(b)) });
+    }
+
+    /// The two 64-bit words of the block behind draw `index`, and whether the draw is the second of them. Draws
+    /// come in chunks of 2·LANES: first the first words of LANES blocks, then the second words.
+    fn words_at(self, index: u64) -> ([u64; 2], bool) {
+        let (chunk, within) = (index / (2 * LANES as u64), index % (2 * LANES as u64));
+        let b = self.block(chunk * LANES as u64 + within % LANES as u64).map(u64::from);
+        ([b[0] | b[1] << 32, b[2] | b[3] << 32], within >= LANES as u64)
     }
 
     /// An integer in `0..n`, draw number `index`. The bias is below n·2⁻⁵².
@@ -77,16 +78,14 @@ impl Key {
 
     /// The standard normal draw number `index`.
     pub fn normal_at(self, index: u64) -> f64 {
-        let (chunk, within) = (index / (2 * LANES as u64), index % (2 * LANES as u64));
-        let b = self.block(chunk * LANES as u64 + within % LANES as u64);
-        let (c, s) =
-            box_muller(u64::from(b[0]) | u64::from(b[1]) << 32, u64::from(b[2]) | u64::from(b[3]) << 32);
-        if within < LANES as u64 { c } else { s }
+        let ([first, second], is_second) = self.words_at(index);
+        let (c, s) = box_muller(first, second);
+        if is_second { s } else { c }
     }
 
     /// Fills with independent standard normal draws: `out[i] == self.normal_at(i)`, to the bit.
     pub fn fill_normal(self, out: &mut [f64]) {
-        simd::dispatch(FillNormal { key: self.philox_key(), out });
+        simd::dispatch(Fill { key: self.philox_key(), out, draw: box_muller });
     }
 
     /// A permutation of `0..n` (Fisher–Yates).
@@ -148,42 +147,34 @@ fn philox_lanes<const N: usize>(counter: [[u64; N]; 4], key: [u32; 2]) -> [[u64;
     [a, b, c, d]
 }
 
-struct FillNormal<'a> {
+/// Fills a slice with pairs of draws made from the two words of each block.
+struct Fill<'a, F> {
     key: [u32; 2],
     out: &'a mut [f64],
+    draw: F,
 }
 
-impl FillNormal<'_> {
-    #[inline(always)]
-    fn chunk(key: [u32; 2], first_block: u64) -> [[f64; LANES]; 2] {
-        let mut low = [0; LANES];
-        let mut high = [0; LANES];
-        for i in 0..LANES {
-            let block = first_block + i as u64;
-            low[i] = block & 0xFFFF_FFFF;
-            high[i] = block >> 32;
-        }
-        let [a, b, c, d] = philox_lanes([low, high, [0; LANES], [0; LANES]], key);
-        let mut out = [[0.0; LANES]; 2];
-        for i in 0..LANES {
-            let (x, y) = box_muller(a[i] | b[i] << 32, c[i] | d[i] << 32);
-            out[0][i] = x;
-            out[1][i] = y;
-        }
-        out
-    }
-}
-
-impl Kernel for FillNormal<'_> {
+impl<F: Fn(u64, u64) -> (f64, f64)> Kernel for Fill<'_, F> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let mut block = 0;
+        let mut first_block = 0;
         for chunk in self.out.chunks_mut(2 * LANES) {
-            let draws = Self::chunk(self.key, block);
+            let mut low = [0; LANES];
+            let mut high = [0; LANES];
+            for i in 0..LANES {
+                let block = first_block + i as u64;
+                low[i] = block & 0xFFFF_FFFF;
+                high[i] = block >> 32;
+            }
+            let [a, b, c, d] = philox_lanes([low, high, [0; LANES], [0; LANES]], self.key);
+            let mut draws = [[0.0; LANES]; 2];
+            for i in 0..LANES {
+                (draws[0][i], draws[1][i]) = (self.draw)(a[i] | b[i] << 32, c[i] | d[i] << 32);
+            }
             chunk.copy_from_slice(&draws.as_flattened()[..chunk.len()]);
-            block += LANES as u64;
+            first_block += LANES as u64;
         }
     }
 }

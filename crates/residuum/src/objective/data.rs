@@ -269,6 +269,23 @@ mod tests {
         (x, y)
     }
 
+    #[derive(Debug)]
+    struct Plain<'a>(&'a dyn Objective);
+    impl Objective for Plain<'_> {
+        fn dim(&self) -> usize {
+            self.0.dim()
+        }
+        fn value(&self, w: &[f64]) -> f64 {
+            self.0.value(w)
+        }
+        fn gradient(&self, w: &[f64], out: &mut [f64]) {
+            self.0.gradient(w, out);
+        }
+        fn describe(&self) -> String {
+            "plain".into()
+        }
+    }
+
     fn check(f: &dyn Objective) {
         let d = f.dim();
         let mut w = vec![0.0; d];
@@ -288,22 +305,6 @@ mod tests {
         f.gradient(star, &mut g);
         assert!(g.iter().all(|g| g.abs() < 1e-13), "gradient at the minimiser: {g:?}");
         // The finite-difference Hessian of the trait against the closed form.
-        #[derive(Debug)]
-        struct Plain<'a>(&'a dyn Objective);
-        impl Objective for Plain<'_> {
-            fn dim(&self) -> usize {
-                self.0.dim()
-            }
-            fn value(&self, w: &[f64]) -> f64 {
-                self.0.value(w)
-            }
-            fn gradient(&self, w: &[f64], out: &mut [f64]) {
-                self.0.gradient(w, out);
-            }
-            fn describe(&self) -> String {
-                "plain".into()
-            }
-        }
         for (a, b) in f.hessian(&w).iter().zip(Plain(f).hessian(&w)) {
             assert!((a - b).abs() < 1e-8, "hessian {a} {b}");
         }

@@ -93,12 +93,16 @@ impl Noise {
             Self::None => out.fill(0.0),
             Self::Gaussian { deviation } => {
                 key.fold(k).fill_normal(out);
-                out.iter_mut().for_each(|x| *x *= deviation);
+                for x in out.iter_mut() {
+                    *x *= deviation;
+                }
             }
             Self::TwoPoint { deviation, probability } => {
                 let (up, down) = two_point(*deviation, *probability);
                 key.fold(k).fill_uniform(out);
-                out.iter_mut().for_each(|x| *x = if *x < *probability { up } else { down });
+                for x in out.iter_mut() {
+                    *x = if *x < *probability { up } else { down };
+                }
             }
             Self::Cosine { deviation } => out.fill(cosine(*deviation, k)),
             Self::Recorded { values, columns } => {

@@ -111,27 +111,39 @@ pub trait ResponseFunction: Debug + Send + Sync {
 
     /// The loop every array runs: `state ← clip(state + A(scale · direction; state))`.
     fn realize(&self, scale: f64, direction: &[f64], range: Range, state: &mut [f64]) {
-        simd::dispatch(Realize { response: self, scale, direction, range, state });
+        simd::dispatch(Realize { law: self, scale, direction, range, state });
+    }
+}
+
+/// The operator A alone: what the hot loop needs of a response.
+pub(crate) trait Realized {
+    fn realized(&self, desired: f64, w: f64) -> f64;
+}
+
+impl<R: ResponseFunction + ?Sized> Realized for &R {
+    #[inline(always)]
+    fn realized(&self, desired: f64, w: f64) -> f64 {
+        ResponseFunction::realized(*self, desired, w)
     }
 }
 
 /// The expected update of many cells that share one response.
-pub(crate) struct Realize<'a, R: ?Sized> {
-    pub(crate) response: &'a R,
+pub(crate) struct Realize<'a, L> {
+    pub(crate) law: L,
     pub(crate) scale: f64,
     pub(crate) direction: &'a [f64],
     pub(crate) range: Range,
     pub(crate) state: &'a mut [f64],
 }
 
-impl<R: ResponseFunction + ?Sized> Kernel for Realize<'_, R> {
+impl<L: Realized> Kernel for Realize<'_, L> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         assert_eq!(self.direction.len(), self.state.len(), "direction and state differ in length");
         for (w, &d) in self.state.iter_mut().zip(self.direction) {
-            *w = self.range.clip(*w + self.response.realized(self.scale * d, *w));
+            *w = self.range.clip(*w + self.law.realized(self.scale * d, *w));
         }
     }
 }

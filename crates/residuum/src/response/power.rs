@@ -1,4 +1,4 @@
-use super::{Bounds, Realize, ResponseFunction};
+use super::{Bounds, Realize, Realized, ResponseFunction};
 use crate::error::{ParameterError, positive};
 use crate::simd;
 use crate::{Range, math, numeric};
@@ -25,14 +25,12 @@ impl Power {
 
     #[inline(always)]
     fn raise(&self, base: f64) -> f64 {
-        // Below the bound the base is exactly 0; past it, where states never are, rounding must not give NaN.
-        let base = if base > 0.0 { base } else { 0.0 };
         match self.shape {
-            1.0 => base,
-            2.0 => base * base,
-            3.0 => base * base * base,
-            0.5 => base.sqrt(),
-            _ => math::pow(base, self.shape),
+            1.0 => One.raise(base),
+            2.0 => Two.raise(base),
+            3.0 => Three.raise(base),
+            0.5 => Half.raise(base),
+            shape => General(shape).raise(base),
         }
     }
 
@@ -68,7 +66,6 @@ impl ResponseFunction for Power {
 
     #[inline(always)]
     fn realized(&self, desired: f64, w: f64) -> f64 {
-        // The sign picks the base before the power is taken, so that it is taken once.
         let x = w * self.inverse_radius;
         desired * self.raise(1.0 - if desired >= 0.0 { x } else { -x })
     }
@@ -96,53 +93,87 @@ impl ResponseFunction for Power {
     }
 
     fn realize(&self, scale: f64, direction: &[f64], range: Range, state: &mut [f64]) {
-        // The exponent is the same for all cells: with it a constant, the loop vectorises without a call.
-        macro_rules! with_shape {
-            ($($shape:literal)*) => {
-                match self.shape {
-                    $($shape => {
-                        let response = &Self { shape: $shape, ..*self };
-                        simd::dispatch(Realize { response, scale, direction, range, state });
-                    })*
-                    _ => simd::dispatch(Realize { response: &General(*self), scale, direction, range, state }),
-                }
-            };
+        // All cells share the exponent: with its kind in the type, the loop holds no branch and vectorises.
+        let Self { inverse_radius, shape, .. } = *self;
+        match shape {
+            1.0 => simd::dispatch(Realize { law: Law(One, inverse_radius), scale, direction, range, state }),
+            2.0 => simd::dispatch(Realize { law: Law(Two, inverse_radius), scale, direction, range, state }),
+            3.0 => simd::dispatch(Realize { law: Law(Three, inverse_radius), scale, direction, range, state }),
+            0.5 => simd::dispatch(Realize { law: Law(Half, inverse_radius), scale, direction, range, state }),
+            _ => simd::dispatch(Realize {
+                law: Law(General(shape), inverse_radius),
+                scale,
+                direction,
+                range,
+                state,
+            }),
         }
-        with_shape!(1.0 2.0 3.0 0.5);
     }
 }
 
-/// The same response with the exponent known to be none of the special ones.
-#[derive(Debug)]
-struct General(Power);
+/// A base in [0, 2] to a fixed power. A base below 0, which rounding alone can give, counts as 0.
+trait Exponent: Copy {
+    fn raise(self, base: f64) -> f64;
+}
 
-impl ResponseFunction for General {
+#[derive(Clone, Copy)]
+struct One;
+#[derive(Clone, Copy)]
+struct Two;
+#[derive(Clone, Copy)]
+struct Three;
+#[derive(Clone, Copy)]
+struct Half;
+#[derive(Clone, Copy)]
+struct General(f64);
+
+#[inline(always)]
+fn not_below_zero(base: f64) -> f64 {
+    if base > 0.0 { base } else { 0.0 }
+}
+
+impl Exponent for One {
     #[inline(always)]
-    fn q_plus(&self, w: f64) -> f64 {
-        math::pow(1.0 - w * self.0.inverse_radius, self.0.shape)
+    fn raise(self, base: f64) -> f64 {
+        not_below_zero(base)
     }
+}
+impl Exponent for Two {
     #[inline(always)]
-    fn q_minus(&self, w: f64) -> f64 {
-        math::pow(1.0 + w * self.0.inverse_radius, self.0.shape)
+    fn raise(self, base: f64) -> f64 {
+        let base = not_below_zero(base);
+        base * base
     }
-    fn q_plus_derivative(&self, w: f64) -> f64 {
-        self.0.q_plus_derivative(w)
+}
+impl Exponent for Three {
+    #[inline(always)]
+    fn raise(self, base: f64) -> f64 {
+        let base = not_below_zero(base);
+        base * base * base
     }
-    fn q_minus_derivative(&self, w: f64) -> f64 {
-        self.0.q_minus_derivative(w)
+}
+impl Exponent for Half {
+    #[inline(always)]
+    fn raise(self, base: f64) -> f64 {
+        not_below_zero(base).sqrt()
     }
-    fn range(&self) -> Range {
-        self.0.range()
+}
+impl Exponent for General {
+    #[inline(always)]
+    fn raise(self, base: f64) -> f64 {
+        math::pow(base, self.0)
     }
-    fn symmetric_point(&self) -> Option<f64> {
-        self.0.symmetric_point()
-    }
-    fn describe(&self) -> String {
-        self.0.describe()
-    }
+}
+
+/// Exponent and 1/τ.
+#[derive(Clone, Copy)]
+struct Law<E>(E, f64);
+
+impl<E: Exponent> Realized for Law<E> {
     #[inline(always)]
     fn realized(&self, desired: f64, w: f64) -> f64 {
-        let x = w * self.0.inverse_radius;
-        desired * math::pow(1.0 - if desired >= 0.0 { x } else { -x }, self.0.shape)
+        // The sign picks the base before the power is taken, so that it is taken once.
+        let x = w * self.1;
+        desired * self.0.raise(1.0 - if desired >= 0.0 { x } else { -x })
     }
 }
