@@ -1,8 +1,8 @@
 //! Draws every kind of mark into a folder: `cargo run -p residuum-lab --example figure_gallery -- FOLDER`.
 
 use residuum_lab::figure::{
-    Arrow, Axis, Band, Bars, Color, Compass, Dash, Field, Figure, FigureError, Grid, Legend, Line, Marker, Note, Panel,
-    Pin, Points, Ramp, Reference, Scene, Surface,
+    Arrow, Axis, Band, Bars, Color, Compass, Dash, Field, Figure, FigureError, Grid, Legend, Line, Marker,
+    Note, Panel, Pin, Points, Ramp, Reference, Scene, Surface,
 };
 
 fn linspace(low: f64, high: f64, count: usize) -> Vec<f64> {
@@ -54,13 +54,19 @@ fn convergence() -> Figure {
         .x_axis(Axis::log("hardware condition number κ_{2}").ticks(kappas.map(|k| (k, format!("{k}")))))
         .y_axis(Axis::linear("mean bias").range(0.0, 4.4e-5))
         .legend(Legend::Below);
-    for (index, (marker, color)) in
-        [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond].into_iter().zip(Ramp::KAPPA.levels(4)).enumerate()
+    for (index, (marker, color)) in [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond]
+        .into_iter()
+        .zip(Ramp::KAPPA.levels(4))
+        .enumerate()
     {
         let ys = kappas.map(|k| 1e-5 * (0.5 * index as f64 + k.log2() * 0.4 + 0.2));
-        errors = errors
-            .line(Line::new(kappas, ys).color(color).width(1.0).opacity(0.6))
-            .points(Points::new(kappas, ys).errors(ys.map(|y| 0.12 * y)).color(color).marker(marker).label(format!("α = 10^{{−{}}}", index + 1)));
+        errors = errors.line(Line::new(kappas, ys).color(color).width(1.0).opacity(0.6)).points(
+            Points::new(kappas, ys)
+                .errors(ys.map(|y| 0.12 * y))
+                .color(color)
+                .marker(marker)
+                .label(format!("α = 10^{{−{}}}", index + 1)),
+        );
     }
     Figure::new(2).title("Convergence under state-dependent responses").panel(log).panel(errors)
 }
@@ -76,10 +82,24 @@ fn small_marks() -> Figure {
         .bars(Bars::new(&edges, heights(-0.8)).steps().color(Color::ANALOG_SGD).label("Analog SGD"));
     let accuracy = Panel::new("Grouped bars")
         .x_axis(Axis::linear("").ticks([(1.0, "FCN"), (2.0, "CNN"), (3.0, "ResNet")]).range(0.4, 3.6))
-        .y_axis(Axis::linear("test accuracy (%)").range(0.0, 118.0).ticks([(0.0, "0"), (25.0, "25"), (50.0, "50"), (75.0, "75"), (100.0, "100")]))
-        .legend(Legend::TopLeft)
-        .bars(Bars::centered(&[0.83, 1.83, 2.83], 0.3, [97.0, 91.0, 62.0]).color(Color::ANALOG_SGD).label("Analog SGD"))
-        .bars(Bars::centered(&[1.17, 2.17, 3.17], 0.3, [98.5, 98.0, 94.0]).color(Color::RESIDUAL_LEARNING).label("Residual Learning"));
+        .y_axis(Axis::linear("test accuracy (%)").range(0.0, 105.0).ticks([
+            (0.0, "0"),
+            (25.0, "25"),
+            (50.0, "50"),
+            (75.0, "75"),
+            (100.0, "100"),
+        ]))
+        .legend(Legend::Below)
+        .bars(
+            Bars::centered(&[0.83, 1.83, 2.83], 0.3, [97.0, 91.0, 62.0])
+                .color(Color::ANALOG_SGD)
+                .label("Analog SGD"),
+        )
+        .bars(
+            Bars::centered(&[1.17, 2.17, 3.17], 0.3, [98.5, 98.0, 94.0])
+                .color(Color::RESIDUAL_LEARNING)
+                .label("Residual Learning"),
+        );
     let xs = linspace(0.0, 10.0, 200);
     let wave: Vec<f64> = xs.iter().map(|&x| if (4.0..4.8).contains(&x) { f64::NAN } else { x.sin() }).collect();
     let cloud: Vec<f64> = linspace(0.0, 10.0, 40).iter().map(|x| x.sin() + 0.3 * (7.3 * x).cos()).collect();
@@ -89,14 +109,16 @@ fn small_marks() -> Figure {
         .legend(Legend::BottomLeft)
         .line(Line::new(xs, wave).color(Color::GREEN).label("sin x"))
         .points(Points::new(linspace(0.0, 10.0, 40), cloud).hollow().color(Color::PURPLE).label("samples"))
-        .reference(Reference::horizontal(0.5).label("threshold ±√2·ε"))
+        .reference(Reference::horizontal(0.5).label("±√2·ε").along(0.62))
         .note(Note::new(4.4, -0.1, "gap").color(Color::GREY));
     let origin = (0.2, 0.25);
     let bias = Panel::new("Update bias: ΔZ and A(ΔZ; Z)")
         .x_axis(Axis::linear("Z_{1}").range(-1.0, 1.0))
         .y_axis(Axis::linear("Z_{2}").range(-1.0, 1.0))
         .arrow(Arrow::new(origin, (0.75, 0.8)).color(Color::DIGITAL_SGD).label("ΔZ").side(Compass::North))
-        .arrow(Arrow::new(origin, (0.4, 0.75)).color(Color::ANALOG_SGD).label("A(ΔZ; Z)").side(Compass::NorthWest))
+        .arrow(
+            Arrow::new(origin, (0.4, 0.75)).color(Color::ANALOG_SGD).label("A(ΔZ; Z)").side(Compass::NorthWest),
+        )
         .arrow(Arrow::new((0.4, 0.75), (0.75, 0.8)).color(Color::GREY).width(1.0).dash(Dash::Dashed))
         .arrow(Arrow::new((-0.6, -0.6), (-0.2, -0.9)).color(Color::RESIDUAL_LEARNING).label("P_{k} − P^{⋄}"))
         .note(Note::point(0.2, 0.25, Marker::Circle, "Z_{k}").side(Compass::SouthEast))
@@ -137,11 +159,17 @@ fn shifted() -> Figure {
     let nodes = || linspace(-1.0, 1.0, 25);
     let scene = |title: &str, name: &str, shift: f64| {
         Scene::new(title)
-            .axes(Axis::linear(format!("{name}_{{1}}")), Axis::linear(format!("{name}_{{2}}")), Axis::linear("value"))
+            .axes(
+                Axis::linear(format!("{name}_{{1}}")),
+                Axis::linear(format!("{name}_{{2}}")),
+                Axis::linear("value"),
+            )
             .surface(
-                Surface::new(Grid::sample(nodes(), nodes(), move |x, y| 0.5 * ((x - shift).powi(2) + (y - shift).powi(2))))
-                    .color(Color::BLUE)
-                    .label("f"),
+                Surface::new(Grid::sample(nodes(), nodes(), move |x, y| {
+                    0.5 * ((x - shift).powi(2) + (y - shift).powi(2))
+                }))
+                .color(Color::BLUE)
+                .label("f"),
             )
             .surface(
                 Surface::new(Grid::sample(nodes(), nodes(), |x, y| 0.9 * (x * x + y * y) + 0.35))
@@ -155,7 +183,8 @@ fn shifted() -> Figure {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = std::env::args().nth(1).ok_or("the folder to write into must be given as the only argument")?;
+    let folder =
+        std::env::args().nth(1).ok_or("the folder to write into must be given as the only argument")?;
     let figures = [
         ("densities", densities()),
         ("convergence", convergence()),
@@ -163,5 +192,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("landscape", landscape()),
         ("shifted", shifted()),
     ];
-    figures.into_iter().try_for_each(|(name, figure)| figure.save(&folder, name).map(drop)).map_err(|error: FigureError| error.into())
+    figures
+        .into_iter()
+        .try_for_each(|(name, figure)| figure.save(&folder, name).map(drop))
+        .map_err(|error: FigureError| error.into())
 }

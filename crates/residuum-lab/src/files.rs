@@ -1,6 +1,6 @@
 //! Files that are either whole or absent.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -49,8 +49,9 @@ pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), FileErro
     fs::create_dir_all(folder).map_err(|source| FileError::Folder { path: folder.into(), source })?;
     let failed = |source| FileError::Write { path: path.into(), source };
 
-    let (partial, mut file) = create_partial(folder, name.to_owned()).map_err(failed)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&partial, path));
+    let (partial, mut file) = create_partial(folder, name).map_err(failed)?;
+    let written =
+        file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&partial, path));
     written.map_err(|source| {
         // The first error is the one worth reporting, whether or not the clean-up succeeds.
         let _ = fs::remove_file(&partial);
@@ -59,10 +60,10 @@ pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), FileErro
 }
 
 /// A fresh file beside the target; names left behind by an interrupted run, or held by another writer, are skipped.
-fn create_partial(folder: &Path, name: OsString) -> io::Result<(PathBuf, File)> {
+fn create_partial(folder: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
     for attempt in 0_u32.. {
         let mut partial = OsString::from(".");
-        partial.push(&name);
+        partial.push(name);
         partial.push(format!(".{}-{attempt}.partial", std::process::id()));
         let candidate = folder.join(partial);
         match OpenOptions::new().write(true).create_new(true).open(&candidate) {
@@ -78,8 +79,10 @@ mod tests {
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }

@@ -33,7 +33,8 @@ impl Axis {
     /// # Panics
     /// If the range is empty, not finite, or not positive on a logarithmic axis.
     pub fn range(mut self, low: f64, high: f64) -> Self {
-        let usable = self.scale.forward(low) < self.scale.forward(high) && (high - low).is_finite();
+        let shown = self.scale.forward(high) - self.scale.forward(low);
+        let usable = shown > 0.0 && shown.is_finite() && (high - low).is_finite();
         assert!(usable, "range must be finite and ascending (positive on a log axis), got {low} to {high}");
         self.range = Some((low, high));
         self

@@ -94,8 +94,12 @@ fn draw_line(line: &Line, svg: &mut Svg, frame: &Frame) {
 fn draw_points(points: &Points, svg: &mut Svg, frame: &Frame) {
     let stroke = Stroke { opacity: points.opacity, ..Stroke::new(points.color, 1.0) };
     for (index, (&x, &y)) in points.xs.iter().zip(&points.ys).enumerate() {
-        let Some(center) = frame.at(x, y) else { continue };
-        if let Some(error) = points.errors.as_ref().map(|errors| errors[index]).filter(|error| error.is_finite()) {
+        let Some(center) = frame.at(x, y) else {
+            continue;
+        };
+        if let Some(error) =
+            points.errors.as_ref().map(|errors| errors[index]).filter(|error| error.is_finite())
+        {
             let top = frame.vertical(y + error).unwrap_or(frame.rect.top);
             // On a logarithmic axis a bar may reach below zero: it then runs to the bottom of the panel.
             let bottom = frame.vertical(y - error).unwrap_or(frame.rect.bottom);
@@ -128,7 +132,9 @@ pub(super) fn draw_marker(
         Marker::Square => around(4, 45.0, &|_| 1.25 * size),
         Marker::Triangle => around(3, -90.0, &|_| 1.35 * size),
         Marker::Diamond => around(4, 0.0, &|_| 1.35 * size),
-        Marker::Star => around(10, -90.0, &|corner| if corner % 2 == 0 { 1.8 * size } else { 0.75 * size }),
+        Marker::Star => around(10, -90.0, &|corner| {
+            if corner % 2 == 0 { 1.8 * size } else { 0.75 * size }
+        }),
         Marker::Cross => {
             let arm = 0.95 * size;
             let mut path = Path::polyline([(center.0 - arm, center.1 - arm), (center.0 + arm, center.1 + arm)]);
@@ -223,7 +229,9 @@ fn draw_reference_label(reference: &Reference, svg: &mut Svg, frame: &Frame) {
 }
 
 fn draw_note(note: &Note, svg: &mut Svg, frame: &Frame) {
-    let Some(center) = frame.at(note.at.0, note.at.1) else { return };
+    let Some(center) = frame.at(note.at.0, note.at.1) else {
+        return;
+    };
     if let Some(marker) = note.marker {
         draw_marker(svg, center, marker, 4.0, note.color, 1.0, false);
     }
@@ -269,7 +277,8 @@ pub(super) fn beside(
 }
 
 fn draw_arrow(arrow: &Arrow, svg: &mut Svg, frame: &Frame) {
-    let (Some(from), Some(to)) = (frame.at(arrow.from.0, arrow.from.1), frame.at(arrow.to.0, arrow.to.1)) else {
+    let (Some(from), Some(to)) = (frame.at(arrow.from.0, arrow.from.1), frame.at(arrow.to.0, arrow.to.1))
+    else {
         return;
     };
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);

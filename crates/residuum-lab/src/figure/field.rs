@@ -1,6 +1,6 @@
 //! A function z(x, y) on a grid, shown as filled contours.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::color::{Color, Ramp};
 use super::draw::Frame;
@@ -17,7 +17,11 @@ pub struct Grid {
 
 impl Grid {
     /// Evaluates `function` at every node.
-    pub fn sample(xs: impl Into<Vec<f64>>, ys: impl Into<Vec<f64>>, function: impl Fn(f64, f64) -> f64) -> Self {
+    pub fn sample(
+        xs: impl Into<Vec<f64>>,
+        ys: impl Into<Vec<f64>>,
+        function: impl Fn(f64, f64) -> f64,
+    ) -> Self {
         let (xs, ys) = (xs.into(), ys.into());
         let z = ys.iter().map(|&y| xs.iter().map(|&x| function(x, y)).collect()).collect();
         Self { xs, ys, z }
@@ -103,7 +107,9 @@ impl Field {
             return levels.clone();
         }
         match self.grid.bounds() {
-            Some((low, high)) if low < high => Ticks::linear(low, high, 12).major.into_iter().map(|(z, _)| z).collect(),
+            Some((low, high)) if low < high => {
+                Ticks::linear(low, high, 12).major.into_iter().map(|(z, _)| z).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -118,16 +124,13 @@ impl Field {
         let levels = self.chosen_levels();
         let fill = |index| Some(Fill::solid(self.shade(index, levels.len())));
         let whole = outline(&self.grid, frame, f64::NEG_INFINITY);
-        let mut border = BTreeSet::new();
-        for ring in &whole {
-            border.extend(sides(ring).map(|(a, b)| (a.min(b), a.max(b))));
-        }
+        let border: Vec<(Node, Node)> = whole.iter().flat_map(sides).collect();
         svg.path(&rings_path(&whole), fill(0), None);
         for (index, &level) in levels.iter().enumerate() {
             let rings = outline(&self.grid, frame, level);
             svg.path(&rings_path(&rings), fill(index + 1), None);
             if self.lines {
-                let ink = self.shade(index + 1, levels.len()).mix(Color::hex(0x1f4e79), 0.45);
+                let ink = self.shade(index + 1, levels.len()).mix(Color::BLACK, 0.3);
                 svg.path(&open_path(&rings, &border), None, Some(Stroke::new(ink, 0.6)));
             }
         }
@@ -155,7 +158,10 @@ fn outline(grid: &Grid, frame: &Frame, level: f64) -> Vec<Ring> {
     for corners in grid.cells() {
         let part = above(&corners, level, frame);
         for (start, end) in sides(&part).filter(|(start, end)| start != end) {
-            match from.get_mut(&end).and_then(|ends| ends.iter().position(|&back| back == start).map(|at| (ends, at))) {
+            match from
+                .get_mut(&end)
+                .and_then(|ends| ends.iter().position(|&back| back == start).map(|at| (ends, at)))
+            {
                 Some((ends, at)) => {
                     ends.swap_remove(at);
                 }
@@ -220,20 +226,16 @@ fn simplified(ring: &Ring) -> Ring {
 }
 
 /// The contour line proper: the rings without those sides that lie on the edge of the grid.
-fn open_path(rings: &[Ring], border: &BTreeSet<(Node, Node)>) -> Path {
-    // A side on the edge of the grid may be a piece of a border side, so compare the line it lies on.
-    let on_edge = |(a, b): (Node, Node)| {
-        border.contains(&(a.min(b), a.max(b)))
-            || border.iter().any(|&(c, d)| {
-                let inside = |p: Node| p.0 >= c.0.min(d.0) && p.0 <= c.0.max(d.0) && p.1 >= c.1.min(d.1) && p.1 <= c.1.max(d.1);
-                inside(a) && inside(b) && (c.0 == d.0 || c.1 == d.1)
-            })
-    };
+fn open_path(rings: &[Ring], border: &[(Node, Node)]) -> Path {
+    // Cells are upright rectangles, so a side lies on a border side exactly if both ends do.
+    let within = |p: i64, a: i64, b: i64| a.min(b) <= p && p <= a.max(b);
+    let on = |p: Node, &(a, b): &(Node, Node)| within(p.0, a.0, b.0) && within(p.1, a.1, b.1);
+    let on_edge = |a: Node, b: Node| border.iter().any(|side| on(a, side) && on(b, side));
     let mut path = Path::default();
     for ring in rings {
         let mut pen = None;
         for (a, b) in sides(ring) {
-            if on_edge((a, b)) {
+            if on_edge(a, b) {
                 continue;
             }
             if pen != Some(a) {
@@ -244,4 +246,60 @@ fn open_path(rings: &[Ring], border: &BTreeSet<(Node, Node)>) -> Path {
         }
     }
     path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::axis::{Axis, Extent};
+    use super::super::svg::Rect;
+    use super::*;
+
+    /// One data unit is one pixel, so areas can be compared with geometry.
+    fn frame(side: f64) -> Frame {
+        let axis = Axis::linear("").range(0.0, side).fit(&Extent::default(), 0.0);
+        Frame { x: axis, y: axis, rect: Rect { left: 0.0, top: 0.0, right: side, bottom: side } }
+    }
+
+    fn nodes(side: u32) -> Vec<f64> {
+        (0..=side).map(f64::from).collect()
+    }
+
+    /// Signed areas add up even where rings run around holes.
+    fn area(rings: &[Ring]) -> f64 {
+        let doubled: i64 = rings.iter().flat_map(sides).map(|(a, b)| a.0 * b.1 - b.0 * a.1).sum();
+        (doubled as f64 / 2.0 / 1e4).abs()
+    }
+
+    #[test]
+    fn a_plane_is_cut_where_it_should_be() {
+        let grid = Grid::sample(nodes(10), nodes(10), |x, _| x);
+        let rings = outline(&grid, &frame(10.0), 2.5);
+        assert_eq!(rings.len(), 1);
+        assert!((area(&rings) - 75.0).abs() < 1e-9, "{}", area(&rings));
+        assert_eq!(simplified(&rings[0]).len(), 4);
+    }
+
+    #[test]
+    fn a_bowl_leaves_a_round_hole() {
+        let grid = Grid::sample(nodes(100), nodes(100), |x, y| (x - 50.0).hypot(y - 50.0));
+        let rings = outline(&grid, &frame(100.0), 30.0);
+        assert_eq!(rings.len(), 2);
+        let expected = 1e4 - std::f64::consts::PI * 900.0;
+        assert!((area(&rings) - expected).abs() < 2.0, "{} vs {expected}", area(&rings));
+    }
+
+    #[test]
+    fn cells_that_are_not_finite_are_left_out() {
+        let grid = Grid::sample(nodes(4), nodes(4), |x, y| if x == 2.0 && y == 2.0 { f64::NAN } else { 1.0 });
+        let rings = outline(&grid, &frame(4.0), f64::NEG_INFINITY);
+        assert!((area(&rings) - 12.0).abs() < 1e-9, "{}", area(&rings));
+        assert_eq!(grid.bounds(), Some((1.0, 1.0)));
+        assert!(Field::new(grid).chosen_levels().is_empty());
+    }
+
+    #[test]
+    #[should_panic(expected = "values must have one entry per node (4), got 3")]
+    fn values_must_fill_the_grid() {
+        let _ = Grid::from_values([0.0, 1.0], [0.0, 1.0], &[1.0, 2.0, 3.0]);
+    }
 }

@@ -54,9 +54,13 @@ impl Entry {
     pub fn of(mark: &Mark) -> Option<Self> {
         let (swatch, label) = match mark {
             Mark::Line(line) => (Swatch::Stroke(line.color, line.width, line.dash), line.label.as_ref()),
-            Mark::Points(points) => (Swatch::Marker(points.color, points.marker, points.hollow), points.label.as_ref()),
+            Mark::Points(points) => {
+                (Swatch::Marker(points.color, points.marker, points.hollow), points.label.as_ref())
+            }
             Mark::Band(band) => (Swatch::Patch(band.color, band.opacity), band.label.as_ref()),
-            Mark::Bars(bars) if bars.steps => (Swatch::Stroke(bars.color, 1.4, Dash::Solid), bars.label.as_ref()),
+            Mark::Bars(bars) if bars.steps => {
+                (Swatch::Stroke(bars.color, 1.4, Dash::Solid), bars.label.as_ref())
+            }
             Mark::Bars(bars) => (Swatch::Patch(bars.color, bars.opacity), bars.label.as_ref()),
             Mark::Reference(_) | Mark::Note(_) | Mark::Arrow(_) | Mark::Field(_) => return None,
         };
@@ -154,7 +158,8 @@ mod tests {
 
     #[test]
     fn rows_wrap_and_keep_every_entry() {
-        let entries: Vec<Entry> = (0..7).map(|i| Entry::patch(Color::BLUE, 1.0, &format!("series {i}"))).collect();
+        let entries: Vec<Entry> =
+            (0..7).map(|i| Entry::patch(Color::BLUE, 1.0, &format!("series {i}"))).collect();
         let one = entries[0].width();
         let wrapped = rows(&entries, 2.0 * one + BETWEEN + 0.1);
         assert_eq!(wrapped.iter().map(|row| row.len()).collect::<Vec<_>>(), [2, 2, 2, 1]);

@@ -353,7 +353,15 @@ pub struct Arrow {
 impl Arrow {
     /// An arrow whose tip is at `to`.
     pub fn new(from: (f64, f64), to: (f64, f64)) -> Self {
-        Self { from, to, side: Compass::East, color: Color::INK, width: LINE_WIDTH, dash: Dash::Solid, label: None }
+        Self {
+            from,
+            to,
+            side: Compass::East,
+            color: Color::INK,
+            width: LINE_WIDTH,
+            dash: Dash::Solid,
+            label: None,
+        }
     }
 
     /// Writes this text (markup allowed) beside the tip; it does not enter the legend.

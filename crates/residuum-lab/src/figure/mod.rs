@@ -19,6 +19,7 @@
 
 mod axis;
 mod color;
+mod color_bar;
 mod draw;
 mod field;
 mod legend;
@@ -105,7 +106,7 @@ impl Cell {
 
     fn plan(&self, size: (f64, f64)) -> Planned<'_> {
         match self {
-            Self::Panel(panel) => Planned::Panel(panel, panel.plan(size)),
+            Self::Panel(panel) => Planned::Panel(panel, Box::new(panel.plan(size))),
             Self::Scene(scene) => Planned::Scene(scene),
         }
     }
@@ -123,14 +124,20 @@ pub struct Figure {
 
 /// A cell with everything known that does not depend on its neighbours.
 enum Planned<'a> {
-    Panel(&'a Panel, Plan),
+    Panel(&'a Panel, Box<Plan>),
     Scene(&'a Scene),
 }
 
 impl Figure {
     /// An empty figure with this many columns (at least one); panels fill it row by row.
     pub fn new(columns: usize) -> Self {
-        Self { title: None, description: None, columns: columns.max(1), size: (420.0, 320.0), cells: Vec::new() }
+        Self {
+            title: None,
+            description: None,
+            columns: columns.max(1),
+            size: (420.0, 320.0),
+            cells: Vec::new(),
+        }
     }
 
     /// Sets the title above all panels (markup allowed).
@@ -212,7 +219,7 @@ impl Figure {
                 bottom: top + self.size.1 - shared.bottom,
             };
             if let Some(title) = self.cells[index].title() {
-                let label = Label::new(title, (rect.left + rect.right) / 2.0, top + TITLE_SIZE + 5.0);
+                let label = Label::new(title, rect.middle().0, top + TITLE_SIZE + 5.0);
                 Label { size: TITLE_SIZE, bold: true, ..label }.draw(svg);
             }
             match cell {
@@ -245,13 +252,11 @@ impl Figure {
     }
 
     fn spoken_title(&self) -> String {
-        match &self.title {
-            Some(title) => plain(title),
-            None => {
-                let titles: Vec<String> = self.cells.iter().filter_map(Cell::title).map(plain).collect();
-                if titles.is_empty() { "Figure".to_owned() } else { titles.join("; ") }
-            }
+        if let Some(title) = &self.title {
+            return plain(title);
         }
+        let titles: Vec<String> = self.cells.iter().filter_map(Cell::title).map(plain).collect();
+        if titles.is_empty() { "Figure".to_owned() } else { titles.join("; ") }
     }
 
     /// The figure as a PNG, `scale` pixels for each pixel of the SVG.

@@ -2,17 +2,17 @@
 
 use super::axis::{Axis, Extent, Fitted};
 use super::color::Color;
+use super::color_bar;
 use super::draw::Frame;
 use super::field::Field;
 use super::legend::{self, Entry, Legend};
 use super::marks::{Arrow, Band, Bars, Line, Mark, Note, Points, Reference};
-use super::svg::{Fill, Rect, Stroke, Svg};
+use super::svg::{Rect, Stroke, Svg};
 use super::text::{Anchor, BASE_SIZE, Label, SMALL_SIZE, width};
 use super::ticks::{Ticks, number};
 
 pub(super) const TITLE_SIZE: f64 = 12.5;
 const TICK: f64 = 4.0;
-const BAR_WIDTH: f64 = 11.0;
 
 /// Space around a plotting area that labels need.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -154,14 +154,11 @@ impl Panel {
         let widest = |ticks: &Ticks| {
             ticks.major.iter().map(|(_, label)| width(label, SMALL_SIZE, false)).fold(0.0, f64::max)
         };
-        let label_space = |axis: &Axis| if axis.label.is_empty() { 0.0 } else { BASE_SIZE + 6.0 };
+        let label_space = |axis: &Axis| {
+            if axis.label.is_empty() { 0.0 } else { BASE_SIZE + 6.0 }
+        };
         let left = 8.0 + label_space(&self.y) + widest(&y_ticks) + TICK + 4.0;
-        let bar = self.color_bar().map_or(0.0, |(field, label)| {
-            let ticks = bar_labels(&field.chosen_levels());
-            let text = ticks.iter().map(|(_, text)| width(text, SMALL_SIZE, false)).fold(0.0, f64::max);
-            let name = if label.is_empty() { 0.0 } else { BASE_SIZE + 6.0 };
-            8.0 + BAR_WIDTH + 6.0 + text + name
-        });
+        let bar = self.color_bar().map_or(0.0, |(field, label)| color_bar::space(field, label));
         // Half of the last tick label hangs over the end of the axis.
         let overhang = x_ticks.major.last().map_or(0.0, |(_, label)| width(label, SMALL_SIZE, false) / 2.0);
         let right = (8.0 + overhang).max(12.0) + bar;
@@ -181,10 +178,14 @@ impl Panel {
         if self.grid {
             draw_grid(svg, plan, &frame);
         }
-        svg.clipped(rect, |svg| self.marks.iter().for_each(|mark| mark.draw(svg, &frame)));
+        svg.clipped(rect, |svg| {
+            for mark in &self.marks {
+                mark.draw(svg, &frame);
+            }
+        });
         self.draw_axes(svg, plan, &frame);
         if let Some((field, label)) = self.color_bar() {
-            draw_color_bar(field, label, svg, rect);
+            color_bar::draw(field, label, svg, rect);
         }
         self.marks.iter().for_each(|mark| mark.draw_text(svg, &frame));
         match self.legend {
@@ -201,12 +202,16 @@ impl Panel {
         let ink = Stroke::new(Color::hex(0x444444), 0.8);
         svg.rect(rect, None, Some(ink));
         for (at, label) in &plan.x_ticks.major {
-            let Some(x) = frame.horizontal(*at) else { continue };
+            let Some(x) = frame.horizontal(*at) else {
+                continue;
+            };
             svg.segment((x, rect.bottom), (x, rect.bottom + TICK), ink);
             small(label, x, rect.bottom + TICK + SMALL_SIZE + 1.5, Anchor::Middle).draw(svg);
         }
         for (at, label) in &plan.y_ticks.major {
-            let Some(y) = frame.vertical(*at) else { continue };
+            let Some(y) = frame.vertical(*at) else {
+                continue;
+            };
             svg.segment((rect.left - TICK, y), (rect.left, y), ink);
             small(label, rect.left - TICK - 3.0, y + 0.36 * SMALL_SIZE, Anchor::End).draw(svg);
         }
@@ -225,17 +230,17 @@ impl Panel {
             small(&factor(exponent), rect.left - TICK, rect.top - 6.0, Anchor::Start).draw(svg);
         }
         if !self.x.label.is_empty() {
-            Label::new(&self.x.label, (rect.left + rect.right) / 2.0, label_line).draw(svg);
+            Label::new(&self.x.label, rect.middle().0, label_line).draw(svg);
         }
         if !self.y.label.is_empty() {
             let x = rect.left - plan.margins.left + 8.0 + 0.8 * BASE_SIZE;
-            let middle = (rect.top + rect.bottom) / 2.0;
+            let middle = rect.middle().1;
             Label { upward: true, ..Label::new(&self.y.label, x, middle) }.draw(svg);
         }
     }
 }
 
-fn small(markup: &str, x: f64, y: f64, anchor: Anchor) -> Label<'_> {
+pub(super) fn small(markup: &str, x: f64, y: f64, anchor: Anchor) -> Label<'_> {
     Label { size: SMALL_SIZE, anchor, ..Label::new(markup, x, y) }
 }
 
@@ -259,41 +264,6 @@ fn draw_grid(svg: &mut Svg, plan: &Plan, frame: &Frame) {
     }
     for y in plan.y_ticks.major.iter().filter_map(|(at, _)| frame.vertical(*at)) {
         svg.segment((rect.left, y), (rect.right, y), light);
-    }
-}
-
-/// At most about eight levels are written beside the bar, each with as many decimals as the spacing needs.
-fn bar_labels(levels: &[f64]) -> Vec<(usize, String)> {
-    let spacing = levels.windows(2).map(|pair| pair[1] - pair[0]).filter(|&gap| gap > 0.0).fold(f64::INFINITY, f64::min);
-    let decimals = if spacing.is_finite() { (1.0 - spacing.log10() - 1e-9).floor().clamp(0.0, 6.0) as usize } else { 2 };
-    // One decimal fewer suffices where it says the same.
-    let enough = |digits: usize| levels.iter().all(|&z| (number(z, digits).replace('−', "-").parse::<f64>()).is_ok_and(|shown| (shown - z).abs() < 1e-9 * z.abs().max(1.0)));
-    let decimals = (0..=decimals).find(|&digits| enough(digits)).unwrap_or(decimals);
-    let stride = levels.len().div_ceil(8).max(1);
-    (0..levels.len()).step_by(stride).map(|index| (index, number(levels[index], decimals))).collect()
-}
-
-fn draw_color_bar(field: &Field, label: &str, svg: &mut Svg, rect: Rect) {
-    let levels = field.chosen_levels();
-    let (left, right) = (rect.right + 8.0, rect.right + 8.0 + BAR_WIDTH);
-    let count = levels.len() + 1;
-    let edge = |index: usize| rect.bottom - rect.height() * index as f64 / count as f64;
-    for index in 0..count {
-        let block = Rect { left, right, top: edge(index + 1), bottom: edge(index) };
-        svg.rect(block, Some(Fill::solid(field.shade(index, levels.len()))), None);
-    }
-    let ink = Stroke::new(Color::hex(0x444444), 0.8);
-    svg.rect(Rect { left, right, ..rect }, None, Some(ink));
-    let mut widest: f64 = 0.0;
-    for (index, text) in bar_labels(&levels) {
-        let y = edge(index + 1);
-        svg.segment((right, y), (right + 2.5, y), ink);
-        small(&text, right + 5.0, y + 0.36 * SMALL_SIZE, Anchor::Start).draw(svg);
-        widest = widest.max(width(&text, SMALL_SIZE, false));
-    }
-    if !label.is_empty() {
-        let x = right + 5.0 + widest + 4.0 + BASE_SIZE;
-        Label { upward: true, ..Label::new(label, x, (rect.top + rect.bottom) / 2.0) }.draw(svg);
     }
 }
 
@@ -339,5 +309,22 @@ impl Mark {
                 y.extend(&field.grid.ys);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_tick_labels_and_legends_below_make_room() {
+        let panel = |high: f64| {
+            Panel::untitled().y_axis(Axis::linear("y").range(0.0, high)).line(Line::new([0.0], [0.0]))
+        };
+        let margins = |panel: &Panel| panel.plan((420.0, 320.0)).margins;
+        assert!(margins(&panel(5000.0)).left > margins(&panel(5.0)).left + 10.0);
+        let named = panel(1.0).line(Line::new([0.0], [0.0]).label("name"));
+        let below = named.clone().legend(Legend::Below);
+        assert!(margins(&below).bottom > margins(&named).bottom + 10.0);
     }
 }

@@ -14,7 +14,8 @@ pub(super) fn parse(svg: &str) -> Result<Tree, FigureError> {
     let mut fonts = fontdb::Database::new();
     fonts.load_font_data(REGULAR.to_vec());
     fonts.load_font_data(BOLD.to_vec());
-    let options = Options { fontdb: Arc::new(fonts), font_family: "DejaVu Sans".to_owned(), ..Options::default() };
+    let options =
+        Options { fontdb: Arc::new(fonts), font_family: "DejaVu Sans".to_owned(), ..Options::default() };
     Ok(Tree::from_str(svg, &options)?)
 }
 

@@ -15,7 +15,7 @@ use super::text::{Anchor, BASE_SIZE, Label, SMALL_SIZE};
 use super::ticks::Ticks;
 
 /// Height of the box relative to its sides.
-const HEIGHT: f64 = 0.72;
+const HEIGHT: f64 = 0.62;
 
 /// One surface of a scene.
 #[derive(Clone, Debug)]
@@ -136,7 +136,9 @@ impl Scene {
         self.draw_box(svg, &camera);
         self.draw_faces(svg, &camera);
         for pin in &self.pins {
-            let Some(head) = camera.place(pin.at) else { continue };
+            let Some(head) = camera.place(pin.at) else {
+                continue;
+            };
             if let Some(foot) = camera.place([pin.at[0], pin.at[1], camera.fitted[2].low]) {
                 svg.segment(head, foot, Stroke { dash: Dash::Dashed, ..Stroke::new(pin.color, 0.9) });
                 draw_marker(svg, foot, Marker::Circle, 1.8, pin.color, 1.0, false);
@@ -166,7 +168,9 @@ impl Scene {
         for surface in &self.surfaces {
             for corners in surface.grid.cells() {
                 let placed = corners.map(|(x, y, z)| camera.unit([x, y, z]));
-                let [Some(a), Some(b), Some(c), Some(d)] = placed else { continue };
+                let [Some(a), Some(b), Some(c), Some(d)] = placed else {
+                    continue;
+                };
                 let corners = [a, b, c, d];
                 let depth = corners.iter().map(|&corner| camera.depth(corner)).sum::<f64>() / 4.0;
                 faces.push((depth, surface, corners));
@@ -195,7 +199,8 @@ impl Scene {
             svg.path(&Path::polygon(face.map(|corner| camera.project(corner))), pane, rim);
         }
         let light = Stroke::new(Color::GRID, 0.6);
-        let mut rule = |from: [f64; 3], to: [f64; 3]| svg.segment(camera.project(from), camera.project(to), light);
+        let mut rule =
+            |from: [f64; 3], to: [f64; 3]| svg.segment(camera.project(from), camera.project(to), light);
         let at = |axis: usize| fractions(&ticks[axis], &camera.fitted[axis]);
         for (t, _) in at(0) {
             rule([t, 0.0, 0.0], [t, 1.0, 0.0]);
@@ -228,7 +233,7 @@ impl Scene {
         let (from, to) = (camera.project(edge(0.0)), camera.project(edge(1.0)));
         svg.segment(from, to, ink);
         // Labels stand on the side of the edge that faces away from the middle of the box.
-        let middle = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
+        let middle = (f64::midpoint(from.0, to.0), f64::midpoint(from.1, to.1));
         let center = camera.project([0.5, 0.5, if axis == 2 { 0.5 } else { 0.0 }]);
         let length = (to.0 - from.0).hypot(to.1 - from.1).max(1e-9);
         let normal = ((to.1 - from.1) / length, (from.0 - to.0) / length);
@@ -256,7 +261,8 @@ impl Scene {
             Label { anchor: Anchor::Middle, ..Label::new(name, x, y - 8.0) }.draw(svg);
         } else {
             let away = 28.0;
-            Label { anchor, ..Label::new(name, middle.0 + away * nx, middle.1 + away * ny + drop(BASE_SIZE)) }.draw(svg);
+            Label { anchor, ..Label::new(name, middle.0 + away * nx, middle.1 + away * ny + drop(BASE_SIZE)) }
+                .draw(svg);
         }
     }
 }
@@ -294,19 +300,26 @@ impl Camera {
             scale: 1.0,
             shift: (0.0, 0.0),
         };
-        let corners: Vec<(f64, f64)> = (0..8_u8)
-            .map(|bits| camera.project([0, 1, 2].map(|axis| f64::from(bits >> axis & 1))))
-            .collect();
+        let corners: Vec<(f64, f64)> =
+            (0..8_u8).map(|bits| camera.project([0, 1, 2].map(|axis| f64::from(bits >> axis & 1)))).collect();
         let span = |part: fn(&(f64, f64)) -> f64| {
-            corners.iter().map(part).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), p| (low.min(p), high.max(p)))
+            corners
+                .iter()
+                .map(part)
+                .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), p| (low.min(p), high.max(p)))
         };
         let (across, down) = (span(|corner| corner.0), span(|corner| corner.1));
         // Room for tick labels and names outside the box.
-        let inner = Rect { left: rect.left + 34.0, right: rect.right - 34.0, top: rect.top + 18.0, bottom: rect.bottom - 30.0 };
+        let inner = Rect {
+            left: rect.left + 34.0,
+            right: rect.right - 34.0,
+            top: rect.top + 12.0,
+            bottom: rect.bottom - 26.0,
+        };
         camera.scale = (inner.width() / (across.1 - across.0)).min(inner.height() / (down.1 - down.0));
         camera.shift = (
-            (inner.left + inner.right) / 2.0 - camera.scale * (across.0 + across.1) / 2.0,
-            (inner.top + inner.bottom) / 2.0 - camera.scale * (down.0 + down.1) / 2.0,
+            inner.middle().0 - camera.scale * f64::midpoint(across.0, across.1),
+            inner.middle().1 - camera.scale * f64::midpoint(down.0, down.1),
         );
         camera
     }
@@ -338,19 +351,20 @@ impl Camera {
         away * self.tilt.1 - up * self.tilt.0
     }
 
-    fn floor_corner(&self, key: impl Fn([f64; 3]) -> f64) -> (f64, f64) {
-        let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
-        let best = corners.into_iter().max_by(|&a, &b| key(a).total_cmp(&key(b))).unwrap_or_default();
-        (best[0], best[1])
-    }
-
     fn far_corner(&self) -> (f64, f64) {
-        self.floor_corner(|corner| self.depth(corner))
+        floor_corner(|corner| self.depth(corner))
     }
 
     fn left_corner(&self) -> (f64, f64) {
-        self.floor_corner(|corner| -self.project(corner).0)
+        floor_corner(|corner| -self.project(corner).0)
     }
+}
+
+/// The corner of the floor with the largest key.
+fn floor_corner(key: impl Fn([f64; 3]) -> f64) -> (f64, f64) {
+    let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+    let best = corners.into_iter().max_by(|&a, &b| key(a).total_cmp(&key(b))).unwrap_or_default();
+    (best[0], best[1])
 }
 
 #[cfg(test)]

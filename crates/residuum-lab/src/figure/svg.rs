@@ -58,19 +58,22 @@ impl Stroke {
     }
 
     fn attributes(&self) -> String {
-        let mut text = format!(" stroke=\"{}\" stroke-width=\"{}\"", self.color.css(), num(self.width));
         // Patterns scale with the width, so that thin and bold lines look alike.
-        let pattern = |factors: &[f64]| factors.iter().map(|f| num(f * self.width)).collect::<Vec<_>>().join(" ");
-        match self.dash {
-            Dash::Solid => {}
-            Dash::Dashed => text += &format!(" stroke-dasharray=\"{}\"", pattern(&[3.6, 2.2])),
-            Dash::Dotted => text += &format!(" stroke-dasharray=\"{}\" stroke-linecap=\"round\"", pattern(&[0.1, 2.0])),
-            Dash::DashDotted => text += &format!(" stroke-dasharray=\"{}\"", pattern(&[4.0, 1.8, 1.0, 1.8])),
-        }
-        if self.opacity < 1.0 {
-            text += &format!(" stroke-opacity=\"{}\"", num(self.opacity));
-        }
-        text
+        let pattern = |factors: &[f64]| {
+            let lengths: Vec<String> = factors.iter().map(|factor| num(factor * self.width)).collect();
+            format!(" stroke-dasharray=\"{}\"", lengths.join(" "))
+        };
+        let dash = match self.dash {
+            Dash::Solid => String::new(),
+            Dash::Dashed => pattern(&[3.6, 2.2]),
+            Dash::Dotted => pattern(&[0.1, 2.0]) + " stroke-linecap=\"round\"",
+            Dash::DashDotted => pattern(&[4.0, 1.8, 1.0, 1.8]),
+        };
+        let opacity = match self.opacity {
+            opacity if opacity < 1.0 => format!(" stroke-opacity=\"{}\"", num(opacity)),
+            _ => String::new(),
+        };
+        format!(" stroke=\"{}\" stroke-width=\"{}\"{dash}{opacity}", self.color.css(), num(self.width))
     }
 }
 
@@ -215,6 +218,10 @@ impl Rect {
         self.bottom - self.top
     }
 
+    pub fn middle(&self) -> (f64, f64) {
+        (f64::midpoint(self.left, self.right), f64::midpoint(self.top, self.bottom))
+    }
+
     pub fn corners(&self) -> [(f64, f64); 4] {
         [(self.left, self.top), (self.right, self.top), (self.right, self.bottom), (self.left, self.bottom)]
     }
@@ -226,7 +233,7 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        assert_eq!([1.0, -0.001, 2.5, 3.14159, -10.0, 100.0].map(num), ["1", "0", "2.5", "3.14", "-10", "100"]);
+        assert_eq!([1.0, -0.001, 2.5, 3.456, -10.0, 100.0].map(num), ["1", "0", "2.5", "3.46", "-10", "100"]);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! `_{...}` lowers and `^{...}` raises; everything else is UTF-8 and stands for itself. A lowered part directly
 //! followed by a raised one is stacked, as in `W_{k}^{*}`.
 
+use std::fmt::Write as _;
+
 use skrifa::instance::{LocationRef, Size};
 use skrifa::{FontRef, MetadataProvider};
 
@@ -17,7 +19,7 @@ pub(super) const BASE_SIZE: f64 = 11.5;
 /// Font size of tick labels and legends, in pixels.
 pub(super) const SMALL_SIZE: f64 = 10.5;
 
-const SCRIPT_SCALE: f64 = 0.72;
+const SCRIPT_SCALE: f64 = 0.75;
 const LOWERED: f64 = 0.22;
 const RAISED: f64 = -0.38;
 
@@ -76,7 +78,9 @@ fn advance(text: &str, size: f64, bold: bool) -> f64 {
     };
     let letters = font.charmap();
     let metrics = font.glyph_metrics(Size::new(size as f32), LocationRef::default());
-    text.chars().map(|letter| f64::from(metrics.advance_width(letters.map(letter).unwrap_or_default()).unwrap_or(0.0))).sum()
+    text.chars()
+        .map(|letter| f64::from(metrics.advance_width(letters.map(letter).unwrap_or_default()).unwrap_or(0.0)))
+        .sum()
 }
 
 /// Horizontal space the marked-up text takes at this size, in pixels.
@@ -143,7 +147,7 @@ impl<'a> Label<'a> {
         };
         let bold = if self.bold { " font-weight=\"bold\"" } else { "" };
         let halo = if self.halo {
-            " stroke=\"#ffffff\" stroke-width=\"3\" stroke-linejoin=\"round\" paint-order=\"stroke\""
+            " stroke=\"#ffffff\" stroke-width=\"2.4\" stroke-opacity=\"0.75\" stroke-linejoin=\"round\" paint-order=\"stroke\""
         } else {
             ""
         };
@@ -176,12 +180,8 @@ impl<'a> Label<'a> {
             if level == Level::Lowered {
                 lowered = Some(advance(text, self.size * scale, self.bold));
             }
-            spans.push_str(&format!(
-                "<tspan{back} dy=\"{}\" font-size=\"{}\">{}</tspan>",
-                num((shift - baseline) * self.size),
-                num(scale * self.size),
-                escape(text),
-            ));
+            let (down, size) = (num((shift - baseline) * self.size), num(scale * self.size));
+            let _ = write!(spans, "<tspan{back} dy=\"{down}\" font-size=\"{size}\">{}</tspan>", escape(text));
             baseline = shift;
         }
         spans
@@ -217,7 +217,8 @@ mod tests {
     fn the_embedded_faces_hold_every_letter_figures_need() {
         for face in [REGULAR, BOLD] {
             let font = FontRef::new(face).unwrap();
-            for letter in "Aα σκτγβδξΣΔ∇√∞≤≥±×·−–—…→∂∝≈⟨⟩⋄◇★₀⁺₊₋²*\u{304}\u{305}éü".chars() {
+            for letter in "Aα σκτγβδξΣΔ∇√∞≤≥±×·−–—…→∂∝≈⟨⟩⋄◇★₀⁺₊₋²*\u{304}\u{305}éü".chars()
+            {
                 assert!(font.charmap().map(letter).is_some_and(|glyph| glyph.to_u32() != 0), "{letter}");
             }
         }

@@ -39,7 +39,10 @@ impl Ticks {
     /// Decades inside `[low, high]`, thinned to at most `target`; below one full decade, multiples 1, 2, 5 are
     /// labelled instead.
     pub fn log(low: f64, high: f64, target: usize) -> Self {
-        assert!(0.0 < low && low < high && high.is_finite(), "log ticks need 0 < low < high, got {low} and {high}");
+        assert!(
+            0.0 < low && low < high && high.is_finite(),
+            "log ticks need 0 < low < high, got {low} and {high}"
+        );
         let inside = |value: f64| value >= low * (1.0 - 1e-9) && value <= high * (1.0 + 1e-9);
         let decades: Vec<i32> =
             (power_of_ten(low)..=power_of_ten(high) + 1).filter(|&power| inside(10_f64.powi(power))).collect();
@@ -56,7 +59,7 @@ impl Ticks {
             let minor = multiples(&[3, 4, 6, 7, 8, 9]).map(|(digit, power)| scaled(digit, power)).collect();
             return Self { major: sparse, minor, exponent: None };
         }
-        let stride = decades.len().div_ceil(target.max(1)) as i32;
+        let stride = i32::try_from(decades.len().div_ceil(target.max(1))).unwrap_or(i32::MAX);
         let on_stride = |power: &i32| power.rem_euclid(stride) == 0;
         let major = decades.iter().copied().filter(on_stride).map(decade).collect();
         let minor = if stride == 1 {
@@ -124,7 +127,9 @@ fn multiple((digit, power): (i32, i32)) -> (f64, String) {
 pub(super) fn number(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {
-        Some(digits) if digits.chars().any(|c| c.is_ascii_digit() && c != '0') => format!("−{digits}"),
+        Some(digits) if digits.chars().any(|c| c.is_ascii_digit() && c != '0') => {
+            format!("−{digits}")
+        }
         Some(digits) => digits.to_owned(),
         None => text,
     }
