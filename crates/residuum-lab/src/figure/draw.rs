@@ -2,7 +2,8 @@
 
 use super::axis::Fitted;
 use super::color::Color;
-use super::marks::{Arrow, Band, Bars, Compass, Line, Mark, Marker, Note, Points, Reference};
+use super::marks::{Band, Bars, Line, Mark, Points};
+use super::notes::{Arrow, Compass, Marker, Note, Reference};
 use super::svg::{Fill, Path, Rect, Stroke, Svg};
 use super::text::{Anchor, BASE_SIZE, Label};
 

@@ -2,7 +2,8 @@
 
 use super::color::Color;
 use super::draw::draw_marker;
-use super::marks::{Mark, Marker};
+use super::marks::Mark;
+use super::notes::Marker;
 use super::svg::{Dash, Fill, Rect, Stroke, Svg};
 use super::text::{Anchor, Label, SMALL_SIZE, width};
 

@@ -24,6 +24,7 @@ mod draw;
 mod field;
 mod legend;
 mod marks;
+mod notes;
 mod panel;
 mod raster;
 mod scene;
@@ -37,7 +38,8 @@ pub use axis::Axis;
 pub use color::{Color, Ramp};
 pub use field::{Field, Grid};
 pub use legend::Legend;
-pub use marks::{Arrow, Band, Bars, Compass, Line, Mark, Marker, Note, Points, Reference};
+pub use marks::{Band, Bars, Line, Mark, Points};
+pub use notes::{Arrow, Compass, Marker, Note, Reference};
 pub use panel::Panel;
 pub use scene::{Pin, Scene, Surface};
 pub use svg::Dash;
@@ -64,11 +66,8 @@ pub enum FigureError {
     #[error("svg must be well-formed: {0}")]
     Svg(#[from] resvg::usvg::Error),
     /// The picture could not be compressed.
-    #[error("png must be encodable: {message}")]
-    Png {
-        /// What the encoder answered.
-        message: String,
-    },
+    #[error("png must be encodable: {0}")]
+    Png(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A file could not be written.
     #[error(transparent)]
     File(#[from] FileError),

@@ -6,7 +6,8 @@ use super::color_bar;
 use super::draw::Frame;
 use super::field::Field;
 use super::legend::{self, Entry, Legend};
-use super::marks::{Arrow, Band, Bars, Line, Mark, Note, Points, Reference};
+use super::marks::{Band, Bars, Line, Mark, Points};
+use super::notes::{Arrow, Note, Reference};
 use super::svg::{Rect, Stroke, Svg};
 use super::text::{Anchor, BASE_SIZE, Label, SMALL_SIZE, width};
 use super::ticks::{Ticks, number};
@@ -164,9 +165,9 @@ impl Panel {
         let right = (8.0 + overhang).max(12.0) + bar;
         let exponent = if y_ticks.exponent.is_some() { SMALL_SIZE + 4.0 } else { 0.0 };
         let top = if self.title.is_some() { TITLE_SIZE + 14.0 } else { 10.0 } + exponent;
-        let axis_bottom = TICK + SMALL_SIZE + 6.0 + label_space(&self.x) + 4.0;
+        let axis_bottom = TICK + SMALL_SIZE + 6.0 + label_space(&self.x) + 6.0;
         let below = match self.legend {
-            Legend::Below => legend::height_below(&entries, size.0 - left - right) + 4.0,
+            Legend::Below => legend::height_below(&entries, size.0 - left - right) + 8.0,
             _ => 0.0,
         };
         let margins = Margins { left, right, top, bottom: axis_bottom + below };

@@ -32,5 +32,5 @@ pub(super) fn png(svg: &str, scale: f64) -> Result<Vec<u8>, FigureError> {
     };
     let zoom = Transform::from_scale(scale as f32, scale as f32);
     resvg::render(&tree, zoom, &mut canvas.as_mut());
-    canvas.encode_png().map_err(|error| FigureError::Png { message: error.to_string() })
+    canvas.encode_png().map_err(|error| FigureError::Png(Box::new(error)))
 }
