@@ -1,1 +1,4 @@
-//! lab
+//! Experiments as files for `residuum`: what is run, what is recorded, and the figures drawn from it.
+
+pub mod figure;
+pub mod files;

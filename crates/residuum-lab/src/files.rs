@@ -1,0 +1,124 @@
+//! Files that are either whole or absent.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// Why a file could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The path ends in no file name.
+    #[error("path must end in a file name, got {}", path.display())]
+    NoName {
+        /// The path as given.
+        path: PathBuf,
+    },
+    /// The folder of the file could not be created.
+    #[error("folder {} must be creatable: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// The file could not be written or renamed into place.
+    #[error("file {} must be writable: {source}", path.display())]
+    Write {
+        /// The file asked for, not the temporary one.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+}
+
+/// Writes `bytes` to `path` so that a reader sees the old file or the new one, never a part of it.
+///
+/// The bytes go to a temporary file in the same folder (a rename across file systems is not atomic), reach the disk,
+/// and take the final name last. Missing folders are created.
+pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), FileError> {
+    let path = path.as_ref();
+    let Some(name) = path.file_name() else {
+        return Err(FileError::NoName { path: path.into() });
+    };
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(folder).map_err(|source| FileError::Folder { path: folder.into(), source })?;
+    let failed = |source| FileError::Write { path: path.into(), source };
+
+    let (partial, mut file) = create_partial(folder, name).map_err(failed)?;
+    let written =
+        file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&partial, path));
+    written.map_err(|source| {
+        // The first error is the one worth reporting, whether or not the clean-up succeeds.
+        let _ = fs::remove_file(&partial);
+        failed(source)
+    })
+}
+
+/// A fresh file beside the target; names left behind by an interrupted run, or held by another writer, are skipped.
+fn create_partial(folder: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
+    for attempt in 0_u32.. {
+        let mut partial = OsString::from(".");
+        partial.push(name);
+        partial.push(format!(".{}-{attempt}.partial", std::process::id()));
+        let candidate = folder.join(partial);
+        match OpenOptions::new().write(true).create_new(true).open(&candidate) {
+            Err(taken) if taken.kind() == ErrorKind::AlreadyExists => {}
+            outcome => return outcome.map(|file| (candidate, file)),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn replaces_the_old_file_and_leaves_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/er/record.csv");
+        write_atomic(&path, b"a long first version").unwrap();
+        write_atomic(&path, b"short").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"short");
+        assert_eq!(names(path.parent().unwrap()), ["record.csv"]);
+    }
+
+    #[test]
+    fn a_left_over_partial_file_is_not_in_the_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let stale = folder.path().join(format!(".a.svg.{}-0.partial", std::process::id()));
+        fs::write(&stale, b"stale").unwrap();
+        write_atomic(folder.path().join("a.svg"), b"new").unwrap();
+        assert_eq!(fs::read(folder.path().join("a.svg")).unwrap(), b"new");
+        assert_eq!(fs::read(&stale).unwrap(), b"stale");
+    }
+
+    #[test]
+    fn failure_names_the_path_and_cleans_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let taken = folder.path().join("taken");
+        fs::create_dir(&taken).unwrap();
+        let error = write_atomic(&taken, b"x").unwrap_err();
+        assert!(error.to_string().contains(&taken.display().to_string()), "{error}");
+        assert_eq!(names(folder.path()), ["taken"]);
+
+        fs::write(folder.path().join("plain"), b"").unwrap();
+        let error = write_atomic(folder.path().join("plain/child"), b"x").unwrap_err();
+        assert!(matches!(error, FileError::Folder { .. }), "{error}");
+        assert!(matches!(write_atomic("..", b"x").unwrap_err(), FileError::NoName { .. }));
+    }
+}
