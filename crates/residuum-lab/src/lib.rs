@@ -3,3 +3,6 @@
 pub mod figure;
 pub mod files;
 pub mod progress;
+pub mod run;
+pub mod spec;
+pub mod table;

@@ -1,0 +1,373 @@
+//! `[device]`: the response of the cells, how they vary, and how updates reach them.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use residuum::cells::{Cells, Confined, Mixed, PerCell, Uniform};
+use residuum::population::Distribution;
+use residuum::response::{
+    Ceiling, Constant, Exponential, Formula, Linear, Power, SoftBounds, Tabulated, Tanh, Wavy,
+};
+use residuum::{Key, ParameterError, Pulses, Range, ResponseFunction, Rounding, Update};
+
+use super::reader::{Fields, SpecError, Value};
+
+/// The cells of an array and how they are written.
+#[derive(Clone, Debug)]
+pub struct DeviceSpec {
+    /// What the cells do.
+    pub response: ResponseSpec,
+    /// Expected update or pulses.
+    pub update: Update,
+}
+
+/// The response of a population.
+#[derive(Clone, Debug)]
+pub enum ResponseSpec {
+    /// A closed form; each parameter is one number for all cells or a distribution over them.
+    Family {
+        /// Which formula.
+        family: Family,
+        /// Its parameters, in the order of [`Family::parameters`].
+        parameters: Vec<Distribution>,
+        /// A dynamic range smaller than the formula's own.
+        range: Option<Range>,
+    },
+    /// A measured table or a formula in text: the same for all cells.
+    Shared(Arc<dyn ResponseFunction>),
+    /// Fractions of cells with different responses.
+    Mixture(Vec<(f64, Arc<dyn ResponseFunction>)>),
+}
+
+/// The closed-form responses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// q± = value.
+    Constant,
+    /// q± = 1 ∓ slope·w/radius.
+    Linear,
+    /// The same, parametrised by κ₂.
+    LinearCondition,
+    /// q± = (1 ∓ w/radius)^shape.
+    Power,
+    /// q± = (e^{shape(1 ∓ w/radius)} − 1)/(e^{shape} − 1).
+    Exponential,
+    /// q± = gain(1 ∓ slope·tanh((w − center)/width)).
+    Tanh,
+    /// q₊ = gain_plus(1 − w/radius_plus), q₋ = gain_minus(1 + w/radius_minus).
+    SoftBounds,
+    /// The hard instance.
+    Ceiling,
+    /// The non-monotone example.
+    Wavy,
+}
+
+impl Family {
+    /// Names and defaults of the parameters; `None` means that the spec must give it.
+    pub fn parameters(self) -> &'static [(&'static str, Option<f64>)] {
+        match self {
+            Self::Constant => &[("value", Some(1.0))],
+            Self::Linear => &[("slope", None), ("radius", Some(1.0))],
+            Self::LinearCondition => &[("hardware_condition", None), ("radius", Some(1.0))],
+            Self::Power | Self::Exponential => &[("shape", None), ("radius", Some(1.0))],
+            Self::Tanh => &[("gain", Some(1.0)), ("slope", None), ("width", Some(1.0)), ("center", Some(0.0))],
+            Self::SoftBounds => {
+                &[("gain_plus", Some(1.0)), ("gain_minus", Some(1.0)), ("radius_plus", None), ("radius_minus", None)]
+            }
+            Self::Ceiling => &[("min", None), ("max", Some(1.0)), ("width", Some(1.0))],
+            Self::Wavy => &[("amplitude", Some(0.6)), ("skew", Some(0.25)), ("radius", Some(1.0))],
+        }
+    }
+
+    fn cells(
+        self,
+        n: usize,
+        key: Key,
+        parameters: &[Distribution],
+        range: Option<Range>,
+    ) -> Result<Arc<dyn Cells>, ParameterError> {
+        let population = Population { names: self.parameters(), parameters, n, key, range };
+        match self {
+            Self::Constant => population.build(|p| Constant::new(p[0])),
+            Self::Linear => population.build(|p| Linear::new(p[0], p[1])),
+            Self::LinearCondition => population.build(|p| Linear::with_condition(p[0], p[1])),
+            Self::Power => population.build(|p| Power::new(p[0], p[1])),
+            Self::Exponential => population.build(|p| Exponential::new(p[0], p[1])),
+            Self::Tanh => population.build(|p| Tanh::new(p[0], p[1], p[2], p[3])),
+            Self::SoftBounds => population.build(|p| SoftBounds::new(p[0], p[1], p[2], p[3])),
+            Self::Ceiling => population.build(|p| Ceiling::new(p[0], p[1], p[2])),
+            Self::Wavy => population.build(|p| Wavy::new(p[0], p[1], p[2])),
+        }
+    }
+}
+
+struct Population<'a> {
+    names: &'static [(&'static str, Option<f64>)],
+    parameters: &'a [Distribution],
+    n: usize,
+    key: Key,
+    range: Option<Range>,
+}
+
+impl Population<'_> {
+    fn build<R: ResponseFunction + 'static>(
+        &self,
+        make: impl Fn(&[f64]) -> Result<R, ParameterError>,
+    ) -> Result<Arc<dyn Cells>, ParameterError> {
+        match self.range {
+            None => self.cells(make),
+            Some(range) => self.cells(|p| Confined::new(make(p)?, range)),
+        }
+    }
+
+    fn cells<R: ResponseFunction + 'static>(
+        &self,
+        make: impl Fn(&[f64]) -> Result<R, ParameterError>,
+    ) -> Result<Arc<dyn Cells>, ParameterError> {
+        let draw = |cell: usize| -> Result<R, ParameterError> {
+            let drawn: Vec<f64> = self
+                .parameters
+                .iter()
+                .zip(self.names)
+                .map(|(d, (name, _))| d.draw(self.key.named(name), cell, self.n))
+                .collect();
+            make(&drawn)
+        };
+        if self.parameters.iter().all(|d| matches!(d, Distribution::Constant(_))) {
+            return Ok(Arc::new(Uniform::new(draw(0)?)));
+        }
+        let cells = (0..self.n)
+            .map(|cell| draw(cell).map_err(|error| ParameterError::Cell { cell, error: Box::new(error) }))
+            .collect::<Result<_, _>>()?;
+        Ok(Arc::new(PerCell::<R>(cells)))
+    }
+}
+
+pub(crate) const RESPONSES: [&str; 11] = [
+    "constant", "linear", "power", "exponential", "tanh", "soft_bounds", "ceiling", "wavy", "table", "formula",
+    "mixture",
+];
+
+impl DeviceSpec {
+    pub(crate) fn read(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
+        Ok(Self { response: ResponseSpec::read(fields, base)?, update: read_update(fields)? })
+    }
+
+    /// The cells of an array of `n`; `key` decides device-to-device variation.
+    ///
+    /// # Errors
+    /// If a parameter, given or drawn, makes no response.
+    pub fn cells(&self, n: usize, key: Key) -> Result<Arc<dyn Cells>, ParameterError> {
+        self.response.cells(n, key)
+    }
+}
+
+impl ResponseSpec {
+    pub(crate) fn read(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
+        let spec = match fields.choice("response", &RESPONSES)? {
+            "constant" => Self::family(fields, Family::Constant)?,
+            "linear" if fields.has("hardware_condition") => Self::family(fields, Family::LinearCondition)?,
+            "linear" => Self::family(fields, Family::Linear)?,
+            "power" => Self::family(fields, Family::Power)?,
+            "exponential" => Self::family(fields, Family::Exponential)?,
+            "tanh" => Self::family(fields, Family::Tanh)?,
+            "soft_bounds" => Self::family(fields, Family::SoftBounds)?,
+            "ceiling" => Self::family(fields, Family::Ceiling)?,
+            "wavy" => Self::family(fields, Family::Wavy)?,
+            "table" => {
+                let path = base.join(fields.text("csv")?);
+                let text = std::fs::read_to_string(&path)
+                    .map_err(|e| fields.error(format!("{}: cannot read {}: {e}", fields.path("csv"), path.display())))?;
+                let table = Tabulated::from_csv(&text)
+                    .map_err(|e| fields.error(format!("{}: {}: {e}", fields.path("csv"), path.display())))?;
+                Self::Shared(Arc::new(table))
+            }
+            "formula" => {
+                let range = read_range(fields, "range")?
+                    .ok_or_else(|| fields.error(format!("{} is missing: give [lo, hi]", fields.path("range"))))?;
+                let formula = Formula::parse(fields.text("q_plus")?, fields.text("q_minus")?, range)
+                    .map_err(|e| fields.error(format!("{}: {e}", fields.path("response"))))?;
+                Self::Shared(Arc::new(formula))
+            }
+            _ => Self::mixture(fields, base)?,
+        };
+        // Whatever cannot be a device of one cell can be none of many; refuse it while the line is at hand.
+        spec.cells(1, Key::new(0)).map_err(|e| fields.blame(&e))?;
+        Ok(spec)
+    }
+
+    fn family(fields: &Fields<'_>, family: Family) -> Result<Self, SpecError> {
+        let parameters = family
+            .parameters()
+            .iter()
+            .map(|&(name, default)| read_parameter(fields, name, default))
+            .collect::<Result<_, _>>()?;
+        Ok(Self::Family { family, parameters, range: read_range(fields, "range")? })
+    }
+
+    fn mixture(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
+        let node = fields.required("parts")?;
+        let Value::List(items) = &node.value else {
+            return Err(node.error(format!("{} must be a list of tables, got {}", fields.path("parts"), node.show())));
+        };
+        let mut parts = Vec::new();
+        for (i, item) in items.iter().enumerate() {
+            let part = fields.nested(&format!("parts[{i}]"), item)?;
+            let fraction = part.number("fraction")?;
+            if !(fraction > 0.0 && fraction <= 1.0) {
+                return Err(item.error(format!("{} must be above 0 and at most 1, got {fraction}", part.path("fraction"))));
+            }
+            let response = match Self::read(&part, base)? {
+                Self::Shared(response) => response,
+                Self::Family { family, parameters, range }
+                    if parameters.iter().all(|d| matches!(d, Distribution::Constant(_))) =>
+                {
+                    let cells = family.cells(1, Key::new(0), &parameters, range).map_err(|e| part.blame(&e))?;
+                    Arc::new(CellOf(cells))
+                }
+                _ => return Err(item.error(format!("{}: the parts of a mixture have fixed parameters", part.path("response")))),
+            };
+            part.finish()?;
+            parts.push((fraction, response));
+        }
+        let total: f64 = parts.iter().map(|(f, _)| f).sum();
+        if (total - 1.0).abs() > 1e-9 {
+            return Err(node.error(format!("{}: fractions must add up to 1, got {total}", fields.path("parts"))));
+        }
+        Ok(Self::Mixture(parts))
+    }
+
+    /// The cells of an array of `n`.
+    ///
+    /// # Errors
+    /// If a parameter, given or drawn, makes no response.
+    pub fn cells(&self, n: usize, key: Key) -> Result<Arc<dyn Cells>, ParameterError> {
+        match self {
+            Self::Family { family, parameters, range } => family.cells(n, key, parameters, *range),
+            Self::Shared(response) => Ok(Arc::new(Uniform(Arc::clone(response)))),
+            Self::Mixture(parts) => {
+                let key = key.named("part");
+                let part_of = (0..n).map(|cell| {
+                    let mut u = key.uniform_at(cell as u64);
+                    parts.iter().position(|(fraction, _)| {
+                        u -= fraction;
+                        u < 0.0
+                    }).unwrap_or(parts.len() - 1)
+                });
+                let responses = parts.iter().map(|(_, r)| Arc::clone(r)).collect();
+                Ok(Arc::new(Mixed::new(responses, part_of.collect())?))
+            }
+        }
+    }
+
+    /// One line for reports.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Mixture(parts) => {
+                let mut text = String::from("mixture of");
+                for (fraction, response) in parts {
+                    let _ = write!(text, " {:.0} % {};", 100.0 * fraction, response.describe());
+                }
+                text.trim_end_matches(';').into()
+            }
+            _ => self.cells(1, Key::new(0)).map_or_else(|e| e.to_string(), |c| c.response(0).describe()),
+        }
+    }
+}
+
+/// A one-cell population seen as the response of its cell.
+#[derive(Debug)]
+struct CellOf(Arc<dyn Cells>);
+
+impl ResponseFunction for CellOf {
+    fn q_plus(&self, w: f64) -> f64 {
+        self.0.response(0).q_plus(w)
+    }
+    fn q_minus(&self, w: f64) -> f64 {
+        self.0.response(0).q_minus(w)
+    }
+    fn q_plus_derivative(&self, w: f64) -> f64 {
+        self.0.response(0).q_plus_derivative(w)
+    }
+    fn q_minus_derivative(&self, w: f64) -> f64 {
+        self.0.response(0).q_minus_derivative(w)
+    }
+    fn range(&self) -> Range {
+        self.0.response(0).range()
+    }
+    fn symmetric_point(&self) -> Option<f64> {
+        self.0.response(0).symmetric_point()
+    }
+    fn describe(&self) -> String {
+        self.0.response(0).describe()
+    }
+    fn asymmetry_potential(&self, w: f64) -> f64 {
+        self.0.response(0).asymmetry_potential(w)
+    }
+    fn bounds(&self, over: Range) -> residuum::Bounds {
+        self.0.response(0).bounds(over)
+    }
+}
+
+fn read_parameter(
+    fields: &Fields<'_>,
+    name: &'static str,
+    default: Option<f64>,
+) -> Result<Distribution, SpecError> {
+    let Some(node) = fields.given(name) else {
+        return match default {
+            Some(value) => {
+                fields.defaulted(name, format!("{value:?}"));
+                Ok(Distribution::Constant(value))
+            }
+            None => Err(fields.missing(name)),
+        };
+    };
+    if let Some(value) = node.as_number() {
+        return Ok(Distribution::Constant(value));
+    }
+    let Value::Table(_) = node.value else {
+        let path = fields.path(name);
+        return Err(node.error(format!("{path} must be a number or a distribution, got {}", node.show())));
+    };
+    let table = fields.nested(name, node)?;
+    let distribution = match table.choice("kind", &["normal", "log_normal", "uniform", "log_spaced"])? {
+        "normal" => Distribution::Normal { mean: table.number("mean")?, deviation: table.number("deviation")? },
+        "log_normal" => {
+            Distribution::LogNormal { median: table.number("median")?, deviation: table.number("deviation")? }
+        }
+        "uniform" => Distribution::Uniform { lo: table.number("lo")?, hi: table.number("hi")? },
+        _ => Distribution::LogSpaced { lo: table.number("lo")?, hi: table.number("hi")? },
+    };
+    distribution.validate().map_err(|e| table.blame(&e))?;
+    table.finish()?;
+    Ok(distribution)
+}
+
+pub(crate) fn read_range(fields: &Fields<'_>, name: &'static str) -> Result<Option<Range>, SpecError> {
+    let Some(node) = fields.given(name) else { return Ok(None) };
+    let wrong = || node.error(format!("{} must be [lo, hi] with lo < hi, got {}", fields.path(name), node.show()));
+    let Value::List(items) = &node.value else { return Err(wrong()) };
+    let [lo, hi] = items.as_slice() else { return Err(wrong()) };
+    match (lo.as_number(), hi.as_number()) {
+        (Some(lo), Some(hi)) => Range::new(lo, hi).map(Some).map_err(|_| wrong()),
+        _ => Err(wrong()),
+    }
+}
+
+fn read_update(fields: &Fields<'_>) -> Result<Update, SpecError> {
+    let Some(table) = fields.optional_table("pulses")? else {
+        fields.defaulted("pulses", "none: the expected update");
+        return Ok(Update::Expected);
+    };
+    let pulses = Pulses::new(table.number("pulse_step")?)
+        .and_then(|p| p.cycle_noise(table.number_or("cycle_noise", 0.0).unwrap_or(f64::NAN)))
+        .map_err(|e| table.blame(&e))?;
+    let rounding = match table.choice_or("rounding", &["stochastic", "nearest"], "stochastic")? {
+        "nearest" => Rounding::Nearest,
+        _ => Rounding::Stochastic,
+    };
+    table.finish()?;
+    Ok(Update::Pulsed(pulses.rounding(rounding)))
+}

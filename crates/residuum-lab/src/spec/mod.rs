@@ -1,0 +1,197 @@
+//! A TOML file that says everything about one optimisation problem: `residuum run SPEC.toml`.
+//!
+//! The schema is `docs/spec.md`. Reading is strict: an unknown field, an impossible value or a missing field is an
+//! error that names the line and the field, and nothing runs before the whole spec has been read.
+
+mod device;
+mod problem;
+mod reader;
+mod record;
+mod rule;
+mod vector;
+
+pub use device::{DeviceSpec, Family, ResponseSpec};
+pub use problem::{ProblemError, ProblemSpec, noisy};
+pub use reader::{Resolved, SpecError};
+pub use record::{Metric, RecordSpec, Variable};
+pub use rule::{CellGain, InitialSpec, ResidualSpec, RuleSpec, SymmetricPointSpec};
+pub use vector::{MatrixSpec, VectorSpec};
+
+use std::path::Path;
+
+use residuum::Noise;
+
+use reader::{Fields, Node, Value};
+
+/// More rows than this are refused: a table nobody can open.
+const MAX_ROWS: u64 = 50_000_000;
+
+/// One optimisation problem, ready to be built for each seed.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// For tables and figures.
+    pub title: Option<String>,
+    /// K.
+    pub steps: u64,
+    /// One run per seed.
+    pub seeds: Vec<u64>,
+    /// The objective.
+    pub problem: ProblemSpec,
+    /// The gradient noise.
+    pub noise: Noise,
+    /// Devices of the main and the residual arrays.
+    pub devices: Option<(DeviceSpec, DeviceSpec)>,
+    /// The algorithm.
+    pub rule: RuleSpec,
+    /// Where it starts.
+    pub initial: InitialSpec,
+    /// What is recorded.
+    pub record: RecordSpec,
+    /// Every parameter as it will be used.
+    pub resolved: Vec<Resolved>,
+}
+
+impl Spec {
+    /// Reads a spec; relative paths in it are relative to `base`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line.
+    pub fn parse(text: &str, base: &Path) -> Result<Self, SpecError> {
+        let document = Node::parse(text)?;
+        let fields = Fields::root(&document)?;
+        let title = if fields.has("title") { Some(fields.text("title")?.to_string()) } else { None };
+        fields.node("title");
+        let steps = fields.count("steps")?;
+        let seeds = read_seeds(&fields)?;
+
+        let table = fields.table("problem")?;
+        let problem = ProblemSpec::read(&table, base)?;
+        table.finish()?;
+        let dim = problem.dim();
+        // Building once finds what only the numbers together reveal.
+        let objective = problem
+            .build(residuum::Key::new(seeds[0]).named("problem"))
+            .map_err(|e| fields.error(format!("problem: {e}")))?;
+
+        let table = fields.optional_table("noise")?;
+        let noise = problem::read_noise(table.as_ref(), dim, base)?;
+        if let Some(table) = table {
+            noise.validate(&*objective).map_err(|e| table.blame(&e))?;
+            table.finish()?;
+        }
+
+        let table = fields.table("rule")?;
+        let rule = RuleSpec::read(&table, base)?;
+        table.finish()?;
+        let devices = read_devices(&fields, &rule, base)?;
+
+        let table = fields.optional_table("initial")?;
+        let initial = InitialSpec::read(table.as_ref(), base)?;
+        if let Some(table) = table {
+            table.finish()?;
+        }
+        let table = fields.optional_table("record")?;
+        let record = RecordSpec::read(table.as_ref(), steps, dim)?;
+        if let Some(table) = table {
+            table.finish()?;
+        }
+        let resolved = fields.resolved();
+        let spec = Self { title, steps, seeds, problem, noise, devices, rule, initial, record, resolved };
+        spec.check(&*objective).map_err(|message| fields.error(message))?;
+        fields.finish()?;
+        Ok(spec)
+    }
+
+    /// What only the parts together reveal.
+    fn check(&self, objective: &dyn residuum::Objective) -> Result<(), String> {
+        let devices = self.devices.as_ref().map(|(main, residual)| (main, residual));
+        let key = residuum::Key::new(self.seeds[0]).named("rule");
+        let rule = self.rule.build(&self.initial, devices, self.problem.dim(), key)?;
+        for &metric in &self.record.metrics {
+            if metric.needs_minimizer() && objective.minimizer().is_none() {
+                return Err(format!("record.metrics: {metric} needs a known minimizer"));
+            }
+            if metric.variable() == Some(Variable::Residual) && rule.arrays().len() < 2 {
+                return Err(format!("record.metrics: {metric} needs a rule with a residual array, not {}", rule.label()));
+            }
+        }
+        let rows = self.record.rows(self.problem.dim()).saturating_mul(self.seeds.len() as u64);
+        if rows > MAX_ROWS {
+            return Err(format!(
+                "record would write {rows} rows, more than {MAX_ROWS}: record fewer steps, indices or seeds"
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn read_seeds(fields: &Fields<'_>) -> Result<Vec<u64>, SpecError> {
+    let Some(node) = fields.given("seeds") else {
+        fields.defaulted("seeds", "[0]");
+        return Ok(vec![0]);
+    };
+    match &node.value {
+        Value::Integer(_) => Ok(vec![fields.count("seeds")?]),
+        Value::Table(_) => {
+            let table = fields.nested("seeds", node)?;
+            let (first, count) = (table.optional_count("first")?.unwrap_or(0), table.count("count")?);
+            table.finish()?;
+            match first.checked_add(count) {
+                Some(end) if count > 0 => Ok((first..end).collect()),
+                _ => Err(node.error(format!("seeds.count must be at least 1, got {count}"))),
+            }
+        }
+        Value::List(items) if !items.is_empty() => items
+            .iter()
+            .map(|item| match item.value {
+                Value::Integer(i) if i >= 0 => Ok(i as u64),
+                _ => Err(item.error(format!("seeds must be whole numbers, zero or positive, got {}", item.show()))),
+            })
+            .collect(),
+        _ => Err(node.error(format!(
+            "seeds must be a whole number, a list of them, or {{ first = …, count = … }}, got {}",
+            node.show()
+        ))),
+    }
+}
+
+fn read_devices(
+    fields: &Fields<'_>,
+    rule: &RuleSpec,
+    base: &Path,
+) -> Result<Option<(DeviceSpec, DeviceSpec)>, SpecError> {
+    let Some(table) = fields.optional_table("device")? else {
+        return if rule.needs_device() { Err(fields.missing("device")) } else { Ok(None) };
+    };
+    let both = if table.has("main") || table.has("residual") {
+        let (main, residual) = (table.table("main")?, table.table("residual")?);
+        let pair = (DeviceSpec::read(&main, base)?, DeviceSpec::read(&residual, base)?);
+        main.finish()?;
+        residual.finish()?;
+        pair
+    } else {
+        let device = DeviceSpec::read(&table, base)?;
+        (device.clone(), device)
+    };
+    table.finish()?;
+    Ok(Some(both))
+}
+
+/// Reads a device alone: the content of a `[device]` table.
+///
+/// # Errors
+/// The first thing that is wrong, with its line.
+pub fn parse_device(text: &str, base: &Path) -> Result<DeviceSpec, SpecError> {
+    let document = Node::parse(text)?;
+    let fields = Fields::root(&document)?;
+    let device = match fields.optional_table("device")? {
+        Some(table) => {
+            let device = DeviceSpec::read(&table, base)?;
+            table.finish()?;
+            device
+        }
+        None => DeviceSpec::read(&fields, base)?,
+    };
+    fields.finish()?;
+    Ok(device)
+}

@@ -1,0 +1,405 @@
+//! `[rule]` and `[initial]`: the algorithm, its rates, and where it starts.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use residuum::array::AnalogArray;
+use residuum::cells::symmetric_points;
+use residuum::rule::{Analog, Digital, ResidualCascade, ResidualLearning, Source, Transfer};
+use residuum::theory::zero_shift;
+use residuum::{Key, ParameterError, Pulses, Schedule, UpdateRule};
+
+use super::device::DeviceSpec;
+use super::reader::{Fields, Node, SpecError, Value};
+use super::vector::VectorSpec;
+
+/// The algorithm of a spec.
+#[derive(Clone, Debug)]
+pub enum RuleSpec {
+    /// In digital memory.
+    Digital(Source),
+    /// One analog array.
+    Analog(Source),
+    /// Residual Learning or a cascade of it.
+    Residual(ResidualSpec),
+}
+
+/// Residual Learning with its options.
+#[derive(Clone, Debug)]
+pub struct ResidualSpec {
+    /// α.
+    pub learning_rate: Schedule,
+    /// β of each stage; one for plain Residual Learning.
+    pub transfer_rates: Vec<Schedule>,
+    /// γ.
+    pub mixing: f64,
+    /// Where the rule believes W⋄ to be.
+    pub symmetric_point: SymmetricPointSpec,
+    /// How W is moved.
+    pub transfer: Transfer,
+    /// Whether steps are divided by each cell's gain.
+    pub cell_gain: CellGain,
+    /// Whether it was asked for as a cascade.
+    pub cascade: bool,
+}
+
+/// Where the rule believes W⋄ to be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SymmetricPointSpec {
+    /// The device's own.
+    Known,
+    /// Given numbers.
+    Given(VectorSpec),
+    /// The device's own plus an error.
+    Error(VectorSpec),
+    /// Measured by zero-shifting before the run.
+    Estimated {
+        /// The pulses.
+        pulses: Pulses,
+        /// Up–down pairs.
+        pairs: u64,
+    },
+}
+
+/// How per-cell step sizes are had.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CellGain {
+    /// One scalar step for all cells.
+    Off,
+    /// The true gain of each cell at its symmetric point.
+    Known,
+    /// The gain from the swing of zero-shifting.
+    Measured {
+        /// The pulses.
+        pulses: Pulses,
+        /// Up–down pairs.
+        pairs: u64,
+    },
+}
+
+/// Where the arrays start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InitialSpec {
+    /// W₀.
+    pub main: VectorSpec,
+    /// P₀; the symmetric point the rule believes in if `None`.
+    pub residual: Option<VectorSpec>,
+}
+
+impl InitialSpec {
+    pub(crate) fn read(fields: Option<&Fields<'_>>, base: &Path) -> Result<Self, SpecError> {
+        let Some(fields) = fields else {
+            return Ok(Self { main: VectorSpec::Constant(0.0), residual: None });
+        };
+        let main = match fields.given("main") {
+            Some(node) => VectorSpec::of(fields, "main", node, base)?,
+            None => {
+                fields.defaulted("main", "0");
+                VectorSpec::Constant(0.0)
+            }
+        };
+        let residual = match fields.given("residual") {
+            Some(node) => Some(VectorSpec::of(fields, "residual", node, base)?),
+            None => {
+                fields.defaulted("residual", "the symmetric point");
+                None
+            }
+        };
+        Ok(Self { main, residual })
+    }
+}
+
+impl RuleSpec {
+    pub(crate) fn read(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
+        let kinds = ["digital", "analog", "residual_learning", "residual_cascade"];
+        Ok(match fields.choice("kind", &kinds)? {
+            "digital" => Self::Digital(read_source(fields)?),
+            "analog" => Self::Analog(read_source(fields)?),
+            kind => Self::Residual(ResidualSpec::read(fields, kind == "residual_cascade", base)?),
+        })
+    }
+
+    /// Whether the rule uses analog arrays.
+    pub fn needs_device(&self) -> bool {
+        !matches!(self, Self::Digital(_))
+    }
+
+    /// The rule of one seed. `main` and `residual` are the devices of W and P.
+    ///
+    /// # Errors
+    /// A sentence that names the field.
+    pub fn build(
+        &self,
+        initial: &InitialSpec,
+        devices: Option<(&DeviceSpec, &DeviceSpec)>,
+        n: usize,
+        key: Key,
+    ) -> Result<Box<dyn UpdateRule>, String> {
+        let start = initial.main.build(n, key.named("main")).map_err(|e| format!("initial.main {e}"))?;
+        match (self, devices) {
+            (Self::Digital(source), _) => {
+                Ok(Box::new(Digital::new(&start, source.clone()).map_err(|e| e.to_string())?))
+            }
+            (_, None) => Err("device is missing: this rule writes to analog memory".into()),
+            (Self::Analog(source), Some((main, _))) => {
+                Ok(Box::new(Analog::new(array(main, &start, "main", key)?, source.clone())))
+            }
+            (Self::Residual(spec), Some((main, residual))) => {
+                let main = array(main, &start, "main", key)?;
+                spec.build(main, residual, initial.residual.as_ref(), key)
+            }
+        }
+    }
+}
+
+fn array(device: &DeviceSpec, start: &[f64], name: &str, key: Key) -> Result<AnalogArray, String> {
+    let context = |e: ParameterError| format!("{name} array: {e}");
+    let cells = device.cells(start.len(), key.named(name).named("device")).map_err(context)?;
+    AnalogArray::new(start, cells, device.update).map_err(context)
+}
+
+impl ResidualSpec {
+    fn read(fields: &Fields<'_>, cascade: bool, base: &Path) -> Result<Self, SpecError> {
+        let mixing = fields.number("mixing")?;
+        if !(mixing > 0.0 && mixing.is_finite()) {
+            return Err(fields.error(format!("rule.mixing must be positive and finite, got {mixing}")));
+        }
+        let transfer_rates = if cascade {
+            let node = fields.required("transfer_rates")?;
+            let Value::List(items) = &node.value else {
+                return Err(node.error(format!("rule.transfer_rates must be a list, main array first, got {}", node.show())));
+            };
+            if items.is_empty() || items.len() > 8 {
+                return Err(node.error(format!("rule.transfer_rates must have 1 to 8 rates, got {}", items.len())));
+            }
+            items.iter().map(|item| schedule_of(fields, "transfer_rates", item)).collect::<Result<_, _>>()?
+        } else {
+            vec![read_schedule(fields, "transfer_rate")?]
+        };
+        Ok(Self {
+            learning_rate: read_schedule(fields, "learning_rate")?,
+            transfer_rates,
+            mixing,
+            symmetric_point: if cascade { SymmetricPointSpec::Known } else { read_symmetric_point(fields, base)? },
+            transfer: if cascade { Transfer::Plain } else { read_transfer(fields)? },
+            cell_gain: if cascade { CellGain::Off } else { read_cell_gain(fields)? },
+            cascade,
+        })
+    }
+
+    fn build(
+        &self,
+        main: AnalogArray,
+        residual: &DeviceSpec,
+        start: Option<&VectorSpec>,
+        key: Key,
+    ) -> Result<Box<dyn UpdateRule>, String> {
+        let n = main.len();
+        let text = |e: ParameterError| e.to_string();
+        let residual_array = |name: &str, point: &[f64]| -> Result<AnalogArray, String> {
+            let start = match start {
+                Some(spec) => spec.build(n, key.named(name)).map_err(|e| format!("initial.residual {e}"))?,
+                None => point.to_vec(),
+            };
+            array(residual, &start, name, key)
+        };
+        if self.cascade {
+            let names = (0..self.transfer_rates.len()).map(|i| format!("residual {i}"));
+            let arrays = names
+                .map(|name| {
+                    let cells = residual.cells(n, key.named(&name).named("device")).map_err(text)?;
+                    residual_array(&name, &symmetric_points(&*cells, n, "the residual cascade").map_err(text)?)
+                })
+                .collect::<Result<Vec<_>, String>>()?;
+            let rates = self.transfer_rates.clone();
+            let rule = ResidualCascade::new(main, arrays, self.mixing, self.learning_rate, rates);
+            return Ok(Box::new(rule.map_err(text)?));
+        }
+        let cells = residual.cells(n, key.named("residual").named("device")).map_err(text)?;
+        let point = self.point(&cells, residual, n, key)?;
+        let p = residual_array("residual", &point)?;
+        let gains = self.gains(&main, &p, key)?;
+        let rate = self.transfer_rates[0];
+        let mut rule =
+            ResidualLearning::with_symmetric_point(main, p, point, self.mixing, self.learning_rate, rate)
+                .and_then(|rule| rule.transfer(self.transfer))
+                .map_err(text)?;
+        if let Some((main, residual)) = gains {
+            rule = rule.cell_gain(main, residual).map_err(text)?;
+        }
+        Ok(Box::new(rule))
+    }
+
+    fn point(
+        &self,
+        cells: &Arc<dyn residuum::Cells>,
+        device: &DeviceSpec,
+        n: usize,
+        key: Key,
+    ) -> Result<Vec<f64>, String> {
+        let known = || symmetric_points(&**cells, n, "residual_learning").map_err(|e| e.to_string());
+        let vector = |spec: &VectorSpec| {
+            spec.build(n, key.named("symmetric_point")).map_err(|e| format!("rule.symmetric_point {e}"))
+        };
+        match &self.symmetric_point {
+            SymmetricPointSpec::Known => known(),
+            SymmetricPointSpec::Given(spec) => vector(spec),
+            SymmetricPointSpec::Error(spec) => {
+                Ok(known()?.iter().zip(vector(spec)?).map(|(point, error)| point + error).collect())
+            }
+            SymmetricPointSpec::Estimated { pulses, pairs } => {
+                let start: Vec<f64> = (0..n).map(|i| cells.response(i).range().clip(0.0)).collect();
+                let mut array =
+                    AnalogArray::new(&start, Arc::clone(cells), device.update).map_err(|e| e.to_string())?;
+                Ok(zero_shift::zero_shift(&mut array, *pulses, *pairs, key.named("zero_shift")).midpoint)
+            }
+        }
+    }
+
+    fn gains(
+        &self,
+        main: &AnalogArray,
+        residual: &AnalogArray,
+        key: Key,
+    ) -> Result<Option<(Vec<f64>, Vec<f64>)>, String> {
+        let each = |array: &AnalogArray| -> Result<Vec<f64>, String> {
+            match &self.cell_gain {
+                CellGain::Measured { pulses, pairs } => {
+                    let mut copy = array.clone();
+                    Ok(zero_shift::zero_shift(&mut copy, *pulses, *pairs, key.named("cell_gain")).gain)
+                }
+                _ => {
+                    let points = symmetric_points(array.cells(), array.len(), "cell_gain").map_err(|e| e.to_string())?;
+                    Ok(points.iter().enumerate().map(|(i, &w)| array.cells().response(i).gain(w)).collect())
+                }
+            }
+        };
+        match self.cell_gain {
+            CellGain::Off => Ok(None),
+            _ => Ok(Some((each(main)?, each(residual)?))),
+        }
+    }
+}
+
+fn read_source(fields: &Fields<'_>) -> Result<Source, SpecError> {
+    let learning_rate = read_schedule(fields, "learning_rate")?;
+    match fields.choice_or("source", &["sgd", "momentum", "adam"], "sgd")? {
+        "sgd" => Ok(Source::sgd(learning_rate)),
+        "momentum" => {
+            let momentum = fields.number_or("momentum", 0.9)?;
+            Source::momentum(learning_rate, momentum).map_err(|e| fields.blame(&e))
+        }
+        _ => {
+            let (first, second) = (fields.number_or("decay_first", 0.9)?, fields.number_or("decay_second", 0.999)?);
+            let epsilon = fields.number_or("epsilon", 1e-8)?;
+            Source::adam(learning_rate, first, second, epsilon).map_err(|e| fields.blame(&e))
+        }
+    }
+}
+
+pub(crate) fn read_schedule(fields: &Fields<'_>, name: &'static str) -> Result<Schedule, SpecError> {
+    schedule_of(fields, name, fields.required(name)?)
+}
+
+fn schedule_of(fields: &Fields<'_>, name: &'static str, node: &Node) -> Result<Schedule, SpecError> {
+    if let Some(rate) = node.as_number() {
+        return Schedule::Constant(rate).validate().map_err(|_| {
+            node.error(format!("{} must be zero or positive, and finite, got {rate}", fields.path(name)))
+        });
+    }
+    let table = fields.nested(name, node)?;
+    let schedule = match table.choice("kind", &["constant", "inverse", "step", "cosine", "warm_up"])? {
+        "constant" => Schedule::Constant(table.number("rate")?),
+        "inverse" => {
+            Schedule::Inverse { initial: table.number("initial")?, half_life: table.number("half_life")? }
+        }
+        "step" => Schedule::Step {
+            initial: table.number("initial")?,
+            every: table.count("every")?,
+            factor: table.number("factor")?,
+        },
+        "cosine" => Schedule::Cosine {
+            initial: table.number("initial")?,
+            last: table.number_or("last", 0.0)?,
+            steps: table.count("steps")?,
+        },
+        _ => Schedule::WarmUp { rate: table.number("rate")?, steps: table.count("steps")? },
+    };
+    let checked = schedule.validate().map_err(|e| table.blame(&e))?;
+    table.finish()?;
+    Ok(checked)
+}
+
+fn read_symmetric_point(fields: &Fields<'_>, base: &Path) -> Result<SymmetricPointSpec, SpecError> {
+    let Some(node) = fields.given("symmetric_point") else {
+        fields.defaulted("symmetric_point", "\"known\"");
+        return Ok(SymmetricPointSpec::Known);
+    };
+    if node.value == Value::Text("known".into()) {
+        return Ok(SymmetricPointSpec::Known);
+    }
+    if let Value::Table(entries) = &node.value {
+        let table = fields.nested("symmetric_point", node)?;
+        if entries.iter().any(|(k, _)| k == "error") {
+            let error = VectorSpec::read(&table, "error", base)?;
+            table.finish()?;
+            return Ok(SymmetricPointSpec::Error(error));
+        }
+        if let Some(zero_shift) = table.optional_table("zero_shift")? {
+            let (pulses, pairs) = read_zero_shift(&zero_shift)?;
+            zero_shift.finish()?;
+            table.finish()?;
+            return Ok(SymmetricPointSpec::Estimated { pulses, pairs });
+        }
+    }
+    VectorSpec::of(fields, "symmetric_point", node, base).map(SymmetricPointSpec::Given).map_err(|e| SpecError {
+        message: format!("{} (or \"known\", {{ error = … }}, {{ zero_shift = {{ pulse_step, pairs }} }})", e.message),
+        ..e
+    })
+}
+
+fn read_zero_shift(table: &Fields<'_>) -> Result<(Pulses, u64), SpecError> {
+    let noise = table.number_or("cycle_noise", 0.0)?;
+    let pulses = Pulses::new(table.number("pulse_step")?)
+        .and_then(|p| p.cycle_noise(noise))
+        .map_err(|e| table.blame(&e))?;
+    let pairs = table.count("pairs")?;
+    if pairs == 0 {
+        return Err(table.error(format!("{} must be at least 1, got 0", table.path("pairs"))));
+    }
+    Ok((pulses, pairs))
+}
+
+fn read_transfer(fields: &Fields<'_>) -> Result<Transfer, SpecError> {
+    let transfer = match fields.choice_or("transfer", &["plain", "compensated"], "plain")? {
+        "plain" => Transfer::Plain,
+        _ => Transfer::Compensated { floor: fields.number_or("transfer_floor", 1e-3)? },
+    };
+    if let Transfer::Compensated { floor } = transfer
+        && !(floor > 0.0 && floor.is_finite())
+    {
+        return Err(fields.error(format!("rule.transfer_floor must be positive and finite, got {floor}")));
+    }
+    Ok(transfer)
+}
+
+fn read_cell_gain(fields: &Fields<'_>) -> Result<CellGain, SpecError> {
+    let Some(node) = fields.given("cell_gain") else {
+        fields.defaulted("cell_gain", "\"off\"");
+        return Ok(CellGain::Off);
+    };
+    match &node.value {
+        Value::Text(s) if s == "off" => Ok(CellGain::Off),
+        Value::Text(s) if s == "known" => Ok(CellGain::Known),
+        Value::Table(_) => {
+            let table = fields.nested("cell_gain", node)?;
+            let (pulses, pairs) = read_zero_shift(&table)?;
+            table.finish()?;
+            Ok(CellGain::Measured { pulses, pairs })
+        }
+        _ => Err(node.error(format!(
+            "rule.cell_gain must be \"off\", \"known\" or {{ pulse_step = …, pairs = … }}, got {}",
+            node.show()
+        ))),
+    }
+}

@@ -1,0 +1,175 @@
+//! Tables of numbers in CSV files, with or without a header line.
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// A CSV file that is not a table of numbers.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// The file cannot be opened or read.
+    #[error("cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Not text, or rows of different lengths.
+    #[error("{}: {message}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// An entry that is no finite number.
+    #[error("{}, line {line}: column {column} must be a finite number, got {text:?}", path.display())]
+    NotANumber {
+        /// The file.
+        path: PathBuf,
+        /// Line from 1.
+        line: u64,
+        /// Column from 1.
+        column: usize,
+        /// The entry.
+        text: String,
+    },
+    /// No row at all.
+    #[error("{} holds no rows of numbers", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A column that is not there, or a choice that was not made.
+    #[error("{}: {message}", path.display())]
+    Column {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+/// Rows of finite numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NumberTable {
+    path: PathBuf,
+    /// Column names, empty if the file has no header.
+    pub header: Vec<String>,
+    /// Row-major entries.
+    pub values: Vec<f64>,
+    /// Number of columns.
+    pub columns: usize,
+}
+
+impl NumberTable {
+    /// Reads a file. A first row with an entry that is not a number is the header; lines that start with `#` are
+    /// comments.
+    ///
+    /// # Errors
+    /// If the file cannot be read, rows differ in length, an entry is not a finite number, or there is no row.
+    pub fn read(path: &Path) -> Result<Self, TableError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| TableError::Unreadable { path: path.into(), source })?;
+        Self::parse(&text, path)
+    }
+
+    fn parse(text: &str, path: &Path) -> Result<Self, TableError> {
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .comment(Some(b'#'))
+            .trim(csv::Trim::All)
+            .from_reader(text.as_bytes());
+        let mut table = Self { path: path.into(), header: Vec::new(), values: Vec::new(), columns: 0 };
+        for (index, record) in reader.records().enumerate() {
+            let record = record
+                .map_err(|e| TableError::Malformed { path: path.into(), message: e.to_string() })?;
+            let line = record.position().map_or(0, csv::Position::line);
+            table.columns = record.len();
+            if index == 0 && record.iter().any(|entry| entry.parse::<f64>().is_err()) {
+                table.header = record.iter().map(String::from).collect();
+                continue;
+            }
+            for (column, entry) in record.iter().enumerate() {
+                match entry.parse::<f64>() {
+                    Ok(x) if x.is_finite() => table.values.push(x),
+                    _ => {
+                        let (path, text) = (path.into(), entry.into());
+                        return Err(TableError::NotANumber { path, line, column: column + 1, text });
+                    }
+                }
+            }
+        }
+        if table.values.is_empty() {
+            return Err(TableError::Empty { path: path.into() });
+        }
+        Ok(table)
+    }
+
+    /// The column of this name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn column(&self, name: &str) -> Result<Vec<f64>, TableError> {
+        match self.header.iter().position(|h| h == name) {
+            Some(i) => self.column_at(i),
+            None => Err(self.wrong(format!("has no column {name:?} (columns: {})", self.header.join(", ")))),
+        }
+    }
+
+    /// Column number `i`, from 0.
+    ///
+    /// # Errors
+    /// If there are not so many.
+    pub fn column_at(&self, i: usize) -> Result<Vec<f64>, TableError> {
+        if i >= self.columns {
+            return Err(self.wrong(format!("has {} columns, so column {i} is not there", self.columns)));
+        }
+        Ok(self.values.iter().skip(i).step_by(self.columns).copied().collect())
+    }
+
+    /// The single column of a file that has one.
+    ///
+    /// # Errors
+    /// If there are several: the spec must then say which.
+    pub fn only_column(&self) -> Result<Vec<f64>, TableError> {
+        if self.columns == 1 {
+            return self.column_at(0);
+        }
+        Err(self.wrong(format!("has {} columns; say which with column = …", self.columns)))
+    }
+
+    fn wrong(&self, message: String) -> TableError {
+        TableError::Column { path: self.path.clone(), message }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<NumberTable, String> {
+        NumberTable::parse(text, Path::new("t.csv")).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn headers_comments_and_columns() {
+        let t = parse("# made by hand\na, b\n1,2\r\n3,4\n").unwrap();
+        assert_eq!(t.column("b").unwrap(), [2.0, 4.0]);
+        assert_eq!(t.column_at(0).unwrap(), [1.0, 3.0]);
+        assert_eq!(t.only_column().unwrap_err().to_string(), "t.csv: has 2 columns; say which with column = …");
+        assert_eq!(parse("5\n6").unwrap().only_column().unwrap(), [5.0, 6.0]);
+    }
+
+    #[test]
+    fn bad_files_say_where() {
+        assert_eq!(
+            parse("x\n1\nnan\n").unwrap_err(),
+            "t.csv, line 3: column 1 must be a finite number, got \"nan\""
+        );
+        assert_eq!(parse("a,b\n").unwrap_err(), "t.csv holds no rows of numbers");
+        assert!(parse("1,2\n3\n").unwrap_err().contains("line: 2"));
+    }
+}
