@@ -4,11 +4,20 @@
 //! really ends, the zero of the mean drift; [`residual_law`] is the stationary law of Residual Learning;
 //! [`zero_shift`] finds symmetric points by pulses; [`pulse_flow`] relates pulses to one scaled step.
 //!
+//! [`operator`], [`lyapunov`] and [`coefficients`] are the lemmas behind the convergence theorem, [`practical`] the
+//! rates to use where it asks too much; [`hard_instance`] is the lower bound's.
+//!
 //! The predictions are local and leading-order unless their documentation says exact.
 
+pub mod coefficients;
+mod counterexample;
 pub mod fixed_point;
+pub mod hard_instance;
 pub mod implicit_penalty;
+pub mod lyapunov;
 pub mod magnitude;
+pub mod operator;
+pub mod practical;
 pub mod pulse_flow;
 pub mod residual_law;
 pub mod zero_shift;
