@@ -1,1 +1,3 @@
 //! residuum
+pub mod interpolate;
+pub mod numeric;
