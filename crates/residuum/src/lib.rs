@@ -1,3 +1,4 @@
 //! residuum
+pub mod expression;
 pub mod interpolate;
 pub mod numeric;
