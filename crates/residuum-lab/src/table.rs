@@ -84,8 +84,8 @@ impl NumberTable {
             .from_reader(text.as_bytes());
         let mut table = Self { path: path.into(), header: Vec::new(), values: Vec::new(), columns: 0 };
         for (index, record) in reader.records().enumerate() {
-            let record = record
-                .map_err(|e| TableError::Malformed { path: path.into(), message: e.to_string() })?;
+            let record =
+                record.map_err(|e| TableError::Malformed { path: path.into(), message: e.to_string() })?;
             let line = record.position().map_or(0, csv::Position::line);
             table.columns = record.len();
             if index == 0 && record.iter().any(|entry| entry.parse::<f64>().is_err()) {

@@ -72,9 +72,12 @@ impl Family {
             Self::LinearCondition => &[("hardware_condition", None), ("radius", Some(1.0))],
             Self::Power | Self::Exponential => &[("shape", None), ("radius", Some(1.0))],
             Self::Tanh => &[("gain", Some(1.0)), ("slope", None), ("width", Some(1.0)), ("center", Some(0.0))],
-            Self::SoftBounds => {
-                &[("gain_plus", Some(1.0)), ("gain_minus", Some(1.0)), ("radius_plus", None), ("radius_minus", None)]
-            }
+            Self::SoftBounds => &[
+                ("gain_plus", Some(1.0)),
+                ("gain_minus", Some(1.0)),
+                ("radius_plus", None),
+                ("radius_minus", None),
+            ],
             Self::Ceiling => &[("min", None), ("max", Some(1.0)), ("width", Some(1.0))],
             Self::Wavy => &[("amplitude", Some(0.6)), ("skew", Some(0.25)), ("radius", Some(1.0))],
         }
@@ -145,7 +148,16 @@ impl Population<'_> {
 }
 
 pub(crate) const RESPONSES: [&str; 11] = [
-    "constant", "linear", "power", "exponential", "tanh", "soft_bounds", "ceiling", "wavy", "table", "formula",
+    "constant",
+    "linear",
+    "power",
+    "exponential",
+    "tanh",
+    "soft_bounds",
+    "ceiling",
+    "wavy",
+    "table",
+    "formula",
     "mixture",
 ];
 
@@ -177,15 +189,17 @@ impl ResponseSpec {
             "wavy" => Self::family(fields, Family::Wavy)?,
             "table" => {
                 let path = base.join(fields.text("csv")?);
-                let text = std::fs::read_to_string(&path)
-                    .map_err(|e| fields.error(format!("{}: cannot read {}: {e}", fields.path("csv"), path.display())))?;
+                let text = std::fs::read_to_string(&path).map_err(|e| {
+                    fields.error(format!("{}: cannot read {}: {e}", fields.path("csv"), path.display()))
+                })?;
                 let table = Tabulated::from_csv(&text)
                     .map_err(|e| fields.error(format!("{}: {}: {e}", fields.path("csv"), path.display())))?;
                 Self::Shared(Arc::new(table))
             }
             "formula" => {
-                let range = read_range(fields, "range")?
-                    .ok_or_else(|| fields.error(format!("{} is missing: give [lo, hi]", fields.path("range"))))?;
+                let range = read_range(fields, "range")?.ok_or_else(|| {
+                    fields.error(format!("{} is missing: give [lo, hi]", fields.path("range")))
+                })?;
                 let formula = Formula::parse(fields.text("q_plus")?, fields.text("q_minus")?, range)
                     .map_err(|e| fields.error(format!("{}: {e}", fields.path("response"))))?;
                 Self::Shared(Arc::new(formula))
@@ -209,14 +223,21 @@ impl ResponseSpec {
     fn mixture(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
         let node = fields.required("parts")?;
         let Value::List(items) = &node.value else {
-            return Err(node.error(format!("{} must be a list of tables, got {}", fields.path("parts"), node.show())));
+            return Err(node.error(format!(
+                "{} must be a list of tables, got {}",
+                fields.path("parts"),
+                node.show()
+            )));
         };
         let mut parts = Vec::new();
         for (i, item) in items.iter().enumerate() {
             let part = fields.nested(&format!("parts[{i}]"), item)?;
             let fraction = part.number("fraction")?;
             if !(fraction > 0.0 && fraction <= 1.0) {
-                return Err(item.error(format!("{} must be above 0 and at most 1, got {fraction}", part.path("fraction"))));
+                return Err(item.error(format!(
+                    "{} must be above 0 and at most 1, got {fraction}",
+                    part.path("fraction")
+                )));
             }
             let response = match Self::read(&part, base)? {
                 Self::Shared(response) => response,
@@ -226,14 +247,21 @@ impl ResponseSpec {
                     let cells = family.cells(1, Key::new(0), &parameters, range).map_err(|e| part.blame(&e))?;
                     Arc::new(CellOf(cells))
                 }
-                _ => return Err(item.error(format!("{}: the parts of a mixture have fixed parameters", part.path("response")))),
+                _ => {
+                    return Err(item.error(format!(
+                        "{}: the parts of a mixture have fixed parameters",
+                        part.path("response")
+                    )));
+                }
             };
             part.finish()?;
             parts.push((fraction, response));
         }
         let total: f64 = parts.iter().map(|(f, _)| f).sum();
         if (total - 1.0).abs() > 1e-9 {
-            return Err(node.error(format!("{}: fractions must add up to 1, got {total}", fields.path("parts"))));
+            return Err(
+                node.error(format!("{}: fractions must add up to 1, got {total}", fields.path("parts")))
+            );
         }
         Ok(Self::Mixture(parts))
     }
@@ -250,10 +278,13 @@ impl ResponseSpec {
                 let key = key.named("part");
                 let part_of = (0..n).map(|cell| {
                     let mut u = key.uniform_at(cell as u64);
-                    parts.iter().position(|(fraction, _)| {
-                        u -= fraction;
-                        u < 0.0
-                    }).unwrap_or(parts.len() - 1)
+                    parts
+                        .iter()
+                        .position(|(fraction, _)| {
+                            u -= fraction;
+                            u < 0.0
+                        })
+                        .unwrap_or(parts.len() - 1)
                 });
                 let responses = parts.iter().map(|(_, r)| Arc::clone(r)).collect();
                 Ok(Arc::new(Mixed::new(responses, part_of.collect())?))
@@ -347,7 +378,8 @@ fn read_parameter(
 
 pub(crate) fn read_range(fields: &Fields<'_>, name: &'static str) -> Result<Option<Range>, SpecError> {
     let Some(node) = fields.given(name) else { return Ok(None) };
-    let wrong = || node.error(format!("{} must be [lo, hi] with lo < hi, got {}", fields.path(name), node.show()));
+    let wrong =
+        || node.error(format!("{} must be [lo, hi] with lo < hi, got {}", fields.path(name), node.show()));
     let Value::List(items) = &node.value else { return Err(wrong()) };
     let [lo, hi] = items.as_slice() else { return Err(wrong()) };
     match (lo.as_number(), hi.as_number()) {

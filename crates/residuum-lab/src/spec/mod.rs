@@ -112,7 +112,10 @@ impl Spec {
                 return Err(format!("record.metrics: {metric} needs a known minimizer"));
             }
             if metric.variable() == Some(Variable::Residual) && rule.arrays().len() < 2 {
-                return Err(format!("record.metrics: {metric} needs a rule with a residual array, not {}", rule.label()));
+                return Err(format!(
+                    "record.metrics: {metric} needs a rule with a residual array, not {}",
+                    rule.label()
+                ));
             }
         }
         let rows = self.record.rows(self.problem.dim()).saturating_mul(self.seeds.len() as u64);
@@ -141,13 +144,16 @@ fn read_seeds(fields: &Fields<'_>) -> Result<Vec<u64>, SpecError> {
                 _ => Err(node.error(format!("seeds.count must be at least 1, got {count}"))),
             }
         }
-        Value::List(items) if !items.is_empty() => items
-            .iter()
-            .map(|item| match item.value {
-                Value::Integer(i) if i >= 0 => Ok(i as u64),
-                _ => Err(item.error(format!("seeds must be whole numbers, zero or positive, got {}", item.show()))),
-            })
-            .collect(),
+        Value::List(items) if !items.is_empty() => {
+            items
+                .iter()
+                .map(|item| match item.value {
+                    Value::Integer(i) if i >= 0 => Ok(i as u64),
+                    _ => Err(item
+                        .error(format!("seeds must be whole numbers, zero or positive, got {}", item.show()))),
+                })
+                .collect()
+        }
         _ => Err(node.error(format!(
             "seeds must be a whole number, a list of them, or {{ first = …, count = … }}, got {}",
             node.show()

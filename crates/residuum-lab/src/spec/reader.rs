@@ -111,7 +111,8 @@ impl Node {
             Value::Bool(b) => b.to_string(),
             Value::List(items) => {
                 let shown: Vec<_> = items.iter().take(4).map(Self::show).collect();
-                let rest = if items.len() > 4 { format!(", … {} in all", items.len()) } else { String::new() };
+                let rest =
+                    if items.len() > 4 { format!(", … {} in all", items.len()) } else { String::new() };
                 format!("[{}{rest}]", shown.join(", "))
             }
             Value::Table(entries) => {
@@ -197,8 +198,10 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn missing(&self, name: &str) -> SpecError {
         // A misspelt field is both missing and unknown; the spelling is the more helpful message.
-        if let Some((key, node)) =
-            self.entries.iter().find(|(k, _)| !self.known.borrow().contains(&k.as_str()) && distance(k, name) <= 2)
+        if let Some((key, node)) = self
+            .entries
+            .iter()
+            .find(|(k, _)| !self.known.borrow().contains(&k.as_str()) && distance(k, name) <= 2)
         {
             return node.error(format!("{} is not a field; did you mean {name}?", self.path(key)));
         }
@@ -258,7 +261,11 @@ impl<'a> Fields<'a> {
     }
 
     /// One of a closed set of words.
-    pub(crate) fn choice(&self, name: &'static str, options: &[&'static str]) -> Result<&'static str, SpecError> {
+    pub(crate) fn choice(
+        &self,
+        name: &'static str,
+        options: &[&'static str],
+    ) -> Result<&'static str, SpecError> {
         let text = self.text(name)?;
         self.pick(name, text, options)
     }
@@ -378,7 +385,10 @@ mod tests {
     #[test]
     fn errors_name_line_field_and_value() {
         let steps = |f: &Fields<'_>| f.count("steps").map(|_| ());
-        assert_eq!(message("\nsteps = -3", steps), "line 2: steps must be a whole number, zero or positive, got -3");
+        assert_eq!(
+            message("\nsteps = -3", steps),
+            "line 2: steps must be a whole number, zero or positive, got -3"
+        );
         assert_eq!(message("stepz = 3", steps), "line 1: stepz is not a field; did you mean steps?");
         assert_eq!(message("steps = 1\n\nfoo = 2", steps), "line 3: foo is not a field; fields here: steps");
         assert_eq!(message("[a]\nx = 1", steps), "line 1: steps is missing");
@@ -403,7 +413,10 @@ mod tests {
         device.finish().unwrap();
         let list = root.resolved();
         assert_eq!((list[0].path.as_str(), list[0].given), ("device.radius", true));
-        assert_eq!((list[1].path.as_str(), list[1].value.as_str(), list[1].given), ("device.shape", "1.0", false));
+        assert_eq!(
+            (list[1].path.as_str(), list[1].value.as_str(), list[1].given),
+            ("device.shape", "1.0", false)
+        );
     }
 
     #[test]
@@ -412,9 +425,6 @@ mod tests {
         let root = Fields::root(&node).unwrap();
         let device = root.table("device").unwrap();
         let e = residuum::response::Power::new(1.0, -1.0).unwrap_err();
-        assert_eq!(
-            device.blame(&e).to_string(),
-            "line 3: device.radius must be positive and finite, got -1"
-        );
+        assert_eq!(device.blame(&e).to_string(), "line 3: device.radius must be positive and finite, got -1");
     }
 }

@@ -168,7 +168,9 @@ impl RecordSpec {
         };
         let tail_from = fields.optional_count("tail_from")?.unwrap_or(steps / 2);
         if tail_from > steps {
-            return Err(fields.error(format!("record.tail_from must be at most steps = {steps}, got {tail_from}")));
+            return Err(
+                fields.error(format!("record.tail_from must be at most steps = {steps}, got {tail_from}"))
+            );
         }
         Ok(Self { metrics, steps: at, indices, tail_from })
     }
@@ -202,7 +204,13 @@ fn read_metrics(fields: &Fields<'_>, node: &Node) -> Result<Vec<Metric>, SpecErr
     items
         .iter()
         .map(|item| {
-            let known = || item.error(format!("{path}: no metric {}; there are {}", item.show(), Metric::names().join(", ")));
+            let known = || {
+                item.error(format!(
+                    "{path}: no metric {}; there are {}",
+                    item.show(),
+                    Metric::names().join(", ")
+                ))
+            };
             let Value::Text(text) = &item.value else { return Err(known()) };
             Metric::parse(text).ok_or_else(known)
         })

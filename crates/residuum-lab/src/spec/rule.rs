@@ -167,10 +167,15 @@ impl ResidualSpec {
         let transfer_rates = if cascade {
             let node = fields.required("transfer_rates")?;
             let Value::List(items) = &node.value else {
-                return Err(node.error(format!("rule.transfer_rates must be a list, main array first, got {}", node.show())));
+                return Err(node.error(format!(
+                    "rule.transfer_rates must be a list, main array first, got {}",
+                    node.show()
+                )));
             };
             if items.is_empty() || items.len() > 8 {
-                return Err(node.error(format!("rule.transfer_rates must have 1 to 8 rates, got {}", items.len())));
+                return Err(
+                    node.error(format!("rule.transfer_rates must have 1 to 8 rates, got {}", items.len()))
+                );
             }
             items.iter().map(|item| schedule_of(fields, "transfer_rates", item)).collect::<Result<_, _>>()?
         } else {
@@ -180,7 +185,11 @@ impl ResidualSpec {
             learning_rate: read_schedule(fields, "learning_rate")?,
             transfer_rates,
             mixing,
-            symmetric_point: if cascade { SymmetricPointSpec::Known } else { read_symmetric_point(fields, base)? },
+            symmetric_point: if cascade {
+                SymmetricPointSpec::Known
+            } else {
+                read_symmetric_point(fields, base)?
+            },
             transfer: if cascade { Transfer::Plain } else { read_transfer(fields)? },
             cell_gain: if cascade { CellGain::Off } else { read_cell_gain(fields)? },
             cascade,
@@ -269,7 +278,8 @@ impl ResidualSpec {
                     Ok(zero_shift::zero_shift(&mut copy, *pulses, *pairs, key.named("cell_gain")).gain)
                 }
                 _ => {
-                    let points = symmetric_points(array.cells(), array.len(), "cell_gain").map_err(|e| e.to_string())?;
+                    let points =
+                        symmetric_points(array.cells(), array.len(), "cell_gain").map_err(|e| e.to_string())?;
                     Ok(points.iter().enumerate().map(|(i, &w)| array.cells().response(i).gain(w)).collect())
                 }
             }
@@ -290,7 +300,8 @@ fn read_source(fields: &Fields<'_>) -> Result<Source, SpecError> {
             Source::momentum(learning_rate, momentum).map_err(|e| fields.blame(&e))
         }
         _ => {
-            let (first, second) = (fields.number_or("decay_first", 0.9)?, fields.number_or("decay_second", 0.999)?);
+            let (first, second) =
+                (fields.number_or("decay_first", 0.9)?, fields.number_or("decay_second", 0.999)?);
             let epsilon = fields.number_or("epsilon", 1e-8)?;
             Source::adam(learning_rate, first, second, epsilon).map_err(|e| fields.blame(&e))
         }
@@ -352,9 +363,14 @@ fn read_symmetric_point(fields: &Fields<'_>, base: &Path) -> Result<SymmetricPoi
             return Ok(SymmetricPointSpec::Estimated { pulses, pairs });
         }
     }
-    VectorSpec::of(fields, "symmetric_point", node, base).map(SymmetricPointSpec::Given).map_err(|e| SpecError {
-        message: format!("{} (or \"known\", {{ error = … }}, {{ zero_shift = {{ pulse_step, pairs }} }})", e.message),
-        ..e
+    VectorSpec::of(fields, "symmetric_point", node, base).map(SymmetricPointSpec::Given).map_err(|e| {
+        SpecError {
+            message: format!(
+                "{} (or \"known\", {{ error = … }}, {{ zero_shift = {{ pulse_step, pairs }} }})",
+                e.message
+            ),
+            ..e
+        }
     })
 }
 

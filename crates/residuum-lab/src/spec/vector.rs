@@ -68,33 +68,38 @@ impl VectorSpec {
 
     fn from_table(node: &Node, path: &str, base: &Path) -> Result<Self, SpecError> {
         let fields = Fields::root(node)?;
-        let vector = if fields.has("csv") {
-            let table = NumberTable::read(&base.join(fields.text("csv")?))
-                .map_err(|e| node.error(format!("{path}: {e}")))?;
-            let column = match fields.node("column") {
-                None => table.only_column(),
-                Some(Node { value: Value::Text(name), .. }) => table.column(name),
-                Some(Node { value: Value::Integer(i), .. }) => table.column_at(*i as usize),
-                Some(other) => {
-                    return Err(other.error(format!("{path}.column must be a name or a number, got {}", other.show())));
+        let vector =
+            if fields.has("csv") {
+                let table = NumberTable::read(&base.join(fields.text("csv")?))
+                    .map_err(|e| node.error(format!("{path}: {e}")))?;
+                let column = match fields.node("column") {
+                    None => table.only_column(),
+                    Some(Node { value: Value::Text(name), .. }) => table.column(name),
+                    Some(Node { value: Value::Integer(i), .. }) => table.column_at(*i as usize),
+                    Some(other) => {
+                        return Err(other
+                            .error(format!("{path}.column must be a name or a number, got {}", other.show())));
+                    }
+                };
+                Self::List(column.map_err(|e| node.error(format!("{path}: {e}")))?)
+            } else if fields.has("uniform") {
+                let [lo, hi] = pair(&fields, "uniform", path)?;
+                if lo >= hi {
+                    return Err(
+                        node.error(format!("{path}.uniform must be [lo, hi] with lo < hi, got [{lo}, {hi}]"))
+                    );
                 }
+                Self::Uniform { lo, hi }
+            } else if fields.has("normal") {
+                let [mean, deviation] = pair(&fields, "normal", path)?;
+                if deviation < 0.0 {
+                    return Err(node
+                        .error(format!("{path}.normal: deviation must be zero or positive, got {deviation}")));
+                }
+                Self::Normal { mean, deviation }
+            } else {
+                return Err(node.error(format!("{path} must have csv, uniform or normal, got {}", node.show())));
             };
-            Self::List(column.map_err(|e| node.error(format!("{path}: {e}")))?)
-        } else if fields.has("uniform") {
-            let [lo, hi] = pair(&fields, "uniform", path)?;
-            if lo >= hi {
-                return Err(node.error(format!("{path}.uniform must be [lo, hi] with lo < hi, got [{lo}, {hi}]")));
-            }
-            Self::Uniform { lo, hi }
-        } else if fields.has("normal") {
-            let [mean, deviation] = pair(&fields, "normal", path)?;
-            if deviation < 0.0 {
-                return Err(node.error(format!("{path}.normal: deviation must be zero or positive, got {deviation}")));
-            }
-            Self::Normal { mean, deviation }
-        } else {
-            return Err(node.error(format!("{path} must have csv, uniform or normal, got {}", node.show())));
-        };
         fields.finish().map_err(|e| SpecError { message: format!("{path}: {}", e.message), ..e })?;
         Ok(vector)
     }
@@ -195,7 +200,10 @@ impl MatrixSpec {
                     NumberTable::read(&base.join(csv)).map_err(|e| node.error(format!("{path}: {e}")))?;
                 Ok(Self { values: table.values, columns: table.columns })
             }
-            _ => Err(node.error(format!("{path} must be rows in brackets or {{ csv = … }}, got {}", node.show()))),
+            _ => {
+                Err(node
+                    .error(format!("{path} must be rows in brackets or {{ csv = … }}, got {}", node.show())))
+            }
         }
     }
 

@@ -203,8 +203,7 @@ impl HardInstance {
     #[inline(always)]
     pub fn step(&self, rates: Rates, state: State, xi: f64) -> State {
         let gradient = self.strong_convexity * self.effective_weight(state) + xi;
-        let residual =
-            state.residual + self.response.realized(-rates.learning_rate * gradient, state.residual);
+        let residual = state.residual + self.response.realized(-rates.learning_rate * gradient, state.residual);
         let main = state.main + rates.transfer_rate * self.mixing * self.bounds.min * residual;
         State { main, residual }
     }
@@ -242,8 +241,7 @@ impl HardInstance {
             .map(|&(p, xi)| p * self.square_norm(self.step(rates, state, xi)))
             .sum();
         let fast = rates.learning_rate * rates.mixing * self.bounds.max * self.noise;
-        let gained =
-            if self.confined(state) { self.strong_convexity / 8.0 * fast * fast } else { 0.0 };
+        let gained = if self.confined(state) { self.strong_convexity / 8.0 * fast * fast } else { 0.0 };
         Inequality::between(&[(1.0 - self.decay(rates)) * self.square_norm(state), gained], &[after])
     }
 
@@ -296,9 +294,7 @@ impl HardInstance {
             key.fold(k).fill_uniform(&mut uniform);
             simd::dispatch(Advance { instance: self, rates, uniform: &uniform, block: &mut block });
         }
-        (0..size)
-            .map(|i| (State { main: block.main[i], residual: block.residual[i] }, block.peak[i]))
-            .collect()
+        (0..size).map(|i| (State { main: block.main[i], residual: block.residual[i] }, block.peak[i])).collect()
     }
 }
 

@@ -44,12 +44,7 @@ pub fn practical_rates(problem: &Problem, gain: f64) -> Result<PracticalRates, C
     let ratio = (max - min) / (max + min);
     let slope = lipschitz / gain;
     let mixing = least_practical_mixing(noise * slope * ratio / mu, gain, spread * slope)?;
-    let rates = Rates {
-        learning_rate: fast / mixing,
-        transfer_rate: 0.125 * fast * mu,
-        mixing,
-        weight: mu,
-    };
+    let rates = Rates { learning_rate: fast / mixing, transfer_rate: 0.125 * fast * mu, mixing, weight: mu };
     let offset = std::f64::consts::FRAC_2_PI.sqrt() * spread / mixing * ratio;
     Ok(PracticalRates {
         rates,
