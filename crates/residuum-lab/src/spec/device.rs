@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use residuum::cells::{Cells, Confined, Mixed, PerCell, Uniform};
-use residuum::population::Distribution;
+use residuum::population::{self, Distribution, PopulationError};
 use residuum::response::{
     Ceiling, Constant, Exponential, Formula, Linear, Power, SoftBounds, Tabulated, Tanh, Wavy,
 };
@@ -89,7 +89,7 @@ impl Family {
         key: Key,
         parameters: &[Distribution],
         range: Option<Range>,
-    ) -> Result<Arc<dyn Cells>, ParameterError> {
+    ) -> Result<Arc<dyn Cells>, PopulationError> {
         let population = Population { names: self.parameters(), parameters, n, key, range };
         match self {
             Self::Constant => population.build(|p| Constant::new(p[0])),
@@ -117,7 +117,7 @@ impl Population<'_> {
     fn build<R: ResponseFunction + 'static>(
         &self,
         make: impl Fn(&[f64]) -> Result<R, ParameterError>,
-    ) -> Result<Arc<dyn Cells>, ParameterError> {
+    ) -> Result<Arc<dyn Cells>, PopulationError> {
         match self.range {
             None => self.cells(make),
             Some(range) => self.cells(|p| Confined::new(make(p)?, range)),
@@ -127,23 +127,20 @@ impl Population<'_> {
     fn cells<R: ResponseFunction + 'static>(
         &self,
         make: impl Fn(&[f64]) -> Result<R, ParameterError>,
-    ) -> Result<Arc<dyn Cells>, ParameterError> {
-        let draw = |cell: usize| -> Result<R, ParameterError> {
-            let drawn: Vec<f64> = self
-                .parameters
-                .iter()
-                .zip(self.names)
-                .map(|(d, (name, _))| d.draw(self.key.named(name), cell, self.n))
-                .collect();
-            make(&drawn)
-        };
-        if self.parameters.iter().all(|d| matches!(d, Distribution::Constant(_))) {
-            return Ok(Arc::new(Uniform::new(draw(0)?)));
+    ) -> Result<Arc<dyn Cells>, PopulationError> {
+        let constants: Option<Vec<f64>> = self
+            .parameters
+            .iter()
+            .map(|d| if let Distribution::Constant(value) = d { Some(*value) } else { None })
+            .collect();
+        if let Some(values) = constants {
+            return Ok(Arc::new(Uniform::new(make(&values)?)));
         }
-        let cells = (0..self.n)
-            .map(|cell| draw(cell).map_err(|error| ParameterError::Cell { cell, error: Box::new(error) }))
-            .collect::<Result<_, _>>()?;
-        Ok(Arc::new(PerCell::<R>(cells)))
+        let cells = population::vary(self.n, self.key, |cell| {
+            let drawn = self.parameters.iter().zip(self.names).map(|(d, (name, _))| cell.draw(name, d));
+            make(&drawn.collect::<Result<Vec<f64>, _>>()?)
+        })?;
+        Ok(Arc::new(cells))
     }
 }
 
@@ -170,7 +167,7 @@ impl DeviceSpec {
     ///
     /// # Errors
     /// If a parameter, given or drawn, makes no response.
-    pub fn cells(&self, n: usize, key: Key) -> Result<Arc<dyn Cells>, ParameterError> {
+    pub fn cells(&self, n: usize, key: Key) -> Result<Arc<dyn Cells>, PopulationError> {
         self.response.cells(n, key)
     }
 }
@@ -207,7 +204,7 @@ impl ResponseSpec {
             _ => Self::mixture(fields, base)?,
         };
         // Whatever cannot be a device of one cell can be none of many; refuse it while the line is at hand.
-        spec.cells(1, Key::new(0)).map_err(|e| fields.blame(&e))?;
+        spec.cells(1, Key::new(0)).map_err(|e| blame(fields, &e))?;
         Ok(spec)
     }
 
@@ -233,18 +230,13 @@ impl ResponseSpec {
         for (i, item) in items.iter().enumerate() {
             let part = fields.nested(&format!("parts[{i}]"), item)?;
             let fraction = part.number("fraction")?;
-            if !(fraction > 0.0 && fraction <= 1.0) {
-                return Err(item.error(format!(
-                    "{} must be above 0 and at most 1, got {fraction}",
-                    part.path("fraction")
-                )));
-            }
             let response = match Self::read(&part, base)? {
                 Self::Shared(response) => response,
                 Self::Family { family, parameters, range }
                     if parameters.iter().all(|d| matches!(d, Distribution::Constant(_))) =>
                 {
-                    let cells = family.cells(1, Key::new(0), &parameters, range).map_err(|e| part.blame(&e))?;
+                    let cells =
+                        family.cells(1, Key::new(0), &parameters, range).map_err(|e| blame(&part, &e))?;
                     Arc::new(CellOf(cells))
                 }
                 _ => {
@@ -257,12 +249,6 @@ impl ResponseSpec {
             part.finish()?;
             parts.push((fraction, response));
         }
-        let total: f64 = parts.iter().map(|(f, _)| f).sum();
-        if (total - 1.0).abs() > 1e-9 {
-            return Err(
-                node.error(format!("{}: fractions must add up to 1, got {total}", fields.path("parts")))
-            );
-        }
         Ok(Self::Mixture(parts))
     }
 
@@ -270,24 +256,15 @@ impl ResponseSpec {
     ///
     /// # Errors
     /// If a parameter, given or drawn, makes no response.
-    pub fn cells(&self, n: usize, key: Key) -> Result<Arc<dyn Cells>, ParameterError> {
+    pub fn cells(&self, n: usize, key: Key) -> Result<Arc<dyn Cells>, PopulationError> {
         match self {
             Self::Family { family, parameters, range } => family.cells(n, key, parameters, *range),
             Self::Shared(response) => Ok(Arc::new(Uniform(Arc::clone(response)))),
             Self::Mixture(parts) => {
-                let key = key.named("part");
-                let part_of = (0..n).map(|cell| {
-                    let mut u = key.uniform_at(cell as u64);
-                    parts
-                        .iter()
-                        .position(|(fraction, _)| {
-                            u -= fraction;
-                            u < 0.0
-                        })
-                        .unwrap_or(parts.len() - 1)
-                });
+                let fractions: Vec<f64> = parts.iter().map(|(fraction, _)| *fraction).collect();
+                let part_of = population::assign(n, key.named("part"), &fractions)?;
                 let responses = parts.iter().map(|(_, r)| Arc::clone(r)).collect();
-                Ok(Arc::new(Mixed::new(responses, part_of.collect())?))
+                Ok(Arc::new(Mixed::new(responses, part_of)?))
             }
         }
     }
@@ -304,6 +281,13 @@ impl ResponseSpec {
             }
             _ => self.cells(1, Key::new(0)).map_or_else(|e| e.to_string(), |c| c.response(0).describe()),
         }
+    }
+}
+
+fn blame(fields: &Fields<'_>, error: &PopulationError) -> SpecError {
+    match error {
+        PopulationError::Parameter(e) => fields.blame(e),
+        other => fields.error(format!("{}: {other}", fields.path("response"))),
     }
 }
 

@@ -14,7 +14,7 @@ pub use device::{DeviceSpec, Family, ResponseSpec};
 pub use problem::{ProblemError, ProblemSpec, noisy};
 pub use reader::{Resolved, SpecError};
 pub use record::{Metric, RecordSpec, Variable};
-pub use rule::{CellGain, InitialSpec, ResidualSpec, RuleSpec, SymmetricPointSpec};
+pub use rule::{CellGain, InitialSpec, ResidualSpec, RuleSpec, SymmetricPointSpec, ZeroShift};
 pub use vector::{MatrixSpec, VectorSpec};
 
 use std::path::Path;

@@ -7,7 +7,7 @@ use residuum::array::AnalogArray;
 use residuum::cells::symmetric_points;
 use residuum::rule::{Analog, Digital, ResidualCascade, ResidualLearning, Source, Transfer};
 use residuum::theory::zero_shift;
-use residuum::{Key, ParameterError, Pulses, Schedule, UpdateRule};
+use residuum::{Cells, Key, ParameterError, Pulses, Schedule, UpdateRule};
 
 use super::device::DeviceSpec;
 use super::reader::{Fields, Node, SpecError, Value};
@@ -54,11 +54,45 @@ pub enum SymmetricPointSpec {
     Error(VectorSpec),
     /// Measured by zero-shifting before the run.
     Estimated {
-        /// The pulses.
-        pulses: Pulses,
-        /// Up–down pairs.
-        pairs: u64,
+        /// How.
+        procedure: ZeroShift,
     },
+}
+
+/// Zero-shifting as a spec asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ZeroShift {
+    /// The pulses.
+    pub pulses: Pulses,
+    /// Up–down pairs.
+    pub pairs: u64,
+    /// Pairs at the end over which the cycle is averaged.
+    pub averaged: u64,
+}
+
+impl ZeroShift {
+    fn read(table: &Fields<'_>) -> Result<Self, SpecError> {
+        let noise = table.number_or("cycle_noise", 0.0)?;
+        let pulses = Pulses::new(table.number("pulse_step")?)
+            .and_then(|p| p.cycle_noise(noise))
+            .map_err(|e| table.blame(&e))?;
+        let pairs = table.count("pairs")?;
+        if pairs == 0 {
+            return Err(table.error(format!("{} must be at least 1, got 0", table.path("pairs"))));
+        }
+        // A cycle without noise repeats itself; a noisy one is averaged over the half that has settled.
+        let default = if noise > 0.0 { pairs.div_ceil(2) } else { 1 };
+        let averaged = table.optional_count("averaged")?.unwrap_or(default);
+        if !(1..=pairs).contains(&averaged) {
+            let path = table.path("averaged");
+            return Err(table.error(format!("{path} must be between 1 and pairs = {pairs}, got {averaged}")));
+        }
+        Ok(Self { pulses, pairs, averaged })
+    }
+
+    fn run(&self, array: &mut AnalogArray, key: Key) -> Result<zero_shift::Calibration, String> {
+        zero_shift::zero_shift(array, self.pulses, self.pairs, self.averaged, key).map_err(|e| e.to_string())
+    }
 }
 
 /// How per-cell step sizes are had.
@@ -70,10 +104,8 @@ pub enum CellGain {
     Known,
     /// The gain from the swing of zero-shifting.
     Measured {
-        /// The pulses.
-        pulses: Pulses,
-        /// Up–down pairs.
-        pairs: u64,
+        /// How.
+        procedure: ZeroShift,
     },
 }
 
@@ -153,9 +185,12 @@ impl RuleSpec {
 }
 
 fn array(device: &DeviceSpec, start: &[f64], name: &str, key: Key) -> Result<AnalogArray, String> {
-    let context = |e: ParameterError| format!("{name} array: {e}");
-    let cells = device.cells(start.len(), key.named(name).named("device")).map_err(context)?;
-    AnalogArray::new(start, cells, device.update).map_err(context)
+    let cells = cells(device, start.len(), name, key)?;
+    AnalogArray::new(start, cells, device.update).map_err(|e| format!("{name} array: {e}"))
+}
+
+fn cells(device: &DeviceSpec, n: usize, name: &str, key: Key) -> Result<Arc<dyn Cells>, String> {
+    device.cells(n, key.named(name).named("device")).map_err(|e| format!("{name} array: {e}"))
 }
 
 impl ResidualSpec {
@@ -216,7 +251,7 @@ impl ResidualSpec {
             let names = (0..self.transfer_rates.len()).map(|i| format!("residual {i}"));
             let arrays = names
                 .map(|name| {
-                    let cells = residual.cells(n, key.named(&name).named("device")).map_err(text)?;
+                    let cells = cells(residual, n, &name, key)?;
                     residual_array(&name, &symmetric_points(&*cells, n, "the residual cascade").map_err(text)?)
                 })
                 .collect::<Result<Vec<_>, String>>()?;
@@ -224,7 +259,7 @@ impl ResidualSpec {
             let rule = ResidualCascade::new(main, arrays, self.mixing, self.learning_rate, rates);
             return Ok(Box::new(rule.map_err(text)?));
         }
-        let cells = residual.cells(n, key.named("residual").named("device")).map_err(text)?;
+        let cells = cells(residual, n, "residual", key)?;
         let point = self.point(&cells, residual, n, key)?;
         let p = residual_array("residual", &point)?;
         let gains = self.gains(&main, &p, key)?;
@@ -241,7 +276,7 @@ impl ResidualSpec {
 
     fn point(
         &self,
-        cells: &Arc<dyn residuum::Cells>,
+        cells: &Arc<dyn Cells>,
         device: &DeviceSpec,
         n: usize,
         key: Key,
@@ -256,11 +291,11 @@ impl ResidualSpec {
             SymmetricPointSpec::Error(spec) => {
                 Ok(known()?.iter().zip(vector(spec)?).map(|(point, error)| point + error).collect())
             }
-            SymmetricPointSpec::Estimated { pulses, pairs } => {
+            SymmetricPointSpec::Estimated { procedure } => {
                 let start: Vec<f64> = (0..n).map(|i| cells.response(i).range().clip(0.0)).collect();
                 let mut array =
                     AnalogArray::new(&start, Arc::clone(cells), device.update).map_err(|e| e.to_string())?;
-                Ok(zero_shift::zero_shift(&mut array, *pulses, *pairs, key.named("zero_shift")).midpoint)
+                Ok(procedure.run(&mut array, key.named("zero_shift"))?.symmetric_point)
             }
         }
     }
@@ -273,9 +308,8 @@ impl ResidualSpec {
     ) -> Result<Option<(Vec<f64>, Vec<f64>)>, String> {
         let each = |array: &AnalogArray| -> Result<Vec<f64>, String> {
             match &self.cell_gain {
-                CellGain::Measured { pulses, pairs } => {
-                    let mut copy = array.clone();
-                    Ok(zero_shift::zero_shift(&mut copy, *pulses, *pairs, key.named("cell_gain")).gain)
+                CellGain::Measured { procedure } => {
+                    Ok(procedure.run(&mut array.clone(), key.named("cell_gain"))?.gain)
                 }
                 _ => {
                     let points =
@@ -357,10 +391,10 @@ fn read_symmetric_point(fields: &Fields<'_>, base: &Path) -> Result<SymmetricPoi
             return Ok(SymmetricPointSpec::Error(error));
         }
         if let Some(zero_shift) = table.optional_table("zero_shift")? {
-            let (pulses, pairs) = read_zero_shift(&zero_shift)?;
+            let procedure = ZeroShift::read(&zero_shift)?;
             zero_shift.finish()?;
             table.finish()?;
-            return Ok(SymmetricPointSpec::Estimated { pulses, pairs });
+            return Ok(SymmetricPointSpec::Estimated { procedure });
         }
     }
     VectorSpec::of(fields, "symmetric_point", node, base).map(SymmetricPointSpec::Given).map_err(|e| {
@@ -372,18 +406,6 @@ fn read_symmetric_point(fields: &Fields<'_>, base: &Path) -> Result<SymmetricPoi
             ..e
         }
     })
-}
-
-fn read_zero_shift(table: &Fields<'_>) -> Result<(Pulses, u64), SpecError> {
-    let noise = table.number_or("cycle_noise", 0.0)?;
-    let pulses = Pulses::new(table.number("pulse_step")?)
-        .and_then(|p| p.cycle_noise(noise))
-        .map_err(|e| table.blame(&e))?;
-    let pairs = table.count("pairs")?;
-    if pairs == 0 {
-        return Err(table.error(format!("{} must be at least 1, got 0", table.path("pairs"))));
-    }
-    Ok((pulses, pairs))
 }
 
 fn read_transfer(fields: &Fields<'_>) -> Result<Transfer, SpecError> {
@@ -409,9 +431,9 @@ fn read_cell_gain(fields: &Fields<'_>) -> Result<CellGain, SpecError> {
         Value::Text(s) if s == "known" => Ok(CellGain::Known),
         Value::Table(_) => {
             let table = fields.nested("cell_gain", node)?;
-            let (pulses, pairs) = read_zero_shift(&table)?;
+            let procedure = ZeroShift::read(&table)?;
             table.finish()?;
-            Ok(CellGain::Measured { pulses, pairs })
+            Ok(CellGain::Measured { procedure })
         }
         _ => Err(node.error(format!(
             "rule.cell_gain must be \"off\", \"known\" or {{ pulse_step = …, pairs = … }}, got {}",
