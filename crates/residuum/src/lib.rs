@@ -3,6 +3,7 @@
 pub mod array;
 pub mod cells;
 pub mod error;
+pub mod expression;
 pub mod interpolate;
 pub mod key;
 pub mod math;

@@ -3,8 +3,9 @@
 /// A zero of `f` between `a` and `b`, to full `f64` precision, by Chandrupatla's method.
 ///
 /// Inverse quadratic interpolation where the function is tame, bisection where it is not, and always a
-/// bracket. `None` when `f(a)` and `f(b)` have the same sign, when a value is NaN, or when the sign
-/// changes through a pole. A jump across zero counts as a zero: the result is then next to the jump.
+/// bracket. `None` when `f(a)` and `f(b)` have the same sign, when a value is NaN, when the interval
+/// is not finite, or when the sign changes through a pole. A jump across zero counts
+/// as a zero: the result is then next to the jump.
 ///
 /// ```
 /// use residuum::numeric::find_root;
@@ -58,7 +59,7 @@ fn refine(f: &mut impl FnMut(f64) -> f64, first: (f64, f64), second: (f64, f64))
     }
     // Written so that NaN fails too.
     let opposite = (first.1 < 0.0 && second.1 > 0.0) || (first.1 > 0.0 && second.1 < 0.0);
-    if !opposite {
+    if !opposite || !(second.0 - first.0).is_finite() {
         return None;
     }
     let ceiling = first.1.abs().max(second.1.abs());
@@ -146,6 +147,7 @@ mod tests {
     fn no_sign_change_and_poles_give_none_but_a_jump_counts() {
         assert_eq!(find_root(|x| x * x + 1.0, -1.0, 1.0), None);
         assert_eq!(find_root(|_| f64::NAN, -1.0, 1.0), None);
+        assert_eq!(find_root(f64::signum, f64::NEG_INFINITY, 1.0), None);
         assert_eq!(find_root(|x| 1.0 / (x - 0.3), -1.0, 1.0), None);
         let jump = find_root(|x| if x < 0.3 { -1.0 } else { 2.0 }, -1.0, 1.0).expect("valid input");
         assert!((jump - 0.3).abs() <= f64::EPSILON);

@@ -1,0 +1,172 @@
+//! What can be wrong with a formula.
+
+use thiserror::Error;
+
+/// Why a text is not a formula. Columns count characters from 1.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum ExpressionError {
+    /// Nothing but blanks.
+    #[error("formula must not be empty")]
+    Empty,
+    /// More text than is accepted.
+    #[error("formula must have at most {limit} characters, got {length}")]
+    TooLong {
+        /// Characters given.
+        length: usize,
+        /// Characters allowed.
+        limit: usize,
+    },
+    /// Too many levels of parentheses, signs or exponents.
+    #[error("formula must nest at most {limit} levels deep, exceeded at column {column}")]
+    TooDeep {
+        /// Where the limit was passed.
+        column: usize,
+        /// Levels allowed.
+        limit: usize,
+    },
+    /// A name that is no variable, constant or function.
+    #[error("unknown name \"{name}\" at column {column}{} (known: {})", did_you_mean(suggestion.as_deref()), known.join(", "))]
+    UnknownName {
+        /// The name.
+        name: String,
+        /// Where it starts.
+        column: usize,
+        /// The known name it resembles.
+        suggestion: Option<String>,
+        /// Every name that would be understood.
+        known: Vec<String>,
+    },
+    /// A symbol where another was expected.
+    #[error("unexpected \"{found}\" at column {column}, expected {expected}")]
+    Unexpected {
+        /// The symbol.
+        found: String,
+        /// Where it starts.
+        column: usize,
+        /// What would have been understood.
+        expected: &'static str,
+    },
+    /// The text stops before the formula does.
+    #[error("formula ends at column {column}, expected {expected}")]
+    UnexpectedEnd {
+        /// The last column.
+        column: usize,
+        /// What would have been understood.
+        expected: &'static str,
+    },
+    /// An opening parenthesis without a closing one.
+    #[error("parenthesis at column {column} is never closed")]
+    Unclosed {
+        /// Where it opens.
+        column: usize,
+    },
+    /// A closing parenthesis without an opening one.
+    #[error("parenthesis at column {column} closes nothing")]
+    Unopened {
+        /// Where it stands.
+        column: usize,
+    },
+    /// A function with too few or too many arguments.
+    #[error("function \"{function}\" at column {column} must have {expected} argument(s), got {given}")]
+    Arguments {
+        /// The function.
+        function: String,
+        /// Where its name starts.
+        column: usize,
+        /// Arguments it takes.
+        expected: usize,
+        /// Arguments given.
+        given: usize,
+    },
+    /// A function without its arguments.
+    #[error("function \"{function}\" at column {column} must be followed by its arguments in parentheses")]
+    NotCalled {
+        /// The function.
+        function: String,
+        /// Where its name starts.
+        column: usize,
+    },
+    /// Arguments after a name that is no function; often a forgotten `*`.
+    #[error("\"{name}\" at column {column} is not a function; write {name}*(...) to multiply")]
+    NotAFunction {
+        /// The variable or constant.
+        name: String,
+        /// Where it starts.
+        column: usize,
+    },
+    /// Two comparisons in a row.
+    #[error(
+        "comparisons must not be chained, got a second one at column {column}; multiply two comparisons instead"
+    )]
+    Chained {
+        /// Where the second one stands.
+        column: usize,
+    },
+    /// A number beyond the range of `f64`.
+    #[error("number \"{text}\" at column {column} must be below 1.8e308")]
+    NumberTooLarge {
+        /// The number as written.
+        text: String,
+        /// Where it starts.
+        column: usize,
+    },
+}
+
+fn did_you_mean(suggestion: Option<&str>) -> String {
+    suggestion.map_or_else(String::new, |name| format!(", did you mean \"{name}\"?"))
+}
+
+/// The candidate nearest to `name`, if near enough to be a slip: one edit for every four letters.
+pub(super) fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .map(|candidate| (distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .filter(|(edits, candidate)| 4 * edits <= name.chars().count().max(candidate.chars().count()))
+        .min_by_key(|(edits, candidate)| (*edits, candidate.len().abs_diff(name.len())))
+        .map(|(_, candidate)| candidate)
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that turn `from` into `to`.
+fn distance(from: &str, to: &str) -> usize {
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let mut table = vec![vec![0; to.len() + 1]; from.len() + 1];
+    for i in 0..=from.len() {
+        for j in 0..=to.len() {
+            table[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let replaced = table[i - 1][j - 1] + usize::from(from[i - 1] != to[j - 1]);
+                let edited = replaced.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
+                if i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1] {
+                    edited.min(table[i - 2][j - 2] + 1)
+                } else {
+                    edited
+                }
+            };
+        }
+    }
+    table[from.len()][to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edit_distance_counts_each_kind_of_slip_once() {
+        for (from, to, edits) in
+            [("tanh", "tanh", 0), ("tahn", "tanh", 1), ("sqr", "sqrt", 1), ("coss", "cos", 1), ("", "abs", 3)]
+        {
+            assert_eq!(distance(from, to), edits, "{from} to {to}");
+            assert_eq!(distance(to, from), edits, "{to} to {from}");
+        }
+    }
+
+    #[test]
+    fn short_names_need_an_exact_match_up_to_case() {
+        let names = ["tan", "w", "sqrt"];
+        assert_eq!(closest("tau", names.into_iter()), None);
+        assert_eq!(closest("W", names.into_iter()), Some("w"));
+        assert_eq!(closest("Sqr", names.into_iter()), Some("sqrt"));
+    }
+}
