@@ -4,8 +4,8 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use crate::Range;
-use crate::error::{ParameterError, same_length};
-use crate::response::ResponseFunction;
+use crate::error::{ParameterError, require, same_length};
+use crate::response::{Bounds, ResponseFunction};
 
 /// The cells of one array. Object-safe; the loops inside are monomorphic, so there is one dynamic call per array.
 pub trait Cells: Debug + Send + Sync {
@@ -155,7 +155,7 @@ impl<R: ResponseFunction> ResponseFunction for Confined<R> {
     fn asymmetry_potential(&self, w: f64) -> f64 {
         self.response.asymmetry_potential(w)
     }
-    fn bounds(&self, over: Range) -> crate::Bounds {
+    fn bounds(&self, over: Range) -> Bounds {
         self.response.bounds(over)
     }
     fn realize(&self, scale: f64, direction: &[f64], range: Range, state: &mut [f64]) {
@@ -179,4 +179,32 @@ pub fn symmetric_points(cells: &dyn Cells, n: usize, rule: &'static str) -> Resu
             })
         })
         .collect()
+}
+
+/// The bounds that hold for every one of `n` cells, each looked at over this fraction of its own dynamic range; the
+/// range reported spans them all.
+///
+/// # Errors
+/// If there is no cell, the population is of another size, or `fraction_of_range` is outside (0, 1].
+pub fn bounds(cells: &dyn Cells, n: usize, fraction_of_range: f64) -> Result<Bounds, ParameterError> {
+    same_length("cells", n, cells.len().unwrap_or(n))?;
+    require(
+        fraction_of_range > 0.0 && fraction_of_range <= 1.0,
+        "fraction_of_range",
+        "above 0 and at most 1",
+        fraction_of_range,
+    )?;
+    // Where any number of cells will do, they are all alike and one speaks for them.
+    let distinct = if cells.len().is_none() { n.min(1) } else { n };
+    let of_cell = |i| {
+        let response = cells.response(i);
+        response.bounds(response.range().fraction(fraction_of_range))
+    };
+    let overall = (0..distinct).map(of_cell).reduce(|a, b| Bounds {
+        range: Range { lo: a.range.lo.min(b.range.lo), hi: a.range.hi.max(b.range.hi) },
+        min: a.min.min(b.min),
+        max: a.max.max(b.max),
+        lipschitz: a.lipschitz.max(b.lipschitz),
+    });
+    overall.ok_or(ParameterError::OutOfDomain { name: "cells", must: "at least one", value: 0.0 })
 }

@@ -10,6 +10,7 @@ pub mod math;
 pub mod minimize;
 pub mod numeric;
 pub mod objective;
+pub mod population;
 pub mod range;
 pub mod response;
 pub mod rule;

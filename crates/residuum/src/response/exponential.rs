@@ -22,13 +22,10 @@ impl Exponential {
     /// If `shape` or `radius` is not positive and finite.
     pub fn new(shape: f64, radius: f64) -> Result<Self, ParameterError> {
         let (shape, radius) = (positive("shape", shape)?, positive("radius", radius)?);
-        Ok(Self {
-            shape,
-            radius,
-            factor: -1.0 / (-shape).exp_m1(),
-            floor: (-shape).exp(),
-            rate: shape / radius,
-        })
+        let rate = shape / radius;
+        // The floor is computed as the branches are, so that they are exactly 0 at the bounds.
+        let floor = math::exp(-radius * rate);
+        Ok(Self { shape, radius, factor: -1.0 / (-shape).exp_m1(), floor, rate })
     }
 
     #[inline(always)]

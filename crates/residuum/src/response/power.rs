@@ -20,7 +20,10 @@ impl Power {
     /// If `shape` or `radius` is not positive and finite.
     pub fn new(shape: f64, radius: f64) -> Result<Self, ParameterError> {
         let radius = positive("radius", radius)?;
-        Ok(Self { shape: positive("shape", shape)?, radius, inverse_radius: 1.0 / radius })
+        // Rounded up where 1/τ rounds down too far: at w = ±τ the response must be 0 and κ₂ infinite, not 1e16.
+        let inverse = 1.0 / radius;
+        let inverse_radius = if radius * inverse < 1.0 { inverse.next_up() } else { inverse };
+        Ok(Self { shape: positive("shape", shape)?, radius, inverse_radius })
     }
 
     #[inline(always)]
@@ -71,7 +74,7 @@ impl ResponseFunction for Power {
     }
 
     fn asymmetry_potential(&self, w: f64) -> f64 {
-        let x = w * self.inverse_radius;
+        let x = (w * self.inverse_radius).clamp(-1.0, 1.0);
         let z = x * x;
         self.radius
             * match self.shape {
@@ -79,7 +82,7 @@ impl ResponseFunction for Power {
                     let s = (1.0 - z).max(0.0).sqrt();
                     // 1 − s + ln((1 + s)/2), written so that small x does not cancel.
                     let half = -0.5 * z / (1.0 + s);
-                    -2.0 * half + half.ln_1p() + half
+                    -2.0 * half + half.ln_1p()
                 }
                 1.0 => 0.5 * z,
                 2.0 => z.ln_1p(),
