@@ -1,2 +1,37 @@
-//! cli
-fn main() {}
+//! The `residuum` command: parsing, progress and exit codes. What it does is in the library crates.
+
+mod args;
+mod commands;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+
+/// 0 done, 1 a check failed, 2 misuse or failure, 130 interrupted.
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            let interrupted = error.chain().any(|e| e.to_string().starts_with("interrupted"));
+            terminal::report_error(&error);
+            ExitCode::from(if interrupted { 130 } else { 2 })
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> anyhow::Result<bool> {
+    let context = commands::Context::new(&arguments.common)?;
+    match &arguments.command {
+        None => commands::reproduce::main_job(&context),
+        Some(Command::Run(options)) => commands::run::run(&context, options),
+        Some(Command::Rates(options)) => commands::rates::rates(&context, options),
+        Some(Command::Device(options)) => commands::device::device(&context, options),
+        Some(Command::Verify(options)) => commands::verify::verify(&context, options),
+        Some(Command::Reproduce(options)) => commands::reproduce::reproduce(&context, options),
+    }
+}

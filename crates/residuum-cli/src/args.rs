@@ -1,0 +1,188 @@
+//! What the user can type.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Optimisation on analog in-memory hardware, where every write is scaled by state-dependent response functions.
+///
+/// Without a command, `residuum` runs the one-dimensional toy of the paper: Analog SGD drifts away from the
+/// minimiser, Residual Learning does not. It prints a table and writes a figure.
+#[derive(Debug, Parser)]
+#[command(name = "residuum", version, max_term_width = 100, after_help = "\
+Examples:
+  residuum                                       the toy: drift against no drift
+  residuum run experiments/toy.toml > toy.csv    one problem from a file
+  residuum device show power shape=2 radius=0.6  what a response does to training
+  residuum verify --quick                        the paper's claims, measured
+  residuum reproduce fig-kappa --out figures     a figure of the paper")]
+pub struct Arguments {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Options of every command.
+#[derive(Args, Debug)]
+pub struct Common {
+    /// Seed of all randomness; the same seed gives the same bits on any number of threads. A spec's own seeds are
+    /// replaced by it.
+    #[arg(long, global = true, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Worker threads; all cores by default. Results do not depend on it.
+    #[arg(long, global = true, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Print one JSON document (it carries its schema's version) instead of text.
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Folder for files; it is created if it does not exist.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// No progress on stderr.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Run(RunOptions),
+    Rates(RunOptions),
+    Device(DeviceOptions),
+    Verify(VerifyOptions),
+    Reproduce(ReproduceOptions),
+}
+
+/// Run one optimisation problem from a TOML file.
+///
+/// Records go to stdout as CSV with the columns seed,step,metric,index,value. With --out DIR they go to
+/// DIR/records.csv, beside the spec and a manifest, and a summary is printed instead. docs/spec.md describes every
+/// field.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example spec:
+  steps = 6000
+  seeds = { first = 1, count = 20 }
+  [problem]
+  kind = \"quadratic\"
+  curvature = 1.0
+  minimizer = 0.5
+  [noise]
+  kind = \"gaussian\"
+  deviation = 1.0
+  [device]
+  response = \"power\"
+  shape = 1.0
+  radius = 1.0
+  [rule]
+  kind = \"residual_learning\"
+  learning_rate = 0.002
+  transfer_rate = 0.004
+  mixing = 1.0
+  [initial]
+  main = 0.8
+  [record]
+  metrics = [\"effective\", \"gap\"]
+  every = 1000
+
+  residuum run spec.toml > records.csv
+  residuum run spec.toml --seed 7 --out results")]
+pub struct RunOptions {
+    /// The spec.
+    #[arg(value_name = "SPEC.toml")]
+    pub spec: PathBuf,
+}
+
+/// List the built-in responses, or report on one response.
+#[derive(Args, Debug)]
+pub struct DeviceOptions {
+    #[command(subcommand)]
+    pub action: DeviceAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum DeviceAction {
+    /// The built-in responses with their formulas and parameters.
+    List,
+    Show(ShowOptions),
+}
+
+/// Report on a response: q±, symmetric point, κ₂ on a range, asymmetry, penalty, predicted drift.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum device show power shape=2 radius=0.6
+  residuum device show measured.csv                        columns w,q_plus,q_minus
+  residuum device show my_device.toml --range -0.4,0.4
+  residuum device show formula q_plus='(1-w/0.6)^2' q_minus='(1+w/0.6)^2' range=[-0.6,0.6] --out report")]
+pub struct ShowOptions {
+    /// A built-in response, a TOML file with a [device] table, or a CSV file with the columns w,q_plus,q_minus.
+    #[arg(value_name = "RESPONSE|FILE")]
+    pub device: String,
+    /// Parameters of a built-in response, as name=value.
+    #[arg(value_name = "NAME=VALUE")]
+    pub parameters: Vec<String>,
+    /// Range for κ₂ and the tables; 0.8 of the dynamic range by default.
+    #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
+    pub range: Option<(f64, f64)>,
+    /// Minimiser w* of the problem whose drift is predicted; half the upper bound by default.
+    #[arg(long, value_name = "W", allow_hyphen_values = true)]
+    pub minimizer: Option<f64>,
+    /// Curvature h of that problem.
+    #[arg(long, value_name = "H", default_value_t = 1.0)]
+    pub curvature: f64,
+}
+
+fn parse_range(text: &str) -> Result<(f64, f64), String> {
+    let parts: Vec<f64> = text.split(',').map(|p| p.trim().parse()).collect::<Result<_, _>>().map_err(|_| {
+        format!("give two numbers with a comma, like -0.4,0.4, not {text:?}")
+    })?;
+    match parts.as_slice() {
+        [lo, hi] if lo < hi => Ok((*lo, *hi)),
+        _ => Err(format!("give LO,HI with LO < HI, not {text:?}")),
+    }
+}
+
+/// Every definition, lemma and theorem of the paper as a numerical experiment.
+///
+/// Prints what was measured beside what was predicted or bounded. The paper's numerical mistakes are shown as
+/// printed and as corrected. Exits with 1 if a corrected claim fails.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum verify                      all claims, under 3 minutes on 2 cores
+  residuum verify --quick              all claims with fewer samples, under 20 s
+  residuum verify --list               the names
+  residuum verify thm-implicit-penalty --json")]
+pub struct VerifyOptions {
+    /// Names of claims; all by default.
+    #[arg(value_name = "CLAIM")]
+    pub claims: Vec<String>,
+    /// Fewer samples.
+    #[arg(long)]
+    pub quick: bool,
+    /// List the claims and do nothing.
+    #[arg(long)]
+    pub list: bool,
+}
+
+/// A figure of the paper as SVG, PNG and CSV, with the settings used.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Figures:
+  fig-toy       densities of Analog SGD and Residual Learning in the 1-D toy
+  fig-kappa     error against step for several hardware condition numbers
+  fig-response  examples of response functions
+  fig-bias      desired and realized steps in the plane
+  fig-shift     objective and penalty before and after shifting
+
+Example:
+  residuum reproduce fig-toy --out figures")]
+pub struct ReproduceOptions {
+    /// Names of figures, or `all`.
+    #[arg(value_name = "FIGURE", required = true)]
+    pub names: Vec<String>,
+    /// Fewer samples (quick) or the paper's own numbers (full).
+    #[arg(long, value_name = "PROFILE", value_parser = ["quick", "full"], default_value = "full")]
+    pub profile: String,
+}

@@ -1,0 +1,103 @@
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use residuum::{Range, ResponseFunction};
+use residuum_lab::device_report::{DeviceReport, DriftProblem};
+use residuum_lab::files::write_atomic;
+use residuum_lab::spec::{catalogue, parse_device};
+use serde_json::json;
+
+use super::Context;
+use crate::args::{DeviceAction, DeviceOptions, ShowOptions};
+use crate::terminal;
+
+pub fn device(context: &Context, options: &DeviceOptions) -> anyhow::Result<bool> {
+    match &options.action {
+        DeviceAction::List => list(context),
+        DeviceAction::Show(options) => show(context, options),
+    }
+}
+
+fn list(context: &Context) -> anyhow::Result<bool> {
+    if context.json {
+        let responses: Vec<_> = catalogue()
+            .iter()
+            .map(|r| json!({ "response": r.name, "formula": r.formula, "parameters": r.parameters }))
+            .collect();
+        Context::print_json(&json!({ "schema": "residuum.devices/1", "responses": responses }))?;
+        return Ok(true);
+    }
+    let mut text = String::new();
+    for r in catalogue() {
+        let _ = writeln!(text, "{:<12} {}\n{:<12} {}", r.name, r.formula, "", r.parameters);
+    }
+    text.push_str("\nEvery parameter may vary from cell to cell in a spec; see docs/spec.md.\n");
+    terminal::print(&text)?;
+    Ok(true)
+}
+
+fn show(context: &Context, options: &ShowOptions) -> anyhow::Result<bool> {
+    let (text, base) = device_text(options)?;
+    let spec = parse_device(&text, &base).with_context(|| options.device.clone())?;
+    let response = spec.response.representative()?;
+    let range = options.range.map(|(lo, hi)| Range::new(lo, hi)).transpose()?;
+    let minimizer = options.minimizer.unwrap_or_else(|| default_minimizer(&*response));
+    let problem = DriftProblem { curvature: options.curvature, minimizer, deviations: [0.1, 0.5, 1.0, 2.0] };
+    let report = DeviceReport::new(&response, range, problem)?;
+    if context.json {
+        Context::print_json(&report.to_json())?;
+    } else {
+        terminal::print(&report.to_text())?;
+    }
+    if let Some(dir) = &context.out {
+        let (svg, png) = report.figure().save(dir, "device")?;
+        let csv = dir.join("device.csv");
+        write_atomic(&csv, report.to_csv().as_bytes())?;
+        if !context.json {
+            let files = [svg, png, csv].map(|p| p.display().to_string()).join(", ");
+            terminal::print(&format!("\nwritten: {files}\n"))?;
+        }
+    }
+    Ok(true)
+}
+
+/// Half-way between the symmetric point and the upper bound.
+fn default_minimizer(response: &dyn ResponseFunction) -> f64 {
+    let center = response.symmetric_point().unwrap_or(0.0);
+    let hi = response.range().hi;
+    if hi.is_finite() { 0.5 * (center + hi) } else { center + 0.5 }
+}
+
+/// The device as TOML, and the folder its paths are relative to.
+fn device_text(options: &ShowOptions) -> anyhow::Result<(String, std::path::PathBuf)> {
+    let path = Path::new(&options.device);
+    let here = || path.parent().unwrap_or(Path::new(".")).to_path_buf();
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("toml") | Some("csv") if !options.parameters.is_empty() => {
+            bail!("a device file takes no parameters, got {:?}", options.parameters[0])
+        }
+        Some("toml") => {
+            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            Ok((text, here()))
+        }
+        Some("csv") => {
+            let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+            Ok((format!("response = \"table\"\ncsv = {name:?}\n"), here()))
+        }
+        _ => {
+            let mut text = format!("response = {:?}\n", options.device);
+            for parameter in &options.parameters {
+                let Some((name, value)) = parameter.split_once('=') else {
+                    bail!("a parameter must be name=value, got {parameter:?}");
+                };
+                let plain = value.parse::<f64>().is_ok() || value.starts_with(['[', '{', '"']);
+                let value = if plain { value.to_string() } else { format!("{value:?}") };
+                let _ = writeln!(text, "{name} = {value}");
+            }
+            Ok((text, ".".into()))
+        }
+    }
+}
+

@@ -1,0 +1,70 @@
+//! One file per command; each returns whether its checks passed.
+
+pub mod device;
+pub mod rates;
+pub mod reproduce;
+pub mod run;
+pub mod verify;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use residuum_lab::spec::Spec;
+
+use crate::args::Common;
+use crate::terminal::{self, Bar};
+
+/// What every command needs.
+#[derive(Debug)]
+pub struct Context {
+    pub seed: Option<u64>,
+    pub json: bool,
+    pub out: Option<PathBuf>,
+    pub quiet: bool,
+    pub threads: usize,
+    pub bar: Bar,
+}
+
+impl Context {
+    pub fn new(common: &Common) -> anyhow::Result<Self> {
+        if common.threads == Some(0) {
+            bail!("--threads must be at least 1, got 0");
+        }
+        rayon::ThreadPoolBuilder::new().num_threads(common.threads.unwrap_or(0)).build_global()?;
+        terminal::listen_for_interrupts()?;
+        // Long work must not end in a folder that cannot be written.
+        if let Some(dir) = &common.out {
+            check_writable(dir)?;
+        }
+        Ok(Self {
+            seed: common.seed,
+            json: common.json,
+            out: common.out.clone(),
+            quiet: common.quiet,
+            threads: rayon::current_num_threads(),
+            bar: Bar::new(common.quiet),
+        })
+    }
+
+    pub fn print_json(value: &serde_json::Value) -> anyhow::Result<()> {
+        terminal::print(&format!("{}\n", serde_json::to_string_pretty(value)?))
+    }
+}
+
+fn check_writable(dir: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(dir).with_context(|| format!("--out: cannot create {}", dir.display()))?;
+    let probe = dir.join(".residuum-write-test");
+    std::fs::write(&probe, b"").with_context(|| format!("--out: cannot write in {}", dir.display()))?;
+    std::fs::remove_file(&probe).with_context(|| format!("--out: cannot write in {}", dir.display()))
+}
+
+/// Reads a spec file; `--seed` replaces its seeds.
+pub fn read_spec(path: &Path, seed: Option<u64>) -> anyhow::Result<(Spec, String)> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let base = path.parent().unwrap_or(Path::new("."));
+    let mut spec = Spec::parse(&text, base).with_context(|| path.display().to_string())?;
+    if let Some(seed) = seed {
+        spec.seeds = vec![seed];
+    }
+    Ok((spec, text))
+}

@@ -1,0 +1,28 @@
+use std::fmt::Write as _;
+
+use residuum_lab::files::write_atomic;
+use residuum_lab::verify::{Options, claims, verify as verify_claims};
+
+use super::Context;
+use crate::args::VerifyOptions;
+use crate::terminal;
+
+pub fn verify(context: &Context, options: &VerifyOptions) -> anyhow::Result<bool> {
+    if options.list {
+        let mut text = String::new();
+        for claim in claims() {
+            let _ = writeln!(text, "{:<28} {}", claim.id, claim.title);
+        }
+        terminal::print(&text)?;
+        return Ok(true);
+    }
+    let settings = Options { seed: context.seed.unwrap_or(0), quick: options.quick };
+    let report = verify_claims(&options.claims, &settings, &context.bar)?;
+    let json = serde_json::to_string_pretty(&report.to_json())?;
+    if let Some(dir) = &context.out {
+        write_atomic(&dir.join("verify.json"), json.as_bytes())?;
+        write_atomic(&dir.join("verify.txt"), report.to_text().as_bytes())?;
+    }
+    terminal::print(&if context.json { format!("{json}\n") } else { report.to_text() })?;
+    Ok(report.passed())
+}

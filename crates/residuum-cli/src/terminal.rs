@@ -1,0 +1,91 @@
+//! What goes to the terminal besides results: progress and errors, on stderr.
+#![allow(clippy::print_stderr, clippy::print_stdout)]
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use residuum_lab::progress::Progress;
+
+/// Set by Ctrl-C, read by long work.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Makes Ctrl-C ask long work to stop; a second one ends the program at once.
+pub fn listen_for_interrupts() -> anyhow::Result<()> {
+    ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    })?;
+    Ok(())
+}
+
+/// A progress bar on stderr, or nothing.
+#[derive(Debug)]
+pub struct Bar {
+    bar: Mutex<Option<ProgressBar>>,
+    visible: bool,
+}
+
+impl Bar {
+    pub fn new(quiet: bool) -> Self {
+        Self { bar: Mutex::new(None), visible: !quiet && std::io::stderr().is_terminal() }
+    }
+}
+
+impl Progress for Bar {
+    fn begin(&self, label: &str, total: u64) {
+        if !self.visible {
+            return;
+        }
+        let style = ProgressStyle::with_template("{msg:>16} {bar:32} {percent:>3} %  {elapsed} · {eta} left")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::new(total).with_style(style).with_message(label.to_string());
+        if let Ok(mut slot) = self.bar.lock()
+            && let Some(old) = slot.replace(bar)
+        {
+            old.finish_and_clear();
+        }
+    }
+
+    fn advance(&self, units: u64) {
+        if let Ok(slot) = self.bar.lock()
+            && let Some(bar) = slot.as_ref()
+        {
+            bar.inc(units);
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        INTERRUPTED.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if let Ok(slot) = self.bar.lock()
+            && let Some(bar) = slot.as_ref()
+        {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Prints a result. A closed pipe (`residuum … | head`) ends the program quietly.
+pub fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+        other => Ok(other?),
+    }
+}
+
+/// Prints a remark that is not a result.
+pub fn remark(text: &str) {
+    eprintln!("{text}");
+}
+
+pub fn report_error(error: &anyhow::Error) {
+    eprintln!("error: {error:#}");
+}
