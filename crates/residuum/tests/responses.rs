@@ -1,5 +1,7 @@
 //! Every response against its golden numbers, the closed forms, and the laws of the trait.
 
+#![allow(clippy::unwrap_used)]
+
 mod laws;
 
 use laws::check_laws;
@@ -95,7 +97,7 @@ fn golden_values() {
 
 #[test]
 fn printed_reference_values() {
-    let printed: [(Response, [f64; 4], Option<f64>); 5] = [
+    let printed: Vec<(Response, [f64; 4], Option<f64>)> = vec![
         (
             Box::new(Power::new(0.5, 1.0).unwrap()),
             [0.707106781187, 1.22474487139, 0.267949192431, 0.0646381320205],
