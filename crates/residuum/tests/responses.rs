@@ -100,7 +100,7 @@ fn printed_reference_values() {
     let printed: Vec<(Response, [f64; 4], Option<f64>)> = vec![
         (
             Box::new(Power::new(0.5, 1.0).unwrap()),
-            [0.707106781187, 1.22474487139, 0.267949192431, 0.0646381320205],
+            [std::f64::consts::FRAC_1_SQRT_2, 1.22474487139, 0.267949192431, 0.0646381320205],
             Some(3.0),
         ),
         (Box::new(Power::new(1.0, 1.0).unwrap()), [0.5, 1.5, 0.5, 0.125], Some(9.0)),
