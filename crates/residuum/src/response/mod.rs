@@ -16,21 +16,31 @@
 //! | [`Tabulated`] | shape-preserving interpolation of measured points |
 //! | [`Formula`] | two expressions in `w` |
 
+mod breaks;
 mod ceiling;
 mod constant;
 mod exponential;
+mod formula;
 mod linear;
 mod power;
+mod regularity;
+mod scan;
 mod soft_bounds;
+mod table;
+mod tabulated;
 mod tanh;
 mod wavy;
 
 pub use ceiling::Ceiling;
 pub use constant::Constant;
 pub use exponential::Exponential;
+pub use formula::{Formula, FormulaError};
 pub use linear::Linear;
 pub use power::Power;
+pub use regularity::{Clause, Regularity};
 pub use soft_bounds::SoftBounds;
+pub use table::Place;
+pub use tabulated::{Tabulated, TabulatedError};
 pub use tanh::Tanh;
 pub use wavy::Wavy;
 
