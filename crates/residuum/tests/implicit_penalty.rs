@@ -59,7 +59,11 @@ fn scalar_quadratic() -> DenseQuadratic {
 
 fn coupled_quadratic() -> DenseQuadratic {
     let n = 5;
-    let entry = |i: usize, j: usize| if i == j { 1.0 + 0.5 * i as f64 } else { 0.3 };
+    let entry = |i: usize, j: usize| match i.abs_diff(j) {
+        0 => 1.0 + 0.5 * i as f64,
+        1 => 0.3,
+        _ => 0.0,
+    };
     let hessian = (0..n * n).map(|e| entry(e / n, e % n)).collect();
     DenseQuadratic::new(hessian, Range::new(-0.3, 0.4).unwrap().grid(n)).unwrap()
 }
@@ -290,4 +294,52 @@ fn mini_batches_drift_to_the_zero_of_their_own_drift() {
         !mean.agrees(predicted.minimizer[d], alpha * predicted.minimizer[d].abs())
     });
     assert!(worst.into_iter().any(|off| off), "W* is not where the runs end");
+}
+
+/// The same function, silent about its minimiser.
+#[derive(Debug)]
+struct Silent(DenseQuadratic);
+
+impl Objective for Silent {
+    fn dim(&self) -> usize {
+        self.0.dim()
+    }
+    fn value(&self, w: &[f64]) -> f64 {
+        self.0.value(w)
+    }
+    fn gradient(&self, w: &[f64], out: &mut [f64]) {
+        self.0.gradient(w, out);
+    }
+    fn describe(&self) -> String {
+        "silent".into()
+    }
+}
+
+#[test]
+fn an_unknown_minimizer_is_found() {
+    let cells = residuum::cells::Uniform::new(Power::new(2.0, 1.0).unwrap());
+    let told = Noisy::new(Arc::new(coupled_quadratic()), GAUSSIAN).unwrap();
+    let found = Noisy::new(Arc::new(Silent(coupled_quadratic())), GAUSSIAN).unwrap();
+    let told = predict_drift(&told, &cells, sampling()).unwrap();
+    let found = predict_drift(&found, &cells, sampling()).unwrap();
+    for (a, b) in [(&told.minimizer, &found.minimizer), (&told.fixed_point, &found.fixed_point)] {
+        assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-10), "{told:?} {found:?}");
+    }
+    let (shift, pull) = (norm(&told.fixed_point), norm(&told.minimizer));
+    assert!(shift < 0.8 * pull, "drawn towards 0: {shift} {pull}");
+}
+
+#[test]
+fn predictions_outside_the_device_are_refused() {
+    let problem = Noisy::new(
+        Arc::new(DenseQuadratic::new(vec![1.0], vec![3.0]).unwrap()),
+        Noise::Gaussian { deviation: 0.1 },
+    );
+    let (problem, cells) = (problem.unwrap(), residuum::cells::Uniform::new(Power::new(1.0, 1.0).unwrap()));
+    let penalty = ImplicitPenalty::new(&problem, &cells, sampling()).unwrap();
+    let message = penalty.argmin().unwrap_err().to_string();
+    let expected = "argmin of the penalized objective[0] must lie in the dynamic range [-1, 1], got 2.9";
+    assert!(message.starts_with(expected), "{message}");
+    let wrong = PerCell(vec![Power::new(1.0, 1.0).unwrap(); 2]);
+    assert!(ImplicitPenalty::new(&problem, &wrong, sampling()).is_err());
 }

@@ -51,7 +51,7 @@ pub struct StationaryLaw {
     pub fast_rate: f64,
     /// Decay per step of an error in W.
     pub slow_rate: f64,
-    /// E[V] ≈ αγ q(W⋄) σ²/4.
+    /// E[V] ≈ αγ q(W⋄) σ²/4, for γh well above ΣR'(W⋄) and β well below αγ.
     pub lyapunov: f64,
 }
 
