@@ -1,4 +1,5 @@
 //! Trajectories without random numbers, against an independent prototype (`golden/theory_goldens.json`).
+#![allow(clippy::unwrap_used, reason = "test helpers")]
 
 mod toy;
 
@@ -147,7 +148,7 @@ fn sweep(mixing: f64, every: u64) -> Vec<Vec<f64>> {
         let mut rule = ResidualLearning::new(array.clone(), array, mixing, 1e-3, 1e-3).unwrap();
         let (mut gaps, mut w) = (Vec::new(), vec![0.0; n]);
         let mut look = |k: u64, _: usize, rule: &dyn UpdateRule| {
-            if k % every == 0 {
+            if k.is_multiple_of(every) {
                 rule.effective_weights(&mut w);
                 gaps.push(objective.value(&w));
             }

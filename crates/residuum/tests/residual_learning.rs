@@ -1,4 +1,5 @@
 //! Residual Learning: its stationary law, what removes the √α bias, and the exact reductions.
+#![allow(clippy::unwrap_used, reason = "test helpers")]
 
 mod toy;
 

@@ -40,17 +40,17 @@ pub struct Rates {
 /// What the law predicts of the stationary state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StationaryLaw {
-    /// E[P − W⋄].
+    /// `E[P − W⋄]`.
     pub residual_bias: f64,
     /// The same in closed form, for small R: √(2/π) s_P R(W*).
     pub leading_residual_bias: f64,
     /// s_P, the standard deviation of P.
     pub residual_deviation: f64,
-    /// E[W] − W*.
+    /// `E[W] − W*`.
     pub main_bias: f64,
     /// Standard deviation of W.
     pub main_deviation: f64,
-    /// E[W̄] − W*.
+    /// `E[W̄] − W*`.
     pub effective_bias: f64,
     /// Standard deviation of W̄, with the slow and the fast part taken as independent.
     pub effective_deviation: f64,
@@ -58,7 +58,7 @@ pub struct StationaryLaw {
     pub fast_rate: f64,
     /// Decay per step of an error in W.
     pub slow_rate: f64,
-    /// E[V] ≈ αγ q(W⋄) σ²/4, for γh well above ΣR'(W⋄) and β well below αγ.
+    /// `E[V]` ≈ αγ q(W⋄) σ²/4, for γh well above ΣR'(W⋄) and β well below αγ.
     pub lyapunov: f64,
 }
 
@@ -167,7 +167,7 @@ impl LocalModel {
         self.with_fast_rate(fast)
     }
 
-    /// The fastest rates whose predicted |E[W̄] − W*| is at most `target`.
+    /// The fastest rates whose predicted `|E[W̄] − W*|` is at most `target`.
     ///
     /// # Errors
     /// If `target` is not positive, or the bias vanishes at every rate, so that it does not determine one.
