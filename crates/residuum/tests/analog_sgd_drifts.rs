@@ -1,4 +1,5 @@
 //! Analog SGD ends at the zero of its mean drift, for every response, and further from W* the larger the noise.
+#![allow(clippy::unwrap_used, reason = "test helpers")]
 
 mod toy;
 

@@ -1,4 +1,5 @@
 //! Trajectories without random numbers, against an independent prototype (`golden/theory_goldens.json`).
+#![allow(clippy::unwrap_used, reason = "test helpers")]
 
 mod toy;
 
@@ -147,7 +148,7 @@ fn sweep(mixing: f64, every: u64) -> Vec<Vec<f64>> {
         let mut rule = ResidualLearning::new(array.clone(), array, mixing, 1e-3, 1e-3).unwrap();
         let (mut gaps, mut w) = (Vec::new(), vec![0.0; n]);
         let mut look = |k: u64, _: usize, rule: &dyn UpdateRule| {
-            if k % every == 0 {
+            if k.is_multiple_of(every) {
                 rule.effective_weights(&mut w);
                 gaps.push(objective.value(&w));
             }
@@ -185,7 +186,7 @@ fn large_mixing_makes_the_sweep_cross() {
     for (mixing, reference) in [(1.0, 780.0), (2.0, 520.0)] {
         let gaps = sweep(mixing, 10);
         let crossing = 10 * first_crossing(&gaps).expect("a crossing before step 1000");
-        // The reference crossings are those of a random instance; this is another one of the same law.
+        // The instance behind the reference crossings is not recorded, so they are met to 5 % only.
         assert!((crossing as f64 / reference - 1.0).abs() < 0.05, "mixing {mixing}: {crossing}");
         assert!(gaps[0][100] > gaps[1][100], "mixing {mixing}: the best device ends behind the next");
     }

@@ -1,4 +1,5 @@
 //! The Implicit Penalty theorem: orders in ‖W⋄ − W*‖, reference values, and the trap of symmetric examples.
+#![allow(clippy::unwrap_used, reason = "test helpers")]
 
 mod toy;
 

@@ -1,4 +1,5 @@
 //! Pulses, their flow and one scaled step; and what rounding to whole pulses does to Analog SGD.
+#![allow(clippy::unwrap_used, reason = "test helpers")]
 
 mod toy;
 

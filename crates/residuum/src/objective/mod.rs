@@ -5,6 +5,7 @@ mod noise;
 mod quadratic;
 
 pub use data::{LeastSquares, Logistic};
+pub(crate) use noise::folded_normal;
 pub use noise::{Noise, Noisy};
 pub use quadratic::{DenseQuadratic, DiagonalQuadratic};
 

@@ -9,7 +9,7 @@ use crate::error::same_length;
 use crate::numeric::{NewtonOptions, newton, roots};
 use crate::objective::Noisy;
 
-/// T(w) = E[∇f(w; ξ)] + E|∇f(w; ξ)| ⊙ R(w) for one problem on one population of cells.
+/// T(w) = `E[∇f(w; ξ)]` + E|∇f(w; ξ)| ⊙ R(w) for one problem on one population of cells.
 #[derive(Clone, Copy, Debug)]
 pub struct MeanDrift<'a> {
     problem: &'a Noisy,
