@@ -83,8 +83,10 @@ impl Condition {
 
     /// Whether it holds; `≤` up to rounding.
     pub fn holds(&self) -> bool {
-        let slack = if self.strict { 0.0 } else { ROUNDING * self.left.abs().max(self.right.abs()) };
-        if self.strict { self.left < self.right } else { self.left <= self.right + slack }
+        if self.strict {
+            return self.left < self.right;
+        }
+        self.left <= self.right + ROUNDING * self.left.abs().max(self.right.abs())
     }
 }
 
@@ -133,7 +135,9 @@ pub enum CoefficientError {
     #[error("noise must be positive: with σ = 0 the argument X of the logarithm, and α with it, is infinite")]
     NoiseFree,
     /// γ is too small; no K helps.
-    #[error("mixing must be at least 16 L_S σ √q_max/(μ q_min^1.5) = {least}, got {given}; no number of steps helps")]
+    #[error(
+        "mixing must be at least 16 L_S σ √q_max/(μ q_min^1.5) = {least}, got {given}; no number of steps helps"
+    )]
     Mixing {
         /// γ as given.
         given: f64,
@@ -246,17 +250,9 @@ impl Problem {
         let a2 = 0.5 * beta * min * weight * mixing * mixing - 4.0 * hardware * mixing;
         let a3 = 2.0 / (alpha * mixing * min) - weight / (4.0 * beta * max);
         vec![
-            Condition::at_most(
-                "α ≤ q_min/(4γLq_max²)",
-                alpha,
-                min / (4.0 * mixing * smooth * max * max),
-            ),
+            Condition::at_most("α ≤ q_min/(4γLq_max²)", alpha, min / (4.0 * mixing * smooth * max * max)),
             Condition::at_most("α ≤ 1/(γLq_min)", alpha, 1.0 / (mixing * smooth * min)),
-            Condition::at_most(
-                "α ≤ q_min/(2γLq_max²)",
-                alpha,
-                min / (2.0 * mixing * smooth * max * max),
-            ),
+            Condition::at_most("α ≤ q_min/(2γLq_max²)", alpha, min / (2.0 * mixing * smooth * max * max)),
             Condition::at_most("β ≤ 1/(2q_max)", beta, 0.5 / max),
             Condition::at_most("16L_Sσ√q_max/(μq_min^1.5) ≤ γ", self.least_mixing(), mixing),
             Condition::at_most("(2/(μγ²))(βCγ²q_max/2) ≤ 1", coupling, 1.0),

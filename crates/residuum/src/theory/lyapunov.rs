@@ -66,9 +66,7 @@ impl Lyapunov {
 
     /// P*(W): the residual that makes W̄ the minimiser.
     pub fn residual_target(&self, main: &[f64]) -> Vec<f64> {
-        (0..main.len())
-            .map(|d| (self.minimizer[d] - main[d]) / self.mixing + self.symmetric_point[d])
-            .collect()
+        (0..main.len()).map(|d| (self.minimizer[d] - main[d]) / self.mixing + self.symmetric_point[d]).collect()
     }
 
     /// W̄.
@@ -211,7 +209,8 @@ impl OneStep<'_> {
     /// The same with W kept at W_k, `inequality:TT-P-in-barW-descent`. Needs α ≤ q_min/(2γLq_max²).
     pub fn half_descent(&self, main: f64, residual: f64) -> Inequality {
         let [kept, penalty] = self.shared_terms(main, residual);
-        let after = self.expectation(main, residual, |_, p| self.objective.value(self.effective_weight(main, p)));
+        let after =
+            self.expectation(main, residual, |_, p| self.objective.value(self.effective_weight(main, p)));
         Inequality::between(&[after], &[kept, penalty, 0.5 * self.noise_term()])
     }
 
