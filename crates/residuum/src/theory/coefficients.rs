@@ -105,7 +105,7 @@ pub struct Coefficients {
     pub contraction: f64,
     /// X, the argument of the logarithm.
     pub log_argument: f64,
-    /// The theorem's bound on E[V_K].
+    /// The theorem's bound on `E[V_K]`.
     pub lyapunov_bound: f64,
     /// Every condition that was checked; all hold.
     pub conditions: Vec<Condition>,

@@ -99,7 +99,7 @@ impl FiniteNoise {
         self.expectation(square)
     }
 
-    /// E[g(ξ)].
+    /// `E[g(ξ)]`.
     pub fn expectation(&self, mut g: impl FnMut(&[f64]) -> f64) -> f64 {
         self.atoms().map(|(p, atom)| p * g(atom)).sum()
     }

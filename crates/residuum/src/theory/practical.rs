@@ -10,7 +10,7 @@ use crate::error::{ParameterError, positive, require};
 pub struct PracticalRates {
     /// α, β, γ, and C = μ.
     pub rates: Rates,
-    /// E[V] once the start is forgotten: see [`stationary_lyapunov`].
+    /// `E[V]` once the start is forgotten: see [`stationary_lyapunov`].
     pub stationary_lyapunov: f64,
     /// What is left of ‖W₀ − W*‖ after K steps: (1 − βc)^K.
     pub remaining: f64,
@@ -54,7 +54,7 @@ pub fn practical_rates(problem: &Problem, gain: f64) -> Result<PracticalRates, C
     })
 }
 
-/// E[V] ≈ (αγcσ²/4)(1 + 2β/(αγμ))/(1 − αγcμ/2) for f of curvature μ and cells of gain c at W⋄.
+/// `E[V]` ≈ (αγcσ²/4)(1 + 2β/(αγμ))/(1 − αγcμ/2) for f of curvature μ and cells of gain c at W⋄.
 ///
 /// Near the minimiser the step is linear in (W̄ − W*, W − W*), with fast rate a = αγcμ, slow rate b = βc and noise
 /// αγcσ on the first; its stationary covariance gives V = (αγcσ²/4)(1 + 2b/a), of which b/a is the upper level's.
