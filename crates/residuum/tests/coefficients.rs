@@ -126,6 +126,12 @@ fn the_second_coefficient_is_tight_and_only_there() {
         a2.right / a2.left
     };
     assert!((tight(problem.least_mixing()) - 1.0).abs() < 1e-12);
+    // There A₁ = (14κ₂ − 1)ρ and A₃ = −2/(αγq_min), by hand.
+    let found = problem.coefficients().unwrap();
+    let condition = |name: &str| found.conditions.iter().find(|c| c.statement.contains(name)).copied().unwrap();
+    assert!((condition("A₁").right / found.contraction - 55.0).abs() < 1e-10);
+    let scale = found.rates.learning_rate * found.rates.mixing * problem.bounds.min;
+    assert!((condition("A₃").left * scale + 2.0).abs() < 1e-12);
     assert!(tight(2.0 * problem.least_mixing()) > 1.5);
     // A rate beyond the lemma breaks the conditions it should break.
     let mut rates = problem.coefficients().unwrap().rates;

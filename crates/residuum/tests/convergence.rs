@@ -111,6 +111,27 @@ fn descent_lemmas_fail_beyond_their_rates() {
     assert!(upper > ROUNDING, "{upper}");
 }
 
+/// The step the lemmas speak of is the library's rule: `E[V]` after it, from arrays, one atom at a time.
+#[test]
+fn the_step_of_the_lemmas_is_that_of_the_rule() {
+    let response = tanh(4.0, 0.2);
+    let noise = FiniteNoise::two_point(0.8, 0.3).unwrap();
+    let rates = Rates { learning_rate: 0.05, transfer_rate: 0.03, mixing: 1.5, weight: 2.0 };
+    let objective = Bowl::new(1.0, 3.0).unwrap();
+    let step = OneStep { objective, main: &response, residual: &response, rates, noise: &noise };
+    for (w, p) in [(0.7, -0.4), (-1.3, 0.9), (0.1, 1.8)] {
+        let array = |state: f64| AnalogArray::uniform(&[state], response).unwrap();
+        let expected = noise.expectation(|xi| {
+            let mut rule = ResidualLearning::new(array(w), array(p), 1.5, 0.05, 0.03).unwrap();
+            let mut at = [0.0];
+            rule.effective_weights(&mut at);
+            rule.step(0, &[objective.slope(at[0]) + xi[0]], Key::new(0));
+            step.lyapunov(rule.main().state()[0], rule.residual().state()[0])
+        });
+        assert!((step.contraction(w, p).smaller / expected - 1.0).abs() < 1e-13, "{w} {p}");
+    }
+}
+
 #[test]
 fn lyapunov_parts_are_the_paper_s() {
     let objective = DiagonalQuadratic::new(vec![1.0, 4.0], vec![0.5, -0.3]).unwrap();

@@ -49,6 +49,12 @@ fn the_conditional_mean_lemma_is_exact_under_its_sign_condition_and_only_there()
         let hard = instance(20f64.powf(u(0)));
         let (residual, gradient) = (3.0 * u(1) - 1.5, 4.0 * u(2) - 2.0);
         let (exact, closed) = hard.conditional_mean(residual, gradient);
+        // The recursion the simulation runs has that mean too.
+        let rates = hard.free(0.01 / (12.0 * hard.mixing())).unwrap();
+        let state = State { main: gradient - hard.mixing() * residual, residual };
+        let atoms = hard.noise_atoms(residual);
+        let next: f64 = atoms.iter().map(|&(p, xi)| p * hard.step(rates, state, xi).residual).sum();
+        assert!((residual - rates.learning_rate * exact - next).abs() < 1e-12 * rates.learning_rate.max(1e-3));
         if !hard.sign_condition(residual, gradient) {
             outside = outside.max((exact - closed).abs());
             continue;
@@ -59,7 +65,6 @@ fn the_conditional_mean_lemma_is_exact_under_its_sign_condition_and_only_there()
         let [(p, up), (_, down)] = hard.noise_atoms(residual);
         let other = [(1.0 - p, -down), (p, -up)];
         reversed = reversed.max((mean_increment(other, gradient, plus, minus) - closed).abs());
-        let atoms = hard.noise_atoms(residual);
         swapped = swapped.max((mean_increment(atoms, gradient, minus, plus) - closed).abs());
         assert!((mean_increment(atoms, gradient, plus, minus) - exact).abs() < 1e-14);
         let (mean, variance) = (p * up + (1.0 - p) * down, p * up * up + (1.0 - p) * down * down);
