@@ -9,13 +9,18 @@ use clap::{Args, Parser, Subcommand};
 /// Without a command, `residuum` runs the one-dimensional toy of the paper: Analog SGD drifts away from the
 /// minimiser, Residual Learning does not. It prints a table and writes a figure.
 #[derive(Debug, Parser)]
-#[command(name = "residuum", version, max_term_width = 100, after_help = "\
+#[command(
+    name = "residuum",
+    version,
+    max_term_width = 100,
+    after_help = "\
 Examples:
   residuum                                       the toy: drift against no drift
   residuum run experiments/toy.toml > toy.csv    one problem from a file
   residuum device show power shape=2 radius=0.6  what a response does to training
   residuum verify --quick                        the paper's claims, measured
-  residuum reproduce fig-kappa --out figures     a figure of the paper")]
+  residuum reproduce fig-kappa --out figures     a figure of the paper"
+)]
 pub struct Arguments {
     #[command(flatten)]
     pub common: Common,
@@ -47,7 +52,7 @@ pub struct Common {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(RunOptions),
-    Rates(RunOptions),
+    Rates(RatesOptions),
     Device(DeviceOptions),
     Verify(VerifyOptions),
     Reproduce(ReproduceOptions),
@@ -93,6 +98,21 @@ pub struct RunOptions {
     pub spec: PathBuf,
 }
 
+/// Rates for a spec: what the convergence theorem prescribes, or which condition fails and the smallest K that would
+/// do; and practical rates from the stationary laws, with the bias and variance they predict.
+///
+/// Exits with 2 when the theorem's lemma does not apply, after printing the practical rates. In a spec,
+/// `rates = "lemma"` or `rates = "practical"` under [rule] uses them.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  residuum rates experiments/toy.toml")]
+pub struct RatesOptions {
+    /// The spec; its rule may leave the rates out with rates = "practical".
+    #[arg(value_name = "SPEC.toml")]
+    pub spec: PathBuf,
+}
+
 /// List the built-in responses, or report on one response.
 #[derive(Args, Debug)]
 pub struct DeviceOptions {
@@ -134,9 +154,11 @@ pub struct ShowOptions {
 }
 
 fn parse_range(text: &str) -> Result<(f64, f64), String> {
-    let parts: Vec<f64> = text.split(',').map(|p| p.trim().parse()).collect::<Result<_, _>>().map_err(|_| {
-        format!("give two numbers with a comma, like -0.4,0.4, not {text:?}")
-    })?;
+    let parts: Vec<f64> = text
+        .split(',')
+        .map(|p| p.trim().parse())
+        .collect::<Result<_, _>>()
+        .map_err(|_| format!("give two numbers with a comma, like -0.4,0.4, not {text:?}"))?;
     match parts.as_slice() {
         [lo, hi] if lo < hi => Ok((*lo, *hi)),
         _ => Err(format!("give LO,HI with LO < HI, not {text:?}")),

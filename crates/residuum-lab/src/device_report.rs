@@ -55,7 +55,8 @@ impl<'a> DeviceReport<'a> {
         let dynamic = response.range();
         // An unbounded device is looked at around its symmetric point.
         let center = response.symmetric_point().unwrap_or(0.0);
-        let looked = if dynamic.is_finite() { dynamic.fraction(0.8) } else { Range::new(center - 2.0, center + 2.0)? };
+        let looked =
+            if dynamic.is_finite() { dynamic.fraction(0.8) } else { Range::new(center - 2.0, center + 2.0)? };
         let range = range.unwrap_or(looked);
         for end in [range.lo, range.hi] {
             if !dynamic.contains(end) {
@@ -233,15 +234,15 @@ impl<'a> DeviceReport<'a> {
             .x_axis(Axis::linear("w"))
             .y_axis(Axis::linear("multiplier of a write"))
             .legend(Legend::Below)
-            .line(Line::new(&xs, curve(&|w| r.q_plus(w))).color(Color::BLUE).label("q_{+}"))
-            .line(Line::new(&xs, curve(&|w| r.q_minus(w))).color(Color::VERMILLION).label("q_{−}"))
-            .line(Line::new(&xs, curve(&|w| r.gain(w))).color(Color::GREY).dash(Dash::Dashed).label("F"));
+            .line(Line::new(xs.clone(), curve(&|w| r.q_plus(w))).color(Color::BLUE).label("q_{+}"))
+            .line(Line::new(xs.clone(), curve(&|w| r.q_minus(w))).color(Color::VERMILLION).label("q_{−}"))
+            .line(Line::new(xs.clone(), curve(&|w| r.gain(w))).color(Color::GREY).dash(Dash::Dashed).label("F"));
         let penalty = Panel::new("Asymmetry and its penalty")
             .x_axis(Axis::linear("w"))
             .y_axis(Axis::linear("R, R_{c}"))
             .legend(Legend::Below)
-            .line(Line::new(&xs, curve(&|w| r.asymmetry_ratio(w))).color(Color::PURPLE).label("R = G/F"))
-            .line(Line::new(&xs, curve(&|w| r.asymmetry_potential(w))).color(Color::GREEN).label("R_{c}"));
+            .line(Line::new(xs.clone(), curve(&|w| r.asymmetry_ratio(w))).color(Color::PURPLE).label("R = G/F"))
+            .line(Line::new(xs.clone(), curve(&|w| r.asymmetry_potential(w))).color(Color::GREEN).label("R_{c}"));
         Figure::new(2).title(r.describe()).panel(mark(responses)).panel(mark(penalty))
     }
 }
@@ -262,7 +263,8 @@ mod tests {
     use super::*;
     use residuum::response::{Power, Tanh};
 
-    const PROBLEM: DriftProblem = DriftProblem { curvature: 1.0, minimizer: 0.5, deviations: [0.1, 0.5, 1.0, 2.0] };
+    const PROBLEM: DriftProblem =
+        DriftProblem { curvature: 1.0, minimizer: 0.5, deviations: [0.1, 0.5, 1.0, 2.0] };
 
     #[test]
     fn numbers_keep_six_digits() {

@@ -1,8 +1,10 @@
 //! Experiments as files for `residuum`: what is run, what is recorded, and the figures drawn from it.
 
+pub mod device_report;
 pub mod figure;
 pub mod files;
 pub mod progress;
+pub mod rates;
 pub mod run;
 pub mod spec;
 pub mod table;

@@ -79,7 +79,8 @@ fn device_text(options: &ShowOptions) -> anyhow::Result<(String, std::path::Path
             bail!("a device file takes no parameters, got {:?}", options.parameters[0])
         }
         Some("toml") => {
-            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let text =
+                std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
             Ok((text, here()))
         }
         Some("csv") => {
@@ -100,4 +101,3 @@ fn device_text(options: &ShowOptions) -> anyhow::Result<(String, std::path::Path
         }
     }
 }
-

@@ -69,9 +69,8 @@ fn summary(spec: &Spec, records: &[Record]) -> String {
     let first_seed = finals.first().map(|r| r.seed);
     let names: Vec<_> = finals.iter().filter(|r| Some(r.seed) == first_seed).collect();
     for r in names.iter().take(24) {
-        let s = Summary::of(
-            finals.iter().filter(|x| x.metric == r.metric && x.index == r.index).map(|x| x.value),
-        );
+        let s =
+            Summary::of(finals.iter().filter(|x| x.metric == r.metric && x.index == r.index).map(|x| x.value));
         let index = r.index.map_or_else(String::new, |i| i.to_string());
         let se = if s.se.is_finite() { format!("{:.2e}", s.se) } else { "–".into() };
         let _ = writeln!(text, "{:<18} {index:>6} {:>16.9} {se:>12}", r.metric.to_string(), s.mean);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use residuum::cells::{Cells, Confined, Mixed, PerCell, Uniform};
+use residuum::cells::{Cells, Confined, Mixed, Uniform};
 use residuum::population::{self, Distribution, PopulationError};
 use residuum::response::{
     Ceiling, Constant, Exponential, Formula, Linear, Power, SoftBounds, Tabulated, Tanh, Wavy,
@@ -269,6 +269,23 @@ impl ResponseSpec {
         }
     }
 
+    /// One response that stands for the population: the shared one, the one at the centre of the distributions, or
+    /// the first part of a mixture.
+    ///
+    /// # Errors
+    /// If the centre of the distributions is no device.
+    pub fn representative(&self) -> Result<Arc<dyn ResponseFunction>, PopulationError> {
+        Ok(match self {
+            Self::Shared(response) => Arc::clone(response),
+            Self::Mixture(parts) => Arc::clone(&parts[0].1),
+            Self::Family { family, parameters, range } => {
+                let centers: Vec<Distribution> =
+                    parameters.iter().map(|d| Distribution::Constant(center(d))).collect();
+                Arc::new(CellOf(family.cells(1, Key::new(0), &centers, *range)?))
+            }
+        })
+    }
+
     /// One line for reports.
     pub fn describe(&self) -> String {
         match self {
@@ -281,6 +298,17 @@ impl ResponseSpec {
             }
             _ => self.cells(1, Key::new(0)).map_or_else(|e| e.to_string(), |c| c.response(0).describe()),
         }
+    }
+}
+
+/// Where a distribution is centred.
+fn center(distribution: &Distribution) -> f64 {
+    match *distribution {
+        Distribution::Constant(value) => value,
+        Distribution::Normal { mean, .. } => mean,
+        Distribution::LogNormal { median, .. } => median,
+        Distribution::Uniform { lo, hi } => 0.5 * (lo + hi),
+        Distribution::LogSpaced { lo, hi } => (lo * hi).sqrt(),
     }
 }
 
@@ -386,4 +414,70 @@ fn read_update(fields: &Fields<'_>) -> Result<Update, SpecError> {
     };
     table.finish()?;
     Ok(Update::Pulsed(pulses.rounding(rounding)))
+}
+
+/// A line of the catalogue of responses.
+#[derive(Clone, Copy, Debug)]
+pub struct CatalogueEntry {
+    /// The word in a spec.
+    pub name: &'static str,
+    /// q±.
+    pub formula: &'static str,
+    /// Fields, with defaults.
+    pub parameters: &'static str,
+}
+
+/// The responses a spec can name.
+pub fn catalogue() -> &'static [CatalogueEntry] {
+    &[
+        CatalogueEntry { name: "constant", formula: "q± = value", parameters: "value = 1, range = none" },
+        CatalogueEntry {
+            name: "linear",
+            formula: "q± = 1 ∓ slope·w/radius",
+            parameters: "slope or hardware_condition, radius = 1",
+        },
+        CatalogueEntry {
+            name: "power", formula: "q± = (1 ∓ w/radius)^shape", parameters: "shape, radius = 1"
+        },
+        CatalogueEntry {
+            name: "exponential",
+            formula: "q± = (exp(shape(1 ∓ w/radius)) − 1)/(exp(shape) − 1)",
+            parameters: "shape, radius = 1",
+        },
+        CatalogueEntry {
+            name: "tanh",
+            formula: "q± = gain(1 ∓ slope·tanh((w − center)/width)), regular on the whole line",
+            parameters: "slope, gain = 1, width = 1, center = 0",
+        },
+        CatalogueEntry {
+            name: "soft_bounds",
+            formula: "q₊ = gain_plus(1 − w/radius_plus), q₋ = gain_minus(1 + w/radius_minus)",
+            parameters: "radius_plus, radius_minus, gain_plus = 1, gain_minus = 1",
+        },
+        CatalogueEntry {
+            name: "ceiling",
+            formula: "q₊ falls from max to min as cos² over 0 ≤ w ≤ width, q₋(w) = q₊(−w): the hard instance",
+            parameters: "min, max = 1, width = 1",
+        },
+        CatalogueEntry {
+            name: "wavy",
+            formula: "q± = 1 ∓ amplitude·sin(¾πw/radius)(1 ∓ skew·w/radius): not monotone",
+            parameters: "amplitude = 0.6, skew = 0.25, radius = 1",
+        },
+        CatalogueEntry {
+            name: "table",
+            formula: "shape-preserving interpolation of measured points",
+            parameters: "csv: a file with the columns w,q_plus,q_minus",
+        },
+        CatalogueEntry {
+            name: "formula",
+            formula: "two expressions in w",
+            parameters: "q_plus, q_minus, range = [lo, hi]",
+        },
+        CatalogueEntry {
+            name: "mixture",
+            formula: "fractions of cells with different responses",
+            parameters: "parts = [{ fraction, response, … }, …]",
+        },
+    ]
 }

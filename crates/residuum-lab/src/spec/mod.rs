@@ -10,17 +10,18 @@ mod record;
 mod rule;
 mod vector;
 
-pub use device::{DeviceSpec, Family, ResponseSpec};
+pub use device::{CatalogueEntry, DeviceSpec, Family, ResponseSpec, catalogue};
 pub use problem::{ProblemError, ProblemSpec, noisy};
 pub use reader::{Resolved, SpecError};
 pub use record::{Metric, RecordSpec, Variable};
-pub use rule::{CellGain, InitialSpec, ResidualSpec, RuleSpec, SymmetricPointSpec, ZeroShift};
+pub use rule::{CellGain, InitialSpec, RateChoice, ResidualSpec, RuleSpec, SymmetricPointSpec, ZeroShift};
 pub use vector::{MatrixSpec, VectorSpec};
 
 use std::path::Path;
 
-use residuum::Noise;
+use residuum::{Noise, Range};
 
+use crate::rates::RatesReport;
 use reader::{Fields, Node, Value};
 
 /// More rows than this are refused: a table nobody can open.
@@ -47,6 +48,8 @@ pub struct Spec {
     pub initial: InitialSpec,
     /// What is recorded.
     pub record: RecordSpec,
+    /// The range weights are expected to visit, over which theory bounds the responses.
+    pub operating_range: Option<Range>,
     /// Every parameter as it will be used.
     pub resolved: Vec<Resolved>,
 }
@@ -95,11 +98,52 @@ impl Spec {
         if let Some(table) = table {
             table.finish()?;
         }
-        let resolved = fields.resolved();
-        let spec = Self { title, steps, seeds, problem, noise, devices, rule, initial, record, resolved };
+        let operating_range = device::read_range(&fields, "operating_range")?;
+        let mut spec = Self {
+            title,
+            steps,
+            seeds,
+            problem,
+            noise,
+            devices,
+            rule,
+            initial,
+            record,
+            operating_range,
+            resolved: Vec::new(),
+        };
+        spec.choose_rates(&fields)?;
+        spec.resolved = fields.resolved();
         spec.check(&*objective).map_err(|message| fields.error(message))?;
         fields.finish()?;
         Ok(spec)
+    }
+
+    /// Fills in the rates of a rule that leaves them to the theory.
+    fn choose_rates(&mut self, fields: &Fields<'_>) -> Result<(), SpecError> {
+        let RuleSpec::Residual(ResidualSpec { chosen_by: Some(choice), .. }) = &self.rule else {
+            return Ok(());
+        };
+        let choice = *choice;
+        let report = RatesReport::new(self).map_err(|e| fields.error(e))?;
+        let wrong = |e: &dyn std::fmt::Display| fields.error(format!("rule.rates = \"{choice}\": {e}"));
+        let rates = match choice {
+            RateChoice::Lemma => report.lemma.as_ref().map_err(|e| wrong(e))?.rates,
+            RateChoice::Practical => report.practical.as_ref().map_err(|e| wrong(e))?.rates,
+        };
+        for (name, value) in [
+            ("rule.learning_rate", rates.learning_rate),
+            ("rule.transfer_rate", rates.transfer_rate),
+            ("rule.mixing", rates.mixing),
+        ] {
+            fields.defaulted(name, format!("{value:?}"));
+        }
+        if let RuleSpec::Residual(rule) = &mut self.rule {
+            rule.learning_rate = rates.learning_rate.into();
+            rule.transfer_rates = vec![rates.transfer_rate.into()];
+            rule.mixing = rates.mixing;
+        }
+        Ok(())
     }
 
     /// What only the parts together reveal.

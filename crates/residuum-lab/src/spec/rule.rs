@@ -1,5 +1,6 @@
 //! `[rule]` and `[initial]`: the algorithm, its rates, and where it starts.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -41,6 +42,26 @@ pub struct ResidualSpec {
     pub cell_gain: CellGain,
     /// Whether it was asked for as a cascade.
     pub cascade: bool,
+    /// Who chose the rates, if the spec left it to the theory.
+    pub chosen_by: Option<RateChoice>,
+}
+
+/// A theory that can choose α, β and γ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateChoice {
+    /// The coefficient lemma of the convergence theorem, with all its conditions.
+    Lemma,
+    /// The stationary laws.
+    Practical,
+}
+
+impl fmt::Display for RateChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lemma => "lemma",
+            Self::Practical => "practical",
+        })
+    }
 }
 
 /// Where the rule believes W⋄ to be.
@@ -195,6 +216,35 @@ fn cells(device: &DeviceSpec, n: usize, name: &str, key: Key) -> Result<Arc<dyn 
 
 impl ResidualSpec {
     fn read(fields: &Fields<'_>, cascade: bool, base: &Path) -> Result<Self, SpecError> {
+        let options = |learning_rate, transfer_rates, mixing, chosen_by| -> Result<Self, SpecError> {
+            Ok(Self {
+                learning_rate,
+                transfer_rates,
+                mixing,
+                symmetric_point: if cascade {
+                    SymmetricPointSpec::Known
+                } else {
+                    read_symmetric_point(fields, base)?
+                },
+                transfer: if cascade { Transfer::Plain } else { read_transfer(fields)? },
+                cell_gain: if cascade { CellGain::Off } else { read_cell_gain(fields)? },
+                cascade,
+                chosen_by,
+            })
+        };
+        if !cascade && fields.has("rates") {
+            let choice = match fields.choice("rates", &["lemma", "practical"])? {
+                "lemma" => RateChoice::Lemma,
+                _ => RateChoice::Practical,
+            };
+            if let Some(name) = ["learning_rate", "transfer_rate", "mixing"].into_iter().find(|n| fields.has(n))
+            {
+                return Err(
+                    fields.error(format!("rule.{name} must not stand beside rule.rates, which chooses it"))
+                );
+            }
+            return options(1.0.into(), vec![1.0.into()], 1.0, Some(choice));
+        }
         let mixing = fields.number("mixing")?;
         if !(mixing > 0.0 && mixing.is_finite()) {
             return Err(fields.error(format!("rule.mixing must be positive and finite, got {mixing}")));
@@ -216,19 +266,7 @@ impl ResidualSpec {
         } else {
             vec![read_schedule(fields, "transfer_rate")?]
         };
-        Ok(Self {
-            learning_rate: read_schedule(fields, "learning_rate")?,
-            transfer_rates,
-            mixing,
-            symmetric_point: if cascade {
-                SymmetricPointSpec::Known
-            } else {
-                read_symmetric_point(fields, base)?
-            },
-            transfer: if cascade { Transfer::Plain } else { read_transfer(fields)? },
-            cell_gain: if cascade { CellGain::Off } else { read_cell_gain(fields)? },
-            cascade,
-        })
+        options(read_schedule(fields, "learning_rate")?, transfer_rates, mixing, None)
     }
 
     fn build(

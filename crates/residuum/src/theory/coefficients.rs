@@ -83,8 +83,10 @@ impl Condition {
 
     /// Whether it holds; `≤` up to rounding.
     pub fn holds(&self) -> bool {
-        let slack = if self.strict { 0.0 } else { ROUNDING * self.left.abs().max(self.right.abs()) };
-        if self.strict { self.left < self.right } else { self.left <= self.right + slack }
+        if self.strict {
+            return self.left < self.right;
+        }
+        self.left <= self.right + ROUNDING * self.left.abs().max(self.right.abs())
     }
 }
 
@@ -103,7 +105,7 @@ pub struct Coefficients {
     pub contraction: f64,
     /// X, the argument of the logarithm.
     pub log_argument: f64,
-    /// The theorem's bound on E[V_K].
+    /// The theorem's bound on `E[V_K]`.
     pub lyapunov_bound: f64,
     /// Every condition that was checked; all hold.
     pub conditions: Vec<Condition>,

@@ -54,7 +54,8 @@ pub struct Simulation {
     pub floor: f64,
     /// The floor with the factor 1 − (1 − 12αμγq_max)^K that unrolling the recursion gives.
     pub repaired_floor: f64,
-    /// αγq_maxσ²/4, the stationary value of f(W̄) − f* on the ceiling.
+    /// αγq_maxσ²/4, the stationary value of f(W̄) − f* on the ceiling, to leading order in the ratio of the slow rate
+    /// βq_min to the fast one, αγμq_max; the exact linear value has a factor 1 + that ratio.
     pub stationary: f64,
 }
 
@@ -189,10 +190,15 @@ impl HardInstance {
         self.effective_weight(state).abs().max(state.main.abs()) <= self.confinement_radius()
     }
 
+    #[inline(always)]
+    fn branches(&self, residual: f64) -> (f64, f64) {
+        (self.response.q_plus(residual), self.response.q_minus(residual))
+    }
+
     /// Probability and value of the two atoms of ξ at P (`eq:skewed-noise`), the positive one first.
     #[inline(always)]
     pub fn noise_atoms(&self, residual: f64) -> [(f64, f64); 2] {
-        let (plus, minus) = (self.response.q_plus(residual), self.response.q_minus(residual));
+        let (plus, minus) = self.branches(residual);
         let p = plus / (plus + minus);
         // √((1−p)/p) = √(q₋/q₊).
         let odds = (minus / plus).sqrt();
@@ -202,8 +208,11 @@ impl HardInstance {
     /// The state after one step that met ξ (`eq:residual-learning-iterations`).
     #[inline(always)]
     pub fn step(&self, rates: Rates, state: State, xi: f64) -> State {
-        let gradient = self.strong_convexity * self.effective_weight(state) + xi;
-        let residual = state.residual + self.response.realized(-rates.learning_rate * gradient, state.residual);
+        let desired = -rates.learning_rate * (self.strong_convexity * self.effective_weight(state) + xi);
+        // A(desired; P) with both branches at hand, so that choosing one is a select and the loop over replicas a
+        // vector loop.
+        let (plus, minus) = self.branches(state.residual);
+        let residual = state.residual + desired * if desired >= 0.0 { plus } else { minus };
         let main = state.main + rates.transfer_rate * self.mixing * self.bounds.min * residual;
         State { main, residual }
     }
@@ -213,7 +222,7 @@ impl HardInstance {
     pub fn conditional_mean(&self, residual: f64, gradient: f64) -> (f64, f64) {
         let atoms = self.noise_atoms(residual);
         let exact = atoms.iter().map(|(p, xi)| p * -self.response.realized(-(gradient + xi), residual)).sum();
-        let (plus, minus) = (self.response.q_plus(residual), self.response.q_minus(residual));
+        let (plus, minus) = self.branches(residual);
         let (gain, asymmetry) = (self.response.gain(residual), self.response.asymmetry(residual));
         let product = plus * minus;
         (exact, product / gain * gradient + self.noise * product.sqrt() / gain * asymmetry)
@@ -261,8 +270,9 @@ impl HardInstance {
         let ends: Vec<(State, f64)> = (0..replicas.div_ceil(BLOCK))
             .into_par_iter()
             .flat_map_iter(|block| {
-                let size = BLOCK.min(replicas - block * BLOCK);
-                self.run_block(rates, size, steps, key.fold(block as u64))
+                // The last block runs whole and is cut: replica i is the same however many there are.
+                let wanted = BLOCK.min(replicas - block * BLOCK);
+                self.run_block(rates, steps, key.fold(block as u64)).into_iter().take(wanted)
             })
             .collect();
         let radius = self.confinement_radius();
@@ -282,33 +292,30 @@ impl HardInstance {
     }
 
     /// The last state and the largest max(|W̄ − W*|, |W − W*|) of each replica of a block.
-    fn run_block(&self, rates: Rates, size: usize, steps: u64, key: Key) -> Vec<(State, f64)> {
+    fn run_block(&self, rates: Rates, steps: u64, key: Key) -> [(State, f64); BLOCK] {
         let State { main, residual } = self.initial();
-        let mut block = Block {
-            main: vec![main; size],
-            residual: vec![residual; size],
-            peak: vec![main.abs().max(self.effective_weight(self.initial()).abs()); size],
-        };
-        let mut uniform = vec![0.0; size];
+        let peak = main.abs().max(self.effective_weight(self.initial()).abs());
+        let mut block = Block { main: [main; BLOCK], residual: [residual; BLOCK], peak: [peak; BLOCK] };
+        let mut uniform = [0.0; BLOCK];
         for k in 0..steps {
             key.fold(k).fill_uniform(&mut uniform);
             simd::dispatch(Advance { instance: self, rates, uniform: &uniform, block: &mut block });
         }
-        (0..size).map(|i| (State { main: block.main[i], residual: block.residual[i] }, block.peak[i])).collect()
+        std::array::from_fn(|i| (State { main: block.main[i], residual: block.residual[i] }, block.peak[i]))
     }
 }
 
-/// Replicas side by side, so that one step of all is one vector loop.
+/// Replicas side by side, so that one step of all is one vector loop of known length.
 struct Block {
-    main: Vec<f64>,
-    residual: Vec<f64>,
-    peak: Vec<f64>,
+    main: [f64; BLOCK],
+    residual: [f64; BLOCK],
+    peak: [f64; BLOCK],
 }
 
 struct Advance<'a> {
     instance: &'a HardInstance,
     rates: Rates,
-    uniform: &'a [f64],
+    uniform: &'a [f64; BLOCK],
     block: &'a mut Block,
 }
 
@@ -317,15 +324,18 @@ impl Kernel for Advance<'_> {
 
     #[inline(always)]
     fn run(self) {
+        let (instance, rates) = (*self.instance, self.rates);
         let Block { main, residual, peak } = self.block;
-        let cells = main.iter_mut().zip(residual).zip(peak).zip(self.uniform);
-        for (((main, residual), peak), &uniform) in cells {
-            let [(p, up), (_, down)] = self.instance.noise_atoms(*residual);
-            let xi = if uniform < p { up } else { down };
-            let next = self.instance.step(self.rates, State { main: *main, residual: *residual }, xi);
-            let distance = self.instance.effective_weight(next).abs().max(next.main.abs());
-            *peak = if distance > *peak { distance } else { *peak };
-            (*main, *residual) = (next.main, next.residual);
+        for i in 0..BLOCK {
+            let state = State { main: main[i], residual: residual[i] };
+            let [(p, up), (_, down)] = instance.noise_atoms(state.residual);
+            let xi = if self.uniform[i] < p { up } else { down };
+            let next = instance.step(rates, state, xi);
+            let (far, near) = (instance.effective_weight(next).abs(), next.main.abs());
+            let distance = if far > near { far } else { near };
+            peak[i] = if distance > peak[i] { distance } else { peak[i] };
+            main[i] = next.main;
+            residual[i] = next.residual;
         }
     }
 }

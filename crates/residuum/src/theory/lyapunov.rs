@@ -231,7 +231,7 @@ impl OneStep<'_> {
         )
     }
 
-    /// The contraction itself, E[V_{k+1}] ≤ (1 − ρ)V_k + 2α²γ²Lq_max²σ² (`inequality:TT-convergence-Lya-5`). Needs
+    /// The contraction itself, `E[V_{k+1}]` ≤ (1 − ρ)V_k + 2α²γ²Lq_max²σ² (`inequality:TT-convergence-Lya-5`). Needs
     /// every condition of the coefficient lemma.
     pub fn contraction(&self, main: f64, residual: f64) -> Inequality {
         let kept = (1.0 - self.rates.contraction(self.bounds())) * self.lyapunov(main, residual);

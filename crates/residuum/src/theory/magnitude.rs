@@ -99,3 +99,66 @@ fn sampled(problem: &Noisy, at: &[f64], sampling: Sampling) -> Magnitude {
         standard_error: Some(summaries.iter().map(|s| s.se).collect()),
     }
 }
+
+/// E‖∇f(W*; ξ) − ∇f(W*)‖², the total noise variance σ² of the convergence theorem, at the minimiser (at 0 if it is
+/// not known). Exact for every law.
+pub fn noise_variance(problem: &Noisy) -> f64 {
+    let (objective, dim) = (problem.objective(), problem.objective().dim());
+    match (problem.noise(), objective.finite_sum()) {
+        (Noise::None, _) => 0.0,
+        (
+            Noise::Gaussian { deviation } | Noise::TwoPoint { deviation, .. } | Noise::Cosine { deviation },
+            _,
+        ) => dim as f64 * deviation * deviation,
+        (Noise::Recorded { values, columns }, _) => {
+            let copies = (dim / columns) as f64;
+            copies * values.iter().map(|x| x * x).sum::<f64>() / (values.len() / columns) as f64
+        }
+        (Noise::MiniBatch { batch }, Some(sum)) => {
+            let at = objective.minimizer().map_or_else(|| vec![0.0; dim], <[f64]>::to_vec);
+            let (mut mean, mut total) = (vec![0.0; dim], 0.0);
+            objective.gradient(&at, &mut mean);
+            for i in 0..sum.samples() {
+                let mut gradient: Vec<f64> = mean.iter().map(|g| -g).collect();
+                sum.add_sample_gradient(i, &at, 1.0, &mut gradient);
+                total += gradient.iter().map(|g| g * g).sum::<f64>();
+            }
+            total / (sum.samples() * batch) as f64
+        }
+        (Noise::MiniBatch { .. }, None) => unreachable!("Noisy::new refuses mini-batches of other objectives"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::objective::LeastSquares;
+
+    #[test]
+    fn noise_variance_is_that_of_the_draws() {
+        let (mut x, mut y) = (vec![0.0; 24], vec![0.0; 8]);
+        Key::new(1).fill_normal(&mut x);
+        Key::new(2).fill_normal(&mut y);
+        let objective = Arc::new(LeastSquares::new(x, y, 0.1).unwrap());
+        let recorded = Noise::Recorded { values: vec![0.5, -0.5, 1.0, -1.0].into(), columns: 1 };
+        for noise in [
+            Noise::MiniBatch { batch: 2 },
+            Noise::Gaussian { deviation: 0.7 },
+            Noise::TwoPoint { deviation: 0.7, probability: 0.2 },
+            recorded,
+        ] {
+            let problem = Noisy::new(objective.clone(), noise).unwrap();
+            let at = problem.objective().minimizer().unwrap().to_vec();
+            let mut gradient = vec![0.0; 3];
+            let drawn = Summary::of((0..20_000).map(|k| {
+                problem.sample(k, &at, Key::new(3), &mut gradient);
+                gradient.iter().map(|g| g * g).sum::<f64>()
+            }));
+            assert!(drawn.agrees(noise_variance(&problem), 0.0), "{:?}: {drawn}", problem.noise());
+            // The twin: the variance of one coordinate alone is not the total.
+            assert!(!drawn.agrees(noise_variance(&problem) / 3.0, 0.0));
+        }
+    }
+}

@@ -57,10 +57,14 @@ impl FiniteNoise {
             positive("weight", weight)?;
         }
         let total: f64 = weights.iter().sum();
-        weights.iter_mut().for_each(|w| *w /= total);
+        for weight in &mut weights {
+            *weight /= total;
+        }
         for d in 0..atoms[0].len() {
             let mean: f64 = atoms.iter().zip(&weights).map(|(a, p)| p * a[d]).sum();
-            atoms.iter_mut().for_each(|a| a[d] -= mean);
+            for atom in &mut atoms {
+                atom[d] -= mean;
+            }
         }
         Ok(Self { probability: weights, atoms })
     }
@@ -95,7 +99,7 @@ impl FiniteNoise {
         self.expectation(square)
     }
 
-    /// E[g(ξ)].
+    /// `E[g(ξ)]`.
     pub fn expectation(&self, mut g: impl FnMut(&[f64]) -> f64) -> f64 {
         self.atoms().map(|(p, atom)| p * g(atom)).sum()
     }

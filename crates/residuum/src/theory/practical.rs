@@ -10,7 +10,7 @@ use crate::error::{ParameterError, positive, require};
 pub struct PracticalRates {
     /// α, β, γ, and C = μ.
     pub rates: Rates,
-    /// E[V] ≈ (αγcσ²/4)/(1 − αγcμ/2) once the start is forgotten.
+    /// `E[V]` once the start is forgotten: see [`stationary_lyapunov`].
     pub stationary_lyapunov: f64,
     /// What is left of ‖W₀ − W*‖ after K steps: (1 − βc)^K.
     pub remaining: f64,
@@ -48,10 +48,21 @@ pub fn practical_rates(problem: &Problem, gain: f64) -> Result<PracticalRates, C
     let offset = std::f64::consts::FRAC_2_PI.sqrt() * spread / mixing * ratio;
     Ok(PracticalRates {
         rates,
-        stationary_lyapunov: 0.25 * fast * gain * noise * noise / (1.0 - 0.5 * fast * gain * mu),
+        stationary_lyapunov: stationary_lyapunov(rates, mu, gain, noise),
         remaining: (k * (-rates.transfer_rate * gain).ln_1p()).exp(),
         bias_bound: noise * slope / mu * offset,
     })
+}
+
+/// `E[V]` ≈ (αγcσ²/4)(1 + 2β/(αγμ))/(1 − αγcμ/2) for f of curvature μ and cells of gain c at W⋄.
+///
+/// Near the minimiser the step is linear in (W̄ − W*, W − W*), with fast rate a = αγcμ, slow rate b = βc and noise
+/// αγcσ on the first; its stationary covariance gives V = (αγcσ²/4)(1 + 2b/a), of which b/a is the upper level's.
+/// Directions of curvature h > μ have b/a (1 + μ/h) with a = αγch, hence less.
+pub fn stationary_lyapunov(rates: Rates, strong_convexity: f64, gain: f64, noise: f64) -> f64 {
+    let fast = rates.learning_rate * rates.mixing;
+    let lag = rates.transfer_rate / (fast * strong_convexity);
+    0.25 * fast * gain * noise * noise * (1.0 + 2.0 * lag) / (1.0 - 0.5 * fast * gain * strong_convexity)
 }
 
 /// Below the first, (μ/2)·bias² would exceed αγcσ²/4; below the second, the response would change by more than a
