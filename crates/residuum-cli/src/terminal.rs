@@ -81,11 +81,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Prints a remark that is not a result.
-pub fn remark(text: &str) {
-    eprintln!("{text}");
-}
-
+/// Prints why the program stops.
 pub fn report_error(error: &anyhow::Error) {
     eprintln!("error: {error:#}");
 }

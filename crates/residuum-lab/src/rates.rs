@@ -71,7 +71,13 @@ impl RatesReport {
             initial_lyapunov,
         };
         let gain = main_gain.min(residual_gain);
-        Ok(Self { problem, gain, lemma: problem.coefficients(), practical: practical_rates(&problem, gain) })
+        // The stationary laws are laws of one coordinate; V is their sum.
+        let coordinate = Problem { noise: problem.noise / (n as f64).sqrt(), ..problem };
+        let practical = practical_rates(&coordinate, gain).map(|rates| PracticalRates {
+            stationary_lyapunov: n as f64 * rates.stationary_lyapunov,
+            ..rates
+        });
+        Ok(Self { problem, gain, lemma: problem.coefficients(), practical })
     }
 
     /// The report for a terminal.
@@ -114,7 +120,7 @@ impl RatesReport {
                 let _ = writeln!(
                     text,
                     "practical learning_rate = {:e}, transfer_rate = {:e}, mixing = {}\n\
-                     \u{20}         predicted E[V] ≈ {:.4e}, |bias of W̄| ≤ {:.4e}, {:.2e} of ‖W₀ − W*‖ left after K steps\n\
+                     \u{20}         predicted E[V] ≈ {:.4e}, |bias of W̄| ≤ {:.4e} per weight, {:.2e} of ‖W₀ − W*‖ left after K steps\n\
                      \u{20}         (from the stationary laws: a prediction, not a guarantee)",
                     r.rates.learning_rate,
                     r.rates.transfer_rate,

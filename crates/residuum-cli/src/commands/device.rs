@@ -1,6 +1,5 @@
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use residuum::{Range, ResponseFunction};
@@ -75,7 +74,7 @@ fn device_text(options: &ShowOptions) -> anyhow::Result<(String, std::path::Path
     let path = Path::new(&options.device);
     let here = || path.parent().unwrap_or(Path::new(".")).to_path_buf();
     match path.extension().and_then(|e| e.to_str()) {
-        Some("toml") | Some("csv") if !options.parameters.is_empty() => {
+        Some("toml" | "csv") if !options.parameters.is_empty() => {
             bail!("a device file takes no parameters, got {:?}", options.parameters[0])
         }
         Some("toml") => {

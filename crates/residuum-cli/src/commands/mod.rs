@@ -20,7 +20,6 @@ pub struct Context {
     pub seed: Option<u64>,
     pub json: bool,
     pub out: Option<PathBuf>,
-    pub quiet: bool,
     pub threads: usize,
     pub bar: Bar,
 }
@@ -40,7 +39,6 @@ impl Context {
             seed: common.seed,
             json: common.json,
             out: common.out.clone(),
-            quiet: common.quiet,
             threads: rayon::current_num_threads(),
             bar: Bar::new(common.quiet),
         })

@@ -1,0 +1,222 @@
+//! The command as a user meets it: exit codes, streams, files.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn residuum(arguments: &[&str], folder: &Path) -> Output {
+    Command::cargo_bin("residuum").unwrap().args(arguments).current_dir(folder).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output.stdout)))
+}
+
+const SPEC: &str = r#"
+steps = 200
+seeds = { first = 1, count = 8 }
+[problem]
+kind = "quadratic"
+curvature = 1.0
+minimizer = 0.5
+[noise]
+kind = "gaussian"
+deviation = 1.0
+[device]
+response = "power"
+shape = 1.0
+[device.pulses]
+pulse_step = 0.001
+[rule]
+kind = "residual_learning"
+learning_rate = 0.02
+transfer_rate = 0.02
+mixing = 1.0
+[record]
+metrics = ["effective", "gap", "pulses"]
+every = 100
+"#;
+
+const POWER: &str = "response = \"power\"\nshape = 1.0";
+
+fn with_spec(spec: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("spec.toml"), spec).unwrap();
+    folder
+}
+
+#[test]
+fn run_prints_tidy_records_that_do_not_depend_on_threads() {
+    let folder = with_spec(SPEC);
+    let one = residuum(&["run", "spec.toml", "--threads", "1"], folder.path());
+    let two = residuum(&["run", "spec.toml", "--threads", "2"], folder.path());
+    assert!(one.status.success(), "{}", text(&one.stderr));
+    assert_eq!(one.stdout, two.stdout);
+    let csv = text(&one.stdout);
+    assert!(csv.starts_with("seed,step,metric,index,value\n1,0,effective,0,0\n"), "{csv}");
+    assert_eq!(csv.lines().count(), 1 + 8 * 3 * 3);
+}
+
+#[test]
+fn a_seed_on_the_command_line_is_that_seed_of_the_list() {
+    let folder = with_spec(SPEC);
+    let all = text(&residuum(&["run", "spec.toml"], folder.path()).stdout);
+    let third = text(&residuum(&["run", "spec.toml", "--seed", "3"], folder.path()).stdout);
+    let expected: Vec<&str> = all.lines().filter(|l| l.starts_with("3,") || l.starts_with("seed")).collect();
+    assert_eq!(third.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn run_writes_records_spec_and_manifest() {
+    let folder = with_spec(SPEC);
+    let output = residuum(&["run", "spec.toml", "--out", "results"], folder.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let results = folder.path().join("results");
+    let records = fs::read_to_string(results.join("records.csv")).unwrap();
+    assert_eq!(records, text(&residuum(&["run", "spec.toml"], folder.path()).stdout));
+    assert_eq!(fs::read_to_string(results.join("spec.toml")).unwrap(), SPEC);
+    let manifest: Value = serde_json::from_slice(&fs::read(results.join("manifest.json")).unwrap()).unwrap();
+    assert_eq!(manifest["schema"], "residuum.run/1");
+    assert_eq!(manifest["seeds"].as_array().unwrap().len(), 8);
+    let names: Vec<_> = fs::read_dir(results).unwrap().map(|f| f.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 3, "only finished files: {names:?}");
+}
+
+#[test]
+fn run_json_carries_its_schema_and_the_same_numbers() {
+    let folder = with_spec(SPEC);
+    let document = json(&residuum(&["run", "spec.toml", "--json"], folder.path()));
+    assert_eq!(document["schema"], "residuum.run/1");
+    let last = document["records"].as_array().unwrap().last().unwrap().clone();
+    let csv = text(&residuum(&["run", "spec.toml"], folder.path()).stdout);
+    let fields: Vec<&str> = csv.lines().last().unwrap().split(',').collect();
+    assert_eq!(last[2], fields[2]);
+    assert_eq!(last[4].as_f64().unwrap(), fields[4].parse::<f64>().unwrap());
+}
+
+#[test]
+fn misuse_ends_with_2_and_names_the_field() {
+    let unknown_name = "response = \"formula\"\nq_plus = \"1 - w/tau\"\nq_minus = \"1 + w\"\nrange = [-1, 1]";
+    let negative = "response = \"formula\"\nq_plus = \"0.5 - w\"\nq_minus = \"2 + w\"\nrange = [-1, 1]";
+    let rates = "learning_rate = 0.02\ntransfer_rate = 0.02\nmixing = 1.0";
+    let cases = [
+        ("shape = 1.0", "shape = 1.0\nradius = -0.5", "device.radius must be positive and finite, got -0.5"),
+        ("mixing = 1.0", "mixin = 1.0", "rule.mixin is not a field; did you mean mixing?"),
+        (POWER, unknown_name, "unknown name \"tau\""),
+        (POWER, negative, "q_plus"),
+        (POWER, "response = \"table\"\ncsv = \"nowhere.csv\"", "nowhere.csv"),
+        ("deviation = 1.0", "deviation = nan", "noise.deviation must be zero or positive, and finite, got NaN"),
+        (rates, "rates = \"lemma\"", "smallest K"),
+    ];
+    for (from, to, expected) in cases {
+        let folder = with_spec(&SPEC.replace(from, to));
+        let output = residuum(&["run", "spec.toml", "--out", "results"], folder.path());
+        assert_eq!(output.status.code(), Some(2), "{to}");
+        let message = text(&output.stderr);
+        assert!(message.contains(expected) && message.contains("line "), "{to}: {message}");
+        assert!(output.stdout.is_empty(), "{to}");
+        let left: Vec<_> = fs::read_dir(folder.path().join("results")).unwrap().collect();
+        assert!(left.is_empty(), "nothing half-written: {left:?}");
+    }
+}
+
+#[test]
+fn what_cannot_work_is_refused_before_the_work() {
+    let folder = with_spec(SPEC);
+    fs::write(folder.path().join("file"), "").unwrap();
+    let output = residuum(&["run", "spec.toml", "--out", "file/inside"], folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--out: cannot create file/inside"), "{}", text(&output.stderr));
+    assert_eq!(residuum(&["run", "nowhere.toml"], folder.path()).status.code(), Some(2));
+    assert_eq!(residuum(&["run", "spec.toml", "--threads", "0"], folder.path()).status.code(), Some(2));
+    assert_eq!(residuum(&["runn"], folder.path()).status.code(), Some(2));
+}
+
+#[test]
+fn rates_prints_practical_rates_and_fails_where_the_lemma_does_not_apply() {
+    let folder = with_spec(SPEC);
+    let output = residuum(&["rates", "spec.toml"], folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stdout).contains("practical learning_rate"), "{}", text(&output.stdout));
+    assert!(text(&output.stderr).contains("smallest K"), "{}", text(&output.stderr));
+    let regular = SPEC
+        .replace(POWER, "response = \"constant\"")
+        .replace("deviation = 1.0", "deviation = 0.01")
+        .replace("steps = 200", "steps = 20000");
+    let folder = with_spec(&regular);
+    let output = residuum(&["rates", "spec.toml", "--json"], folder.path());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(json(&output)["lemma"]["learning_rate"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn device_show_reports_and_draws() {
+    let folder = TempDir::new().unwrap();
+    let output = residuum(&["device", "show", "power", "shape=1", "--out", "report"], folder.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for name in ["device.svg", "device.png", "device.csv"] {
+        assert!(folder.path().join("report").join(name).exists(), "{name}");
+    }
+    let document = json(&residuum(&["device", "show", "power", "shape=1", "--json"], folder.path()));
+    assert_eq!(document["schema"], "residuum.device/1");
+    assert!((document["hardware_condition"].as_f64().unwrap() - 9.0).abs() < 1e-9);
+
+    fs::write(folder.path().join("d.csv"), "w,q_plus,q_minus\n-1,2,0\n0,1,1\n1,0,2\n").unwrap();
+    let document = json(&residuum(&["device", "show", "d.csv", "--json"], folder.path()));
+    assert!(document["symmetric_point"].as_f64().unwrap().abs() < 1e-12);
+    let output = residuum(&["device", "show", "powr"], folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("must be one of constant, linear, power"), "{}", text(&output.stderr));
+    assert!(text(&residuum(&["device", "list"], folder.path()).stdout).contains("soft_bounds"));
+}
+
+#[test]
+fn verify_runs_one_claim_and_refuses_unknown_ones() {
+    let folder = TempDir::new().unwrap();
+    let list = text(&residuum(&["verify", "--list"], folder.path()).stdout);
+    let first = list.split_whitespace().next().unwrap();
+    let document = json(&residuum(&["verify", first, "--quick", "--json"], folder.path()));
+    assert_eq!(document["schema"], "residuum.verify/1");
+    assert_eq!(document["claims"].as_array().unwrap().len(), 1);
+    let output = residuum(&["verify", "thm-of-everything"], folder.path());
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn reproduce_writes_figure_numbers_and_settings() {
+    let folder = TempDir::new().unwrap();
+    let output = residuum(&["reproduce", "fig-bias", "--profile", "quick", "--out", "figures"], folder.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for ending in ["svg", "png", "toml"] {
+        assert!(folder.path().join(format!("figures/fig-bias.{ending}")).exists(), "{ending}");
+    }
+    let output = residuum(&["reproduce", "fig-nothing"], folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("fig-toy"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    let folder = TempDir::new().unwrap();
+    let commands: [&[&str]; 6] = [
+        &["--help"],
+        &["run", "--help"],
+        &["rates", "--help"],
+        &["device", "show", "--help"],
+        &["verify", "--help"],
+        &["reproduce", "--help"],
+    ];
+    for command in commands {
+        let output = residuum(command, folder.path());
+        assert!(output.status.success());
+        assert!(text(&output.stdout).contains("xample"), "{command:?}");
+    }
+}
