@@ -5,6 +5,7 @@ pub mod figure;
 pub mod files;
 pub mod progress;
 pub mod rates;
+pub mod reproduce;
 pub mod run;
 pub mod spec;
 pub mod table;
