@@ -24,7 +24,10 @@ fn main() {
         ours = ours.min(start.elapsed().as_secs_f64());
     }
     println!("20 000 replicas × 6 000 steps × 5 noise levels × 3 rules");
-    println!("residuum, {threads} threads   {ours:7.2} s   {:.2} ns per update and thread", per_update(ours, threads));
+    println!(
+        "residuum, {threads} threads   {ours:7.2} s   {:.2} ns per update and thread",
+        per_update(ours, threads)
+    );
 
     // The least this takes: a third of an f64 normal per update (the rules share the noise) and, per update, one read
     // and write of a state that stays in the first-level cache.

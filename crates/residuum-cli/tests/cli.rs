@@ -174,7 +174,11 @@ fn device_show_reports_and_draws() {
     assert!(document["symmetric_point"].as_f64().unwrap().abs() < 1e-12);
     let output = residuum(&["device", "show", "powr"], folder.path());
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("must be one of constant, linear, power"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("must be one of constant, linear, power"),
+        "{}",
+        text(&output.stderr)
+    );
     assert!(text(&residuum(&["device", "list"], folder.path()).stdout).contains("soft_bounds"));
 }
 

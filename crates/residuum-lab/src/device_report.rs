@@ -236,13 +236,17 @@ impl<'a> DeviceReport<'a> {
             .legend(Legend::Below)
             .line(Line::new(xs.clone(), curve(&|w| r.q_plus(w))).color(Color::BLUE).label("q_{+}"))
             .line(Line::new(xs.clone(), curve(&|w| r.q_minus(w))).color(Color::VERMILLION).label("q_{−}"))
-            .line(Line::new(xs.clone(), curve(&|w| r.gain(w))).color(Color::GREY).dash(Dash::Dashed).label("F"));
+            .line(
+                Line::new(xs.clone(), curve(&|w| r.gain(w))).color(Color::GREY).dash(Dash::Dashed).label("F"),
+            );
         let penalty = Panel::new("Asymmetry and its penalty")
             .x_axis(Axis::linear("w"))
             .y_axis(Axis::linear("R, R_{c}"))
             .legend(Legend::Below)
             .line(Line::new(xs.clone(), curve(&|w| r.asymmetry_ratio(w))).color(Color::PURPLE).label("R = G/F"))
-            .line(Line::new(xs.clone(), curve(&|w| r.asymmetry_potential(w))).color(Color::GREEN).label("R_{c}"));
+            .line(
+                Line::new(xs.clone(), curve(&|w| r.asymmetry_potential(w))).color(Color::GREEN).label("R_{c}"),
+            );
         Figure::new(2).title(r.describe()).panel(mark(responses)).panel(mark(penalty))
     }
 }

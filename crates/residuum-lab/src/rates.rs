@@ -73,10 +73,8 @@ impl RatesReport {
         let gain = main_gain.min(residual_gain);
         // The stationary laws are laws of one coordinate; V is their sum.
         let coordinate = Problem { noise: problem.noise / (n as f64).sqrt(), ..problem };
-        let practical = practical_rates(&coordinate, gain).map(|rates| PracticalRates {
-            stationary_lyapunov: n as f64 * rates.stationary_lyapunov,
-            ..rates
-        });
+        let practical = practical_rates(&coordinate, gain)
+            .map(|rates| PracticalRates { stationary_lyapunov: n as f64 * rates.stationary_lyapunov, ..rates });
         Ok(Self { problem, gain, lemma: problem.coefficients(), practical })
     }
 

@@ -1,4 +1,20 @@
-//! Residuum: optimisation on analog in-memory hardware.
+#![doc = include_str!("../../../README.md")]
+//!
+//! # A map of the crate
+//!
+//! | module | what |
+//! |---|---|
+//! | [`response`] | q±, F, G, R, R_c, bounds, regularity: the physics of one cell |
+//! | [`cells`], [`population`] | many cells: alike, varied, mixed |
+//! | [`array`](mod@array) | the one door: `Z ← Z + A(ΔZ; Z)`, expected or by pulses |
+//! | [`rule`] | Digital and Analog SGD (or momentum, or Adam), Residual Learning, cascades |
+//! | [`objective`] | problems and the noise of their gradients |
+//! | [`minimize`](mod@minimize) | the loop |
+//! | [`theory`] | what the mathematics predicts |
+//! | [`key`] | randomness as a value |
+//! | [`schedule`] | rates as functions of the step |
+//! | [`stats`] | means with errors |
+//! | [`math`], [`numeric`], [`expression`], [`interpolate`] | tools |
 
 pub mod array;
 pub mod cells;

@@ -14,9 +14,7 @@ use residuum::{AnalogArray, Control, Key, Noise, Noisy, Objective, ParameterErro
 use serde::Serialize;
 
 use super::{Finding, Options, Profile, ReproduceError, Reproduction, Verdict, key, settings, table};
-use crate::figure::{
-    Axis, Band, Color, Dash, Figure, Legend, Line, Marker, Panel, Points, Ramp,
-};
+use crate::figure::{Axis, Band, Color, Dash, Figure, Legend, Line, Marker, Panel, Points, Ramp};
 use crate::progress::{Cancelled, Progress};
 
 const NAME: &str = "fig-kappa";

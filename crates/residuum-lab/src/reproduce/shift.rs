@@ -344,11 +344,7 @@ fn weights(setting: &Weighing, weighed: &Weighed) -> Panel {
         .y_axis(Axis::linear("density of P_{K}, W fixed").range(0.0, top))
         .legend(Legend::TopRight)
         .band(Band::area(grid, heights).color(Color::RESIDUAL_LEARNING).label("measured"))
-        .reference(
-            Reference::vertical(weighed.printed)
-                .color(Color::ANALOG_SGD)
-                .label("argmin f + ⟨Σ, R_{c}⟩"),
-        )
+        .reference(Reference::vertical(weighed.printed).color(Color::ANALOG_SGD).label("argmin f + ⟨Σ, R_{c}⟩"))
         .reference(
             Reference::vertical(weighed.weighted)
                 .color(Color::BLACK)
