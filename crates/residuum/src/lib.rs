@@ -15,6 +15,7 @@ pub mod rule;
 pub mod schedule;
 mod simd;
 pub mod stats;
+pub mod theory;
 
 pub use array::{AnalogArray, Pulses, Rounding, Update};
 pub use cells::Cells;

@@ -1,0 +1,55 @@
+//! What the mathematics predicts, to be held against what the arrays do.
+//!
+//! [`implicit_penalty`] is the penalized problem of the Implicit Penalty theorem; [`fixed_point`] is where Analog SGD
+//! really ends, the zero of the mean drift; [`residual_law`] is the stationary law of Residual Learning;
+//! [`zero_shift`] finds symmetric points by pulses; [`pulse_flow`] relates pulses to one scaled step.
+//!
+//! The predictions are local and leading-order unless their documentation says exact.
+
+pub mod fixed_point;
+pub mod implicit_penalty;
+pub mod magnitude;
+pub mod pulse_flow;
+pub mod residual_law;
+pub mod zero_shift;
+
+use thiserror::Error;
+
+use crate::Range;
+use crate::error::ParameterError;
+use crate::numeric::NumericError;
+
+/// Why a prediction could not be made.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum TheoryError {
+    /// The problem or the device is not one the theory speaks of.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// A solver did not end at a solution.
+    #[error("{what} must be found by Newton's method: {source}")]
+    Unsolved {
+        /// What was sought.
+        what: &'static str,
+        /// How the solver failed.
+        source: NumericError,
+    },
+    /// The linear system of a closed form has no unique solution.
+    #[error("{what} needs a regular matrix ∇²f(W*) + Diag(Σ) R'(W⋄), got a singular one")]
+    Singular {
+        /// What was sought.
+        what: &'static str,
+    },
+    /// A solution where the response is not defined.
+    #[error("{what}[{index}] must lie in the dynamic range {range}, got {value}")]
+    OutsideRange {
+        /// What was sought.
+        what: &'static str,
+        /// The coordinate.
+        index: usize,
+        /// Its dynamic range.
+        range: Range,
+        /// The solution there.
+        value: f64,
+    },
+}

@@ -1,0 +1,230 @@
+//! The stationary law of Residual Learning with constant rates.
+//!
+//! Near W* the pair (W, P) is a slow and a fast linear recursion. W stands still on average only if
+//! `E[P − W⋄] = E|P − W⋄| R(W*)`, and P fluctuates by O(√α): so W keeps a bias of order √α although its own gradient
+//! noise is conditionally zero. Everything here is leading order in the rates, for β well below α γ.
+
+use std::f64::consts::FRAC_2_PI;
+
+use crate::error::{ParameterError, finite, non_negative, positive, require};
+use crate::response::ResponseFunction;
+
+/// One coordinate near its minimiser: all that the stationary law needs of problem and devices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LocalModel {
+    curvature: f64,
+    deviation: f64,
+    gradient_magnitude: f64,
+    ratio_slope: f64,
+    residual_gain: f64,
+    ratio_at_minimizer: f64,
+    main_gain: f64,
+}
+
+/// α, β and γ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// α.
+    pub learning_rate: f64,
+    /// β.
+    pub transfer_rate: f64,
+    /// γ.
+    pub mixing: f64,
+}
+
+/// What the law predicts of the stationary state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StationaryLaw {
+    /// E[P − W⋄].
+    pub residual_bias: f64,
+    /// s_P, the standard deviation of P.
+    pub residual_deviation: f64,
+    /// E[W] − W*.
+    pub main_bias: f64,
+    /// Standard deviation of W.
+    pub main_deviation: f64,
+    /// E[W̄] − W*.
+    pub effective_bias: f64,
+    /// Standard deviation of W̄, with the slow and the fast part taken as independent.
+    pub effective_deviation: f64,
+    /// Decay per step of an error in P.
+    pub fast_rate: f64,
+    /// Decay per step of an error in W.
+    pub slow_rate: f64,
+    /// E[V] ≈ αγ q(W⋄) σ²/4.
+    pub lyapunov: f64,
+}
+
+/// Rates proposed from the stationary law. *Practical*: they come with a prediction, not with a theorem.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PracticalRates {
+    /// The proposal.
+    pub rates: Rates,
+    /// What to expect of it.
+    pub predicted: StationaryLaw,
+    /// Steps after which an initial error of W has shrunk to the 1/steps part of itself.
+    pub steps: f64,
+}
+
+/// Fast rate over slow rate in a proposal: the law assumes two time scales.
+const SEPARATION: f64 = 4.0;
+
+/// Largest fast rate proposed: above it the recursion is no longer close to its flow.
+const MAX_FAST_RATE: f64 = 0.5;
+
+impl LocalModel {
+    /// Curvature h and Gaussian noise σ at a minimiser W*, with P and W on these responses.
+    ///
+    /// # Errors
+    /// If h is not positive, σ is negative, W* is not finite, or the residual response has no symmetric point.
+    pub fn new(
+        curvature: f64,
+        deviation: f64,
+        minimizer: f64,
+        residual: &dyn ResponseFunction,
+        main: &dyn ResponseFunction,
+    ) -> Result<Self, ParameterError> {
+        finite("minimizer", minimizer)?;
+        let point = residual.symmetric_point().ok_or_else(|| ParameterError::NoSymmetricPoint {
+            rule: "the residual law",
+            device: residual.describe(),
+            range: residual.range(),
+        })?;
+        Ok(Self {
+            curvature: positive("curvature", curvature)?,
+            deviation: non_negative("deviation", deviation)?,
+            gradient_magnitude: deviation * FRAC_2_PI.sqrt(),
+            ratio_slope: residual.asymmetry_ratio_derivative(point),
+            residual_gain: residual.gain(point),
+            ratio_at_minimizer: main.asymmetry_ratio(minimizer),
+            main_gain: main.gain(minimizer),
+        })
+    }
+
+    /// ΣR'(W⋄): the curvature that the implicit penalty adds to the lower level.
+    fn stiffness(&self) -> f64 {
+        self.gradient_magnitude * self.ratio_slope
+    }
+
+    /// The stationary law under constant rates.
+    ///
+    /// # Errors
+    /// If a rate is not positive and finite.
+    pub fn stationary(&self, rates: Rates) -> Result<StationaryLaw, ParameterError> {
+        let alpha = positive("learning_rate", rates.learning_rate)?;
+        let beta = positive("transfer_rate", rates.transfer_rate)?;
+        let mixing = positive("mixing", rates.mixing)?;
+        let (h, sigma, stiffness) = (self.curvature, self.deviation, self.stiffness());
+        let total = mixing * h + stiffness;
+        let residual_deviation = sigma * (alpha * self.residual_gain / (2.0 * total)).sqrt();
+        let residual_bias = FRAC_2_PI.sqrt() * residual_deviation * self.ratio_at_minimizer;
+        let main_deviation = sigma * (beta * self.main_gain * mixing / (2.0 * h * total)).sqrt();
+        Ok(StationaryLaw {
+            residual_bias,
+            residual_deviation,
+            main_bias: -(stiffness / h + mixing) * residual_bias,
+            main_deviation,
+            effective_bias: -stiffness / h * residual_bias,
+            effective_deviation: main_deviation.hypot(mixing * residual_deviation),
+            fast_rate: alpha * self.residual_gain * total,
+            slow_rate: beta * self.main_gain * mixing * h / total,
+            lyapunov: 0.25 * alpha * mixing * self.residual_gain * sigma * sigma,
+        })
+    }
+
+    /// How far W̄ moves when the rule believes W⋄ + `error` to be the symmetric point: −ΣR'(W⋄)·error/h.
+    pub fn shift_of_wrong_symmetric_point(&self, error: f64) -> f64 {
+        -self.stiffness() * error / self.curvature
+    }
+
+    /// Rates that forget the start within `steps` steps and are as small as that allows.
+    ///
+    /// # Errors
+    /// If `steps` is too short for two time scales (below about 30).
+    pub fn rates_for_horizon(&self, steps: u64) -> Result<PracticalRates, ParameterError> {
+        let horizon = steps as f64;
+        let fast = SEPARATION * horizon.ln() / horizon;
+        require(
+            fast > 0.0 && fast <= MAX_FAST_RATE,
+            "steps",
+            "enough for two time scales (30 or more)",
+            horizon,
+        )?;
+        self.with_fast_rate(fast)
+    }
+
+    /// The fastest rates whose predicted |E[W̄] − W*| is at most `target`.
+    ///
+    /// # Errors
+    /// If `target` is not positive, or the bias vanishes at every rate, so that it does not determine one.
+    pub fn rates_for_bias(&self, target: f64) -> Result<PracticalRates, ParameterError> {
+        positive("target", target)?;
+        // |E[W̄] − W*| = leverage · s_P, and s_P² = σ² fast / (2 total²).
+        let leverage = FRAC_2_PI.sqrt() * (self.stiffness() * self.ratio_at_minimizer / self.curvature).abs();
+        positive("bias per deviation of P", leverage * self.deviation)?;
+        let total = self.proposed_mixing() * self.curvature + self.stiffness();
+        let fast = 2.0 * (total * target / (leverage * self.deviation)).powi(2);
+        self.with_fast_rate(fast.min(MAX_FAST_RATE))
+    }
+
+    /// γh ≥ ΣR'(W⋄), so that W̄ carries at most half of the bias of W.
+    fn proposed_mixing(&self) -> f64 {
+        (self.stiffness() / self.curvature).max(1.0)
+    }
+
+    fn with_fast_rate(&self, fast: f64) -> Result<PracticalRates, ParameterError> {
+        let mixing = self.proposed_mixing();
+        let total = mixing * self.curvature + self.stiffness();
+        let slow = fast / SEPARATION;
+        let rates = Rates {
+            learning_rate: fast / (self.residual_gain * total),
+            transfer_rate: slow * total / (self.main_gain * mixing * self.curvature),
+            mixing,
+        };
+        let predicted = self.stationary(rates)?;
+        Ok(PracticalRates { rates, predicted, steps: steps_to_forget(slow) })
+    }
+}
+
+/// The K with K·rate = ln K, by fixed-point iteration from above (a contraction, since K·rate > 1).
+fn steps_to_forget(rate: f64) -> f64 {
+    let mut steps = 1.0 / rate * (1.0 / rate).ln().max(1.0);
+    for _ in 0..60 {
+        steps = steps.ln().max(1.0) / rate;
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::response::Power;
+
+    fn toy(deviation: f64) -> LocalModel {
+        let power = Power::new(1.0, 1.0).unwrap();
+        LocalModel::new(1.0, deviation, 0.5, &power, &power).unwrap()
+    }
+
+    #[test]
+    fn the_law_gives_the_table_of_the_theory_notes() {
+        let table = [(0.016, 0.0478, 0.0212), (0.004, 0.0239, 0.0106), (0.001, 0.0120, 0.0053)];
+        for (alpha, main, effective) in table {
+            let rates = Rates { learning_rate: alpha, transfer_rate: alpha / 2.0, mixing: 1.0 };
+            let law = toy(1.0).stationary(rates).unwrap();
+            assert!((law.main_bias + main).abs() < 6e-5, "{law:?}");
+            assert!((law.effective_bias + effective).abs() < 6e-5, "{law:?}");
+        }
+    }
+
+    #[test]
+    fn proposals_meet_what_was_asked() {
+        let by_bias = toy(1.0).rates_for_bias(0.004).unwrap();
+        assert!((by_bias.predicted.effective_bias + 0.004).abs() < 1e-12, "{by_bias:?}");
+        let by_horizon = toy(1.0).rates_for_horizon(6000).unwrap();
+        assert!((by_horizon.steps - 6000.0).abs() < 1e-6, "{by_horizon:?}");
+        let law = by_horizon.predicted;
+        assert!((law.fast_rate - SEPARATION * law.slow_rate).abs() < 1e-15, "{law:?}");
+        assert!(toy(1.0).rates_for_horizon(10).is_err());
+        assert!(toy(0.0).rates_for_bias(0.01).is_err(), "no noise, no bias, no rate");
+    }
+}

@@ -1,0 +1,122 @@
+//! Zero-shifting: alternate up and down pulses carry every cell to its symmetric point.
+//!
+//! One pair (up, then down) maps w to w − 2dG(w) − d²q₊q₋' + O(d³), so cells close in on W⋄ and end in a two-cycle of
+//! width d·q(W⋄). The middle of the cycle tells the symmetric point, its width the local gain.
+
+use crate::Key;
+use crate::array::{AnalogArray, Pulses};
+use crate::cells::Cells;
+use crate::error::{ParameterError, non_negative, positive, require};
+use crate::response::ResponseFunction;
+
+/// What alternating pulses found, cell by cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calibration {
+    /// Middle of the two-cycle: the estimate of W⋄.
+    pub symmetric_point: Vec<f64>,
+    /// Width of the two-cycle.
+    pub swing: Vec<f64>,
+    /// Width over pulse step: the estimate of q(W⋄).
+    pub gain: Vec<f64>,
+    /// Pulses spent, all cells together.
+    pub pulses: u64,
+}
+
+impl Calibration {
+    /// Estimate minus true symmetric point, for cells that have one.
+    pub fn errors(&self, cells: &dyn Cells) -> Vec<Option<f64>> {
+        let error = |(i, w): (usize, &f64)| cells.response(i).symmetric_point().map(|truth| w - truth);
+        self.symmetric_point.iter().enumerate().map(error).collect()
+    }
+}
+
+/// Sends `pairs` pairs of pulses to every cell and averages the cycle over the last `averaged` of them.
+///
+/// One averaged pair is exact on devices without cycle-to-cycle noise; with it, average over several times
+/// `1/(1 − contraction)` pairs. The array is left after a down pulse.
+///
+/// # Errors
+/// If `averaged` is 0 or above `pairs`.
+pub fn zero_shift(
+    array: &mut AnalogArray,
+    pulses: Pulses,
+    pairs: u64,
+    averaged: u64,
+    key: Key,
+) -> Result<Calibration, ParameterError> {
+    require((1..=pairs).contains(&averaged), "averaged", "between 1 and the number of pairs", averaged as f64)?;
+    let before = array.pulses_sent();
+    let (mut high, mut low) = (vec![0.0; array.len()], vec![0.0; array.len()]);
+    for pair in 0..pairs {
+        for (up, sum) in [(true, &mut high), (false, &mut low)] {
+            array.pulse_all(up, pulses, key.fold(2 * pair + u64::from(up)));
+            if pair >= pairs - averaged {
+                sum.iter_mut().zip(array.state()).for_each(|(s, w)| *s += w);
+            }
+        }
+    }
+    let share = 1.0 / averaged as f64;
+    let swing: Vec<f64> = high.iter().zip(&low).map(|(h, l)| share * (h - l)).collect();
+    Ok(Calibration {
+        symmetric_point: high.iter().zip(&low).map(|(h, l)| 0.5 * share * (h + l)).collect(),
+        gain: swing.iter().map(|s| s / pulses.step()).collect(),
+        swing,
+        pulses: array.pulses_sent() - before,
+    })
+}
+
+/// The two-cycle of one device, to leading order in the pulse step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CyclePrediction {
+    /// λ: the factor by which a pair shrinks the distance to the cycle.
+    pub contraction: f64,
+    /// State after a down pulse.
+    pub after_down: f64,
+    /// State after an up pulse.
+    pub after_up: f64,
+    /// Middle of the cycle minus W⋄: 0 for devices whose branches mirror each other, O(d) otherwise.
+    pub midpoint_error: f64,
+    /// Standard deviation of the state that cycle-to-cycle noise keeps up.
+    pub deviation: f64,
+    step: f64,
+}
+
+impl CyclePrediction {
+    /// For pulses of size `step` scaled by 1 + `cycle_noise`·N(0, 1).
+    ///
+    /// # Errors
+    /// If `step` is not positive, `cycle_noise` is negative, the device has no symmetric point, or its branches do not
+    /// cross there with q₋' > q₊', so that pulses do not lead to it.
+    pub fn new(response: &dyn ResponseFunction, step: f64, cycle_noise: f64) -> Result<Self, ParameterError> {
+        positive("pulse_step", step)?;
+        non_negative("cycle_noise", cycle_noise)?;
+        let point = response.symmetric_point().ok_or_else(|| ParameterError::NoSymmetricPoint {
+            rule: "zero-shifting",
+            device: response.describe(),
+            range: response.range(),
+        })?;
+        let (plus, minus) = (response.q_plus_derivative(point), response.q_minus_derivative(point));
+        let crossing = positive("slope of q_minus - q_plus at the symmetric point", minus - plus)?;
+        let swing = step * response.gain(point);
+        let after_down = point - swing * minus / crossing;
+        Ok(Self {
+            contraction: 1.0 - step * crossing,
+            after_down,
+            after_up: after_down + swing,
+            midpoint_error: -0.5 * swing * (minus + plus) / crossing,
+            // 2dG' = d·crossing is forgotten per pair, and two pulses of variance (d q s)² are added.
+            deviation: cycle_noise * response.gain(point) * (step / crossing).sqrt(),
+            step,
+        })
+    }
+
+    /// Width of the cycle, d·q(W⋄).
+    pub fn swing(&self) -> f64 {
+        self.after_up - self.after_down
+    }
+
+    /// Pairs until a cell that starts `distance` away is within one pulse step: ln(distance/d)/(2dG'(W⋄)).
+    pub fn pairs(&self, distance: f64) -> f64 {
+        ((distance.abs() / self.step).ln() / (1.0 - self.contraction)).max(0.0)
+    }
+}

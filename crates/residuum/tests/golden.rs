@@ -1,0 +1,189 @@
+//! Trajectories without random numbers, against an independent prototype (`golden/theory_goldens.json`).
+
+mod toy;
+
+use std::sync::Arc;
+
+use residuum::objective::DiagonalQuadratic;
+use residuum::response::{Exponential, Linear};
+use residuum::rule::ResidualLearning;
+use residuum::theory::residual_law::Rates;
+use residuum::{AnalogArray, Control, Key, Noise, Noisy, Objective, ResponseFunction, UpdateRule, minimize};
+use serde_json::Value;
+
+const GOLDENS: &str = include_str!("../../../golden/theory_goldens.json");
+
+/// Setting A.
+const RATES: Rates = Rates { learning_rate: 2e-3, transfer_rate: 4e-3, mixing: 1.0 };
+
+fn goldens() -> Value {
+    serde_json::from_str(GOLDENS).unwrap()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// Largest distance of Analog SGD and Residual Learning from a recorded trajectory.
+fn distance<R>(run: &Value, response: R, order: Order) -> f64
+where
+    R: ResponseFunction + Clone + 'static,
+{
+    let oracle = toy::problem(Noise::Cosine { deviation: 1.0 }, 1);
+    let mut analog = toy::analog(response.clone(), RATES.learning_rate, 1);
+    let mut residual = Ordered { rule: toy::residual(response, RATES, 1), order };
+    let trajectory = run["trajectory"].as_object().unwrap();
+    let (mut worst, mut compared): (f64, usize) = (0.0, 0);
+    let mut look = |k: u64, index: usize, rule: &dyn UpdateRule| {
+        if let Some(expected) = trajectory.get(&k.to_string()) {
+            let arrays = rule.arrays();
+            let mut effective = [0.0];
+            rule.effective_weights(&mut effective);
+            let pairs = match index {
+                0 => vec![("analog", arrays[0].1[0])],
+                _ => vec![("W", arrays[0].1[0]), ("P", arrays[1].1[0]), ("Wbar", effective[0])],
+            };
+            for (name, given) in pairs {
+                worst = worst.max((given - number(&expected[name])).abs());
+                compared += 1;
+            }
+        }
+        Control::Continue
+    };
+    minimize(&oracle, &mut [&mut analog, &mut residual], 6000, Key::new(0), &mut look);
+    assert_eq!(compared, 4 * trajectory.len(), "every recorded step is compared");
+    assert!(["1", "100", "6000"].iter().all(|k| trajectory.contains_key(*k)));
+    worst
+}
+
+/// Which residual moves the main array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Order {
+    /// P_{k+1}, as the paper has it.
+    New,
+    /// P_k: broken on purpose.
+    Old,
+}
+
+#[derive(Debug)]
+struct Ordered {
+    rule: ResidualLearning,
+    order: Order,
+}
+
+impl UpdateRule for Ordered {
+    fn dim(&self) -> usize {
+        self.rule.dim()
+    }
+    fn effective_weights(&self, out: &mut [f64]) {
+        self.rule.effective_weights(out);
+    }
+    fn step(&mut self, k: u64, gradient: &[f64], key: Key) {
+        if self.order == Order::New {
+            return self.rule.step(k, gradient, key);
+        }
+        let (mut main, mut residual) = (self.rule.main().clone(), self.rule.residual().clone());
+        let old = residual.state().to_vec();
+        residual.increment(-RATES.learning_rate, gradient, key);
+        main.increment(RATES.transfer_rate * RATES.mixing, &old, key);
+        let Rates { learning_rate, transfer_rate, mixing } = RATES;
+        self.rule = ResidualLearning::new(main, residual, mixing, learning_rate, transfer_rate).unwrap();
+    }
+    fn arrays(&self) -> Vec<(&'static str, &[f64])> {
+        self.rule.arrays()
+    }
+    fn pulses_sent(&self) -> u64 {
+        0
+    }
+    fn label(&self) -> String {
+        format!("{:?}", self.order)
+    }
+}
+
+#[test]
+fn trajectories_of_every_response_are_met() {
+    let goldens = goldens();
+    let runs = goldens["toy_trajectories"]["runs"].as_array().unwrap();
+    let linear = Linear::with_condition(4.0, 1.0).unwrap();
+    let exponential = Exponential::new(1.0, 1.0).unwrap();
+    let distances = [
+        distance(&runs[0], toy::power(1.0), Order::New),
+        distance(&runs[1], toy::power(0.5), Order::New),
+        distance(&runs[2], toy::power(2.0), Order::New),
+        distance(&runs[3], exponential, Order::New),
+        distance(&runs[4], linear, Order::New),
+    ];
+    assert_eq!(runs.len(), distances.len());
+    for (run, d) in runs.iter().zip(distances) {
+        assert!(d < 1e-9, "{}: {d:e}", run["response"]);
+    }
+}
+
+#[test]
+fn trajectories_tell_the_broken_twins_apart() {
+    let goldens = goldens();
+    let run = &goldens["toy_trajectories"]["runs"][0];
+    let old = distance(run, toy::power(1.0), Order::Old);
+    let swapped = distance(run, toy::Swapped(toy::power(1.0)), Order::New);
+    let other = distance(run, toy::power(2.0), Order::New);
+    assert!(old > 1e-6, "P_k in place of P_(k+1): {old:e}");
+    assert!(swapped > 1e-2, "branches exchanged: {swapped:e}");
+    assert!(other > 1e-2, "another response: {other:e}");
+}
+
+const CONDITIONS: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
+
+/// f(W̄_k) − f* of the golden κ₂ instance every `every` steps, one row per κ₂.
+fn sweep(mixing: f64, every: u64) -> Vec<Vec<f64>> {
+    let n = 1024;
+    let fraction = (5f64.sqrt() - 1.0) / 2.0;
+    let curvature = (0..n).map(|i| 0.5 + 3.5 * (i as f64 + 0.5) / n as f64).collect();
+    let minimizer = (0..n).map(|i| 0.5 + ((i + 1) as f64 * fraction).fract()).collect();
+    let objective = Arc::new(DiagonalQuadratic::new(curvature, minimizer).unwrap());
+    let oracle = Noisy::new(objective.clone(), Noise::None).unwrap();
+    let run = |condition: f64| {
+        let response = Linear::with_condition(condition, 1.0).unwrap();
+        let array = AnalogArray::uniform(&vec![0.0; n], response).unwrap();
+        let mut rule = ResidualLearning::new(array.clone(), array, mixing, 1e-3, 1e-3).unwrap();
+        let (mut gaps, mut w) = (Vec::new(), vec![0.0; n]);
+        let mut look = |k: u64, _: usize, rule: &dyn UpdateRule| {
+            if k % every == 0 {
+                rule.effective_weights(&mut w);
+                gaps.push(objective.value(&w));
+            }
+            Control::Continue
+        };
+        minimize(&oracle, &mut [&mut rule], 1000, Key::new(0), &mut look);
+        gaps
+    };
+    CONDITIONS.into_iter().map(run).collect()
+}
+
+/// The first recorded row index where a larger κ₂ is not worse, k = 0 aside.
+fn first_crossing(gaps: &[Vec<f64>]) -> Option<usize> {
+    (1..gaps[0].len()).find(|&i| gaps.windows(2).any(|pair| pair[0][i] >= pair[1][i]))
+}
+
+#[test]
+fn hardware_condition_sweep_is_met_and_ordered() {
+    let goldens = goldens();
+    let table = &goldens["kappa_sweep"]["f_gap"];
+    let gaps = sweep(0.5, 100);
+    for (row, condition) in gaps.iter().zip(CONDITIONS) {
+        let expected = table[condition.to_string()].as_array().unwrap();
+        assert_eq!(expected.len(), row.len());
+        for (given, expected) in row.iter().zip(expected) {
+            let expected = number(expected);
+            assert!((given / expected - 1.0).abs() < 1e-6, "κ₂ = {condition}: {given} {expected}");
+        }
+    }
+    assert_eq!(first_crossing(&sweep(0.5, 10)), None, "mixing 0.5 orders the sweep at every recorded step");
+}
+
+#[test]
+fn large_mixing_makes_the_sweep_cross() {
+    for (mixing, expected) in [(1.0, 780), (2.0, 520)] {
+        let crossing = first_crossing(&sweep(mixing, 10)).map(|i| 10 * i);
+        assert_eq!(crossing, Some(expected), "mixing {mixing}");
+    }
+}
