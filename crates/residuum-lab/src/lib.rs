@@ -3,3 +3,4 @@
 pub mod figure;
 pub mod files;
 pub mod progress;
+pub mod reproduce;
