@@ -29,8 +29,8 @@ const SETTING: Setting = Setting {
     response: "linear, slope (k - 1)/(k + 1) for hardware condition k, in both coordinates",
     radius: 1.0,
     shown_conditions: [2.0, 16.0],
-    states: [-0.8, 0.0, 0.8],
-    step: 0.2,
+    states: [-0.75, 0.0, 0.75],
+    step: 0.25,
     directions: 8,
     hardware_conditions: [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0],
     scanned_states: 21,
@@ -141,9 +141,7 @@ pub(super) fn run(options: &Options) -> Result<Reproduction, ReproduceError> {
 
 fn plane(kappa: f64, rows: &[Row], reach: f64) -> Result<Panel, ParameterError> {
     let response = Linear::with_condition(kappa, SETTING.radius)?;
-    let axis = |name: &str| {
-        Axis::linear(name).range(-reach, reach).ticks([-1.0, -0.5, 0.0, 0.5, 1.0].map(|v| (v, v.to_string())))
-    };
+    let axis = |name: &str| Axis::linear(name).range(-reach, reach);
     let mut panel = Panel::new(format!("κ_{{2}} = {kappa}"))
         .x_axis(axis("Z_{1}"))
         .y_axis(axis("Z_{2}"))
@@ -182,7 +180,7 @@ fn draw(shown: &[Vec<Row>], turns: &[TurnRow]) -> Result<Figure, ParameterError>
          hardware condition number, and the largest angle by which a step is turned.",
     );
     for (&kappa, rows) in SETTING.shown_conditions.iter().zip(shown) {
-        figure = figure.panel(plane(kappa, rows, 1.28)?);
+        figure = figure.panel(plane(kappa, rows, 1.12)?);
     }
     let fine: Vec<f64> = Range { lo: 0.0, hi: 64.0_f64.ln() }.grid(80).into_iter().map(f64::exp).collect();
     let law: Vec<f64> = fine.iter().map(|&kappa| predicted_turn(kappa)).collect();

@@ -289,7 +289,9 @@ fn final_rows(setting: &Setting, results: &Results) -> Vec<FinalRow> {
 }
 
 fn errors(setting: &Setting, variant: &Variant, title: &str) -> Panel {
-    let ks: Vec<f64> = (0..=setting.steps).map(|k| k as f64).collect();
+    // The curves are smooth: the steps of the table are enough for the page.
+    let steps: Vec<usize> = (0..=setting.steps as usize).step_by(setting.table_every).collect();
+    let ks: Vec<f64> = steps.iter().map(|&k| k as f64).collect();
     let mut panel = Panel::new(title)
         .x_axis(Axis::linear("iteration k").range(0.0, setting.steps as f64))
         .y_axis(
@@ -302,12 +304,12 @@ fn errors(setting: &Setting, variant: &Variant, title: &str) -> Panel {
     for (index, (kappa, color)) in setting.hardware_conditions.iter().zip(&colors).enumerate() {
         let extreme = |pick: fn(f64, f64) -> f64| {
             let at = |k: usize| variant.random.iter().map(|curves| curves[index][k]).reduce(pick);
-            (0..ks.len()).map(|k| at(k).unwrap_or(f64::NAN)).collect::<Vec<f64>>()
+            steps.iter().map(|&k| at(k).unwrap_or(f64::NAN)).collect::<Vec<f64>>()
         };
         panel = panel
             .band(Band::new(ks.clone(), extreme(f64::min), extreme(f64::max)).color(*color).opacity(0.25))
             .line(
-                Line::new(ks.clone(), variant.golden[index].clone())
+                Line::new(ks.clone(), steps.iter().map(|&k| variant.golden[index][k]).collect::<Vec<f64>>())
                     .color(*color)
                     .label(format!("κ_{{2}} = {kappa}")),
             );
@@ -315,12 +317,12 @@ fn errors(setting: &Setting, variant: &Variant, title: &str) -> Panel {
     panel
 }
 
+/// Final errors relative to κ₂ = 1, so that one panel holds a growing and a falling law.
 fn finals(setting: &Setting, results: &Results) -> Panel {
     let kappas = setting.hardware_conditions;
-    let fitted = |curves: &Curves| {
-        let fit = exponent(setting, curves);
-        let ys = kappas.map(|kappa| (fit.intercept + fit.slope * kappa.ln()).exp());
-        (fit.slope, Line::new(kappas, ys))
+    let relative = |curves: &Curves| {
+        let gaps = last(curves);
+        gaps.iter().map(|gap| gap / gaps[0]).collect::<Vec<f64>>()
     };
     let mut panel = Panel::new(format!("Final error, k = {}", setting.steps))
         .x_axis(
@@ -328,28 +330,34 @@ fn finals(setting: &Setting, results: &Results) -> Panel {
                 .range(0.88, 18.2)
                 .ticks(kappas.map(|k| (k, k.to_string()))),
         )
-        .y_axis(Axis::log("f(W\u{304}_{K}) − f^{*}"))
-        .legend(Legend::Below);
+        .y_axis(
+            Axis::log("final error relative to κ_{2} = 1")
+                .range(0.14, 2.6)
+                .ticks([0.2, 0.5, 1.0, 2.0].map(|v: f64| (v, v.to_string()))),
+        )
+        .legend(Legend::BottomLeft);
     let styles = [(Color::BLUE, Marker::Circle), (Color::GREEN, Marker::Square)];
     for (variant, (color, marker)) in results.variants.iter().zip(styles) {
-        let (slope, line) = fitted(&variant.golden);
-        panel = panel.line(
-            line.color(color)
-                .width(1.1)
-                .label(format!("γ = {}, σ = {}: κ_{{2}}^{{{slope:.2}}}", setting.mixing, variant.deviation)),
-        );
-        panel = panel.points(Points::new(kappas, last(&variant.golden)).color(color).marker(marker));
+        let (fit, first) =
+            (exponent(setting, &variant.golden), variant.golden[0].last().map_or(0.0, |gap| gap.ln()));
+        let line =
+            Line::new(kappas, kappas.map(|kappa| (fit.intercept - first + fit.slope * kappa.ln()).exp()));
+        panel =
+            panel.line(line.color(color).width(1.1).label(format!(
+                "γ = {}, σ = {}: κ_{{2}}^{{{:.2}}}",
+                setting.mixing, variant.deviation, fit.slope
+            )));
+        panel = panel.points(Points::new(kappas, relative(&variant.golden)).color(color).marker(marker));
     }
     if let Some((mixing, curves)) = results.mixed.last() {
-        let finals = last(curves);
         panel = panel
             .line(
-                Line::new(kappas, finals.clone())
+                Line::new(kappas, relative(curves))
                     .color(Color::GREY)
                     .dash(Dash::Dashed)
                     .label(format!("γ = {mixing}, σ = 0: order broken")),
             )
-            .points(Points::new(kappas, finals).color(Color::GREY).hollow());
+            .points(Points::new(kappas, relative(curves)).color(Color::GREY).hollow());
     }
     panel
 }

@@ -5,7 +5,7 @@ use residuum::{ParameterError, Range, ResponseFunction};
 use serde::Serialize;
 
 use super::{Finding, Options, ReproduceError, Reproduction, Verdict, settings, table};
-use crate::figure::{Axis, Color, Compass, Dash, Figure, Legend, Line, Marker, Note, Panel, Reference};
+use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Marker, Note, Panel, Reference};
 
 const NAME: &str = "fig-response";
 const POINTS: usize = 241;
@@ -137,8 +137,8 @@ fn example_panel(example: &Example) -> Panel {
         .line(curve(example.shown, |w| r.gain(w)).color(Color::GREY).width(1.2).dash(Dash::Dashed).label("F"));
     if let Some(point) = r.symmetric_point() {
         panel = panel
-            .reference(Reference::vertical(point).dash(Dash::Dotted))
-            .note(Note::point(point, r.gain(point), Marker::Diamond, "w^{⋄}").side(Compass::South));
+            .reference(Reference::vertical(point).dash(Dash::Dotted).label("w^{⋄}").along(0.06))
+            .note(Note::point(point, r.gain(point), Marker::Diamond, ""));
     }
     panel
 }
@@ -156,19 +156,17 @@ fn draw(examples: &[Example], families: &[Family]) -> Figure {
         Panel::new("Asymmetry potential").x_axis(axis()).y_axis(Axis::linear("R_{c}(w)")).legend(Legend::Below);
     for family in families {
         let r = &*family.response;
-        // The end of the range itself is left out: R is 0/0 where both the branch and its gain vanish.
-        let shown = unit.fraction(0.9999);
         let color = family.color;
         let named = |line: Line| {
             let line = line.color(color).label(family.label);
             if family.wide { line.dash(Dash::DashDotted) } else { line }
         };
-        ratios = ratios.line(named(curve(shown, |w| r.asymmetry_ratio(w))));
-        potentials = potentials.line(named(curve(shown, |w| r.asymmetry_potential(w))));
+        ratios = ratios.line(named(curve(unit, |w| r.asymmetry_ratio(w))));
+        potentials = potentials.line(named(curve(unit, |w| r.asymmetry_potential(w))));
         if !family.wide {
             branches = branches
-                .line(named(curve(shown, |w| r.q_plus(w))))
-                .line(curve(shown, |w| r.q_minus(w)).color(color).dash(Dash::Dashed));
+                .line(named(curve(unit, |w| r.q_plus(w))))
+                .line(curve(unit, |w| r.q_minus(w)).color(color).dash(Dash::Dashed));
         }
     }
     examples
@@ -189,6 +187,9 @@ fn findings(examples: &[Example], families: &[Family]) -> Vec<Finding> {
     let conditions: Vec<f64> =
         examples.iter().map(|e| e.response.bounds(e.shown).hardware_condition()).collect();
     let slopes: Vec<f64> = families.iter().map(|f| f.response.asymmetry_ratio_derivative(0.0)).collect();
+    let list = |of: &dyn Fn(&Family) -> f64| {
+        families.iter().map(|f| format!("{:.2} ({})", of(f), f.label)).collect::<Vec<_>>().join(", ")
+    };
     let regular = families.iter().all(|f| f.response.bounds(f.response.range()).min > 0.0);
     let [half, one, two, _, wide] = [0, 1, 2, 3, 4].map(|i| slopes[i]);
     vec![
@@ -220,9 +221,15 @@ fn findings(examples: &[Example], families: &[Family]) -> Vec<Finding> {
         Finding {
             statement: "The power and exponential responses of the experiments meet the definition.".into(),
             paper: "q± ≥ q_min > 0 everywhere is assumed.".into(),
-            ours: "Both reach q = 0 at one end of [−τ, τ], so κ₂ is infinite over the whole range.".into(),
+            ours: format!(
+                "q_min over the whole of [−τ, τ] is {}.",
+                list(&|f| f.response.bounds(f.response.range()).min)
+            ),
             verdict: holds(regular),
-            note: "On |w| ≤ 0.8 τ, κ₂ is 3, 9 and 81 for γ_res = ½, 1 and 2.".into(),
+            note: format!(
+                "κ₂ is finite on a smaller range only: on |w| ≤ 0.8 τ it is {}.",
+                list(&|f| f.response.bounds(f.response.range().fraction(0.8)).hardware_condition())
+            ),
         },
     ]
 }

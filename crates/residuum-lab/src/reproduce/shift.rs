@@ -76,7 +76,7 @@ impl Setting {
                 curvature: [1.0, 1.5],
                 minimizer: [0.45, 0.3],
                 deviation: 1.0,
-                mixing: 0.5,
+                mixing: 0.8,
                 gain,
                 slope,
                 width,
@@ -146,7 +146,7 @@ fn weigh(w: &Weighing, key: Key, progress: &dyn Progress) -> Result<Weighed, Rep
     let objective = DiagonalQuadratic::replicas(w.curvature, w.minimizer, w.replicas)?;
     let problem = Noisy::new(Arc::new(objective), noise)?;
     let mut watch = |k: u64, _: usize, _: &dyn UpdateRule| {
-        if k % 100 == 0 {
+        if k > 0 && k.is_multiple_of(100) {
             progress.advance(100);
         }
         if progress.cancelled() { Control::Stop } else { Control::Continue }
@@ -329,7 +329,11 @@ fn contours(surfaces: &Surfaces, drift: &DriftPrediction) -> Panel {
         .legend(Legend::Hidden)
         .field(Field::new(field).color_bar("f_{Σ}(W)"))
         .note(point(&drift.minimizer, Marker::Star, "W^{*}").color(Color::BLACK))
-        .note(point(&drift.penalized_minimizer, Marker::Circle, "W\u{303}^{*}").color(Color::ANALOG_SGD))
+        .note(
+            point(&drift.penalized_minimizer, Marker::Circle, "W\u{303}^{*}")
+                .color(Color::ANALOG_SGD)
+                .side(Compass::NorthWest),
+        )
         .note(
             point(&drift.fixed_point, Marker::Cross, "zero of T").color(Color::BLACK).side(Compass::SouthEast),
         )
@@ -340,17 +344,16 @@ fn weights(setting: &Weighing, weighed: &Weighed) -> Panel {
     let (grid, heights) = weighed.density.clone();
     let top = 1.3 * heights.iter().copied().fold(0.0, f64::max);
     Panel::new(format!("Weight of the penalty, γ = {}", setting.mixing))
-        .x_axis(Axis::linear("P"))
+        .x_axis(Axis::linear("P").range(0.0, 0.36))
         .y_axis(Axis::linear("density of P_{K}, W fixed").range(0.0, top))
-        .legend(Legend::TopRight)
-        .band(Band::area(grid, heights).color(Color::RESIDUAL_LEARNING).label("measured"))
+        .legend(Legend::Hidden)
+        .band(Band::area(grid, heights).color(Color::RESIDUAL_LEARNING))
         .reference(Reference::vertical(weighed.printed).color(Color::ANALOG_SGD).label("argmin f + ⟨Σ, R_{c}⟩"))
         .reference(
             Reference::vertical(weighed.weighted)
                 .color(Color::BLACK)
                 .label("argmin f + γ⟨Σ, R_{c}⟩")
-                .along(0.88)
-                .other_side(),
+                .along(0.88),
         )
 }
 

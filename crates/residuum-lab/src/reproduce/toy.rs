@@ -366,7 +366,11 @@ fn ridges(setting: &Setting, levels: &[Level], title: &str, filled: Series, dash
     let ticks = levels.iter().enumerate().map(|(row, level)| (row as f64, format!("{}", level.deviation)));
     let mut panel = Panel::new(title)
         .x_axis(Axis::linear("weight").range(-0.2, 0.9))
-        .y_axis(Axis::linear("noise σ").range(-0.12, levels.len() as f64 + 0.1).ticks(ticks))
+        .y_axis(
+            Axis::linear("noise σ, densities scaled to their peaks")
+                .range(-0.12, levels.len() as f64 + 0.1)
+                .ticks(ticks),
+        )
         .legend(Legend::Below)
         .reference(Reference::vertical(setting.minimizer).color(Color::BLACK).label("W^{*}").along(0.965))
         .reference(Reference::vertical(0.0).label("W^{⋄}").along(0.965));
@@ -424,7 +428,7 @@ fn means(setting: &Setting, levels: &[Level]) -> Result<Panel, ReproduceError> {
         .points(measured(Series::Analog).color(analog))
         .points(measured(Series::Main).color(pale).marker(Marker::Square))
         .points(measured(Series::Effective).color(learning).marker(Marker::Diamond))
-        .note(Note::new(0.1, 0.13, "Analog SGD W_{K}").side(Compass::East).color(analog))
+        .note(Note::new(0.1, 0.26, "Analog SGD W_{K}").side(Compass::East).color(analog))
         .note(Note::new(0.1, 4.6e-3, "RL W_{K}").side(Compass::East).color(pale))
         .note(Note::new(0.3, 5e-4, "RL W\u{304}_{K}").side(Compass::East).color(learning)))
 }
@@ -510,8 +514,8 @@ fn findings(setting: &Setting, levels: &[Level]) -> Vec<Finding> {
             ),
             verdict: holds(unbiased),
             note: format!(
-                "P fluctuates by O(√α), and W meets that noise. The bias falls as √α, so exactness is a limit; \
-                 judged at {Z} standard errors."
+                "P fluctuates by O(√α), and W meets that noise. The bias falls as √α, so exactness is a limit. The \
+                 law is leading order; judged at {Z} standard errors."
             ),
         },
     ]
