@@ -134,7 +134,7 @@ impl RecordSpec {
         let Some(fields) = fields else {
             return Ok(Self {
                 metrics: vec![Metric::Gap, Metric::Entries(Variable::Effective)],
-                steps: every(steps, steps.max(1)),
+                steps: every(default_every, steps),
                 indices: None,
                 tail_from: steps / 2,
             });
