@@ -176,6 +176,11 @@ impl ResponseSpec {
     pub(crate) fn read(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
         let spec = match fields.choice("response", &RESPONSES)? {
             "constant" => Self::family(fields, Family::Constant)?,
+            "linear" if fields.has("hardware_condition") == fields.has("slope") => {
+                let given = if fields.has("slope") { "both" } else { "neither" };
+                let path = fields.path("slope");
+                return Err(fields.error(format!("{path} or hardware_condition must be given, got {given}")));
+            }
             "linear" if fields.has("hardware_condition") => Self::family(fields, Family::LinearCondition)?,
             "linear" => Self::family(fields, Family::Linear)?,
             "power" => Self::family(fields, Family::Power)?,
@@ -198,7 +203,8 @@ impl ResponseSpec {
                     fields.error(format!("{} is missing: give [lo, hi]", fields.path("range")))
                 })?;
                 let formula = Formula::parse(fields.text("q_plus")?, fields.text("q_minus")?, range)
-                    .map_err(|e| fields.error(format!("{}: {e}", fields.path("response"))))?;
+                    // The sentence begins with the name of the curve.
+                    .map_err(|e| fields.error(fields.path(&e.to_string())))?;
                 Self::Shared(Arc::new(formula))
             }
             _ => Self::mixture(fields, base)?,
@@ -405,8 +411,9 @@ fn read_update(fields: &Fields<'_>) -> Result<Update, SpecError> {
         fields.defaulted("pulses", "none: the expected update");
         return Ok(Update::Expected);
     };
+    let cycle_noise = table.number_or("cycle_noise", 0.0)?;
     let pulses = Pulses::new(table.number("pulse_step")?)
-        .and_then(|p| p.cycle_noise(table.number_or("cycle_noise", 0.0).unwrap_or(f64::NAN)))
+        .and_then(|p| p.cycle_noise(cycle_noise))
         .map_err(|e| table.blame(&e))?;
     let rounding = match table.choice_or("rounding", &["stochastic", "nearest"], "stochastic")? {
         "nearest" => Rounding::Nearest,

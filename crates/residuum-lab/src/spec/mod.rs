@@ -27,6 +27,9 @@ use reader::{Fields, Node, Value};
 /// More rows than this are refused: a table nobody can open.
 const MAX_ROWS: u64 = 50_000_000;
 
+/// More seeds than this are a slip of the pen, refused before their list fills the memory.
+const MAX_SEEDS: u64 = 1_000_000;
+
 /// One optimisation problem, ready to be built for each seed.
 #[derive(Clone, Debug)]
 pub struct Spec {
@@ -64,6 +67,8 @@ impl Spec {
         let fields = Fields::root(&document)?;
         let title = if fields.has("title") { Some(fields.text("title")?.to_string()) } else { None };
         fields.node("title");
+        // `seeds` is near enough to `steps` to be taken for a misspelling of it unless it is known by then.
+        fields.node("seeds");
         let steps = fields.count("steps")?;
         let seeds = read_seeds(&fields)?;
 
@@ -74,11 +79,18 @@ impl Spec {
         // Building once finds what only the numbers together reveal.
         let objective = problem
             .build(residuum::Key::new(seeds[0]).named("problem"))
-            .map_err(|e| fields.error(format!("problem: {e}")))?;
+            .map_err(|e| fields.error(format!("problem.{e}")))?;
 
         let table = fields.optional_table("noise")?;
         let noise = problem::read_noise(table.as_ref(), dim, base)?;
         if let Some(table) = table {
+            if let Noise::Recorded { columns, .. } = &noise
+                && ![1, dim].contains(columns)
+            {
+                return Err(table.error(format!(
+                    "noise.csv must have 1 column or one for each of the {dim} weights, got {columns}"
+                )));
+            }
             noise.validate(&*objective).map_err(|e| table.blame(&e))?;
             table.finish()?;
         }
@@ -184,19 +196,24 @@ fn read_seeds(fields: &Fields<'_>) -> Result<Vec<u64>, SpecError> {
             let (first, count) = (table.optional_count("first")?.unwrap_or(0), table.count("count")?);
             table.finish()?;
             match first.checked_add(count) {
-                Some(end) if count > 0 => Ok((first..end).collect()),
-                _ => Err(node.error(format!("seeds.count must be at least 1, got {count}"))),
+                Some(end) if (1..=MAX_SEEDS).contains(&count) => Ok((first..end).collect()),
+                _ => Err(node.error(format!("seeds.count must be between 1 and {MAX_SEEDS}, got {count}"))),
             }
         }
         Value::List(items) if !items.is_empty() => {
-            items
+            let seeds: Vec<u64> = items
                 .iter()
                 .map(|item| match item.value {
                     Value::Integer(i) if i >= 0 => Ok(i as u64),
                     _ => Err(item
                         .error(format!("seeds must be whole numbers, zero or positive, got {}", item.show()))),
                 })
-                .collect()
+                .collect::<Result<_, _>>()?;
+            // The rows of a seed could not be told from those of its double.
+            match seeds.iter().enumerate().find(|(i, seed)| seeds[..*i].contains(seed)) {
+                Some((_, seed)) => Err(node.error(format!("seeds must be different, got {seed} twice"))),
+                None => Ok(seeds),
+            }
         }
         _ => Err(node.error(format!(
             "seeds must be a whole number, a list of them, or {{ first = …, count = … }}, got {}",

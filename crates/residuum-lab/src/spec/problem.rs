@@ -10,6 +10,9 @@ use super::reader::{Fields, SpecError};
 use super::vector::{MatrixSpec, VectorSpec};
 use crate::table::NumberTable;
 
+/// More weights than this are a slip of the pen, refused before they fill the memory.
+const MAX_DIM: usize = 100_000_000;
+
 /// The objective of a spec.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProblemSpec {
@@ -54,8 +57,8 @@ impl ProblemSpec {
                 let minimizer = VectorSpec::read(fields, "minimizer", base)?;
                 let stated = fields.optional_count("dim")?.map(|d| d as usize);
                 let dim = stated.or(curvature.len()).or(minimizer.len()).unwrap_or(1);
-                if dim == 0 {
-                    return Err(fields.error("problem.dim must be at least 1, got 0"));
+                if !(1..=MAX_DIM).contains(&dim) {
+                    return Err(fields.error(format!("problem.dim must be between 1 and {MAX_DIM}, got {dim}")));
                 }
                 Self::Quadratic { curvature, minimizer, dim }
             }
@@ -138,7 +141,7 @@ pub(crate) fn read_noise(fields: Option<&Fields<'_>>, dim: usize, base: &Path) -
         "mini_batch" => Noise::MiniBatch { batch: fields.count("batch")? as usize },
         _ => {
             let table = NumberTable::read(&base.join(fields.text("csv")?))
-                .map_err(|e| fields.error(format!("noise: {e}")))?;
+                .map_err(|e| fields.error(format!("noise.csv: {e}")))?;
             Noise::Recorded { values: table.values.into(), columns: table.columns }
         }
     })

@@ -198,10 +198,8 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn missing(&self, name: &str) -> SpecError {
         // A misspelt field is both missing and unknown; the spelling is the more helpful message.
-        if let Some((key, node)) = self
-            .entries
-            .iter()
-            .find(|(k, _)| !self.known.borrow().contains(&k.as_str()) && distance(k, name) <= 2)
+        if let Some((key, node)) =
+            self.entries.iter().find(|(k, _)| !self.known.borrow().contains(&k.as_str()) && is_slip(k, name))
         {
             return node.error(format!("{} is not a field; did you mean {name}?", self.path(key)));
         }
@@ -330,8 +328,28 @@ impl<'a> Fields<'a> {
         if self.path.is_empty() { "spec" } else { &self.path }
     }
 
+    /// An error of this table, or of the field below it whose dotted path begins the message.
     pub(crate) fn error(&self, message: impl Into<String>) -> SpecError {
-        SpecError { line: Some(self.line), message: message.into() }
+        let message = message.into();
+        SpecError { line: Some(self.line_named_by(&message)), message }
+    }
+
+    fn line_named_by(&self, message: &str) -> usize {
+        let end =
+            message.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.')).unwrap_or(message.len());
+        let below = if self.path.is_empty() {
+            Some(&message[..end])
+        } else {
+            message[..end].strip_prefix(&self.path).and_then(|rest| rest.strip_prefix('.'))
+        };
+        let (mut line, mut entries) = (self.line, self.entries);
+        for name in below.into_iter().flat_map(|path| path.split('.')) {
+            let Some((_, node)) = entries.iter().find(|(k, _)| k == name) else { break };
+            line = node.line;
+            let Value::Table(inner) = &node.value else { break };
+            entries = inner;
+        }
+        line
     }
 
     /// Refuses every field that nothing asked for.
@@ -340,7 +358,7 @@ impl<'a> Fields<'a> {
         let Some((key, node)) = self.entries.iter().find(|(k, _)| !known.contains(&k.as_str())) else {
             return Ok(());
         };
-        let near = known.iter().min_by_key(|name| distance(name, key)).filter(|name| distance(name, key) <= 2);
+        let near = known.iter().min_by_key(|name| distance(name, key)).filter(|name| is_slip(key, name));
         let hint = match near {
             Some(name) => format!("did you mean {name}?"),
             None => {
@@ -352,6 +370,12 @@ impl<'a> Fields<'a> {
         };
         Err(node.error(format!("{} is not a field; {hint}", self.path(key))))
     }
+}
+
+/// Whether one word may be a slip of the pen for the other; `hi` is none for `lo`.
+fn is_slip(written: &str, meant: &str) -> bool {
+    let edits = distance(written, meant);
+    edits <= 2 && 2 * edits <= meant.len()
 }
 
 /// Edit distance, for suggestions.
@@ -394,6 +418,27 @@ mod tests {
         assert_eq!(message("[a]\nx = 1", steps), "line 1: steps is missing");
         let kind = |f: &Fields<'_>| f.choice("kind", &["a", "b"]).map(|_| ());
         assert_eq!(message("kind = \"c\"", kind), "line 1: kind must be one of a, b, got \"c\"");
+    }
+
+    #[test]
+    fn errors_stand_on_the_line_of_the_field_they_name() {
+        let node = Node::parse("a = 1\n[rule]\nkind = 2\n[rule.deep]\nx = 3\n").unwrap();
+        let root = Fields::root(&node).unwrap();
+        assert_eq!(root.error("rule.kind must be text").line, Some(3));
+        assert_eq!(root.error("rule.deep.x must be 4").line, Some(5));
+        assert_eq!(root.error("rule.other is missing").line, Some(2));
+        assert_eq!(root.error("nothing fits").line, Some(1));
+        let rule = root.table("rule").unwrap();
+        assert_eq!(rule.error("rule.kind: no").line, Some(3));
+        assert_eq!(rule.error("kind: no").line, Some(2));
+    }
+
+    #[test]
+    fn a_short_field_is_no_misspelling_of_another() {
+        let lo = |f: &Fields<'_>| f.number("lo").map(|_| ());
+        assert_eq!(message("hi = 1", lo), "line 1: lo is missing");
+        let main = |f: &Fields<'_>| f.number("main").map(|_| ());
+        assert_eq!(message("mian = 1", main), "line 1: mian is not a field; did you mean main?");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::MAX_ROWS;
 use super::reader::{Fields, Node, SpecError, Value};
 
 /// A vector that can be recorded.
@@ -151,6 +152,13 @@ impl RecordSpec {
             (Some(node), None) => read_counts(fields, "steps", node, steps, "at most the number of steps")?,
             (None, Some(_)) => match fields.count("every")? {
                 0 => return Err(fields.error("record.every must be at least 1, got 0")),
+                // Refused before the list of steps fills the memory.
+                n if steps / n >= MAX_ROWS => {
+                    let least = steps / MAX_ROWS + 1;
+                    return Err(fields.error(format!(
+                        "record.every must be at least {least}, or more than {MAX_ROWS} rows are written, got {n}"
+                    )));
+                }
                 n => every(n, steps),
             },
             (None, None) => {

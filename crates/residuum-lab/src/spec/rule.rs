@@ -195,18 +195,24 @@ impl RuleSpec {
             }
             (_, None) => Err("device is missing: this rule writes to analog memory".into()),
             (Self::Analog(source), Some((main, _))) => {
-                Ok(Box::new(Analog::new(array(main, &start, "main", key)?, source.clone())))
+                Ok(Box::new(Analog::new(array(main, &start, "main", "initial.main", key)?, source.clone())))
             }
             (Self::Residual(spec), Some((main, residual))) => {
-                let main = array(main, &start, "main", key)?;
+                let main = array(main, &start, "main", "initial.main", key)?;
                 spec.build(main, residual, initial.residual.as_ref(), key)
             }
         }
     }
 }
 
-fn array(device: &DeviceSpec, start: &[f64], name: &str, key: Key) -> Result<AnalogArray, String> {
+/// The array `name`, whose first state comes from `field`.
+fn array(device: &DeviceSpec, start: &[f64], name: &str, field: &str, key: Key) -> Result<AnalogArray, String> {
     let cells = cells(device, start.len(), name, key)?;
+    let outside = start.iter().enumerate().find(|&(i, &w)| !cells.response(i).range().contains(w));
+    if let Some((i, w)) = outside {
+        let range = cells.response(i).range();
+        return Err(format!("{field} must be inside the dynamic range {range} of cell {i}, got {w}"));
+    }
     AnalogArray::new(start, cells, device.update).map_err(|e| format!("{name} array: {e}"))
 }
 
@@ -279,11 +285,11 @@ impl ResidualSpec {
         let n = main.len();
         let text = |e: ParameterError| e.to_string();
         let residual_array = |name: &str, point: &[f64]| -> Result<AnalogArray, String> {
-            let start = match start {
-                Some(spec) => spec.build(n, key.named(name)).map_err(|e| format!("initial.residual {e}"))?,
-                None => point.to_vec(),
+            let Some(spec) = start else {
+                return array(residual, point, name, "rule.symmetric_point", key);
             };
-            array(residual, &start, name, key)
+            let start = spec.build(n, key.named(name)).map_err(|e| format!("initial.residual {e}"))?;
+            array(residual, &start, name, "initial.residual", key)
         };
         if self.cascade {
             let names = (0..self.transfer_rates.len()).map(|i| format!("residual {i}"));
@@ -390,6 +396,10 @@ fn schedule_of(fields: &Fields<'_>, name: &'static str, node: &Node) -> Result<S
             node.error(format!("{} must be zero or positive, and finite, got {rate}", fields.path(name)))
         });
     }
+    let Value::Table(_) = node.value else {
+        let path = fields.path(name);
+        return Err(node.error(format!("{path} must be a number or a schedule, got {}", node.show())));
+    };
     let table = fields.nested(name, node)?;
     let schedule = match table.choice("kind", &["constant", "inverse", "step", "cosine", "warm_up"])? {
         "constant" => Schedule::Constant(table.number("rate")?),
