@@ -6,3 +6,4 @@ pub mod progress;
 pub mod run;
 pub mod spec;
 pub mod table;
+pub mod verify;
