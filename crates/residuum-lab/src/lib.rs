@@ -9,3 +9,4 @@ pub mod reproduce;
 pub mod run;
 pub mod spec;
 pub mod table;
+pub mod verify;

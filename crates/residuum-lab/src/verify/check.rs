@@ -1,0 +1,180 @@
+//! One comparison of a measured number with a predicted one.
+
+use residuum::stats::{Summary, Z};
+
+/// How a measured number should stand to the predicted one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// |measured − predicted| ≤ tolerance.
+    Equals,
+    /// measured ≤ predicted + tolerance.
+    AtMost,
+    /// measured ≥ predicted − tolerance.
+    AtLeast,
+}
+
+impl Relation {
+    /// The sign that stands between the two numbers in a table.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Equals => "=",
+            Self::AtMost => "≤",
+            Self::AtLeast => "≥",
+        }
+    }
+}
+
+/// Two numbers, how they should stand to each other, and how much is left to chance and to derived bias.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Comparison {
+    /// What the experiment gave.
+    pub measured: f64,
+    /// How it should stand to the prediction.
+    pub relation: Relation,
+    /// The predicted value or bound.
+    pub predicted: f64,
+    /// Rounding, `Z` standard errors and derived bias together.
+    pub tolerance: f64,
+}
+
+impl Comparison {
+    /// Whether the relation holds; never for NaN.
+    pub fn holds(&self) -> bool {
+        let excess = self.measured - self.predicted;
+        match self.relation {
+            Relation::Equals => excess.abs() <= self.tolerance,
+            Relation::AtMost => excess <= self.tolerance,
+            Relation::AtLeast => -excess <= self.tolerance,
+        }
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The claim holds.
+    Holds,
+    /// The claim does not hold.
+    Fails,
+    /// The sentence printed in the paper is false here, as was expected of it.
+    AsPrintedFails,
+    /// A remark; nothing was compared.
+    Note,
+}
+
+impl Verdict {
+    /// The words of the table.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "FAILS",
+            Self::AsPrintedFails => "false as printed",
+            Self::Note => "note",
+        }
+    }
+
+    /// The name in machine-readable reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "fails",
+            Self::AsPrintedFails => "as-printed-fails",
+            Self::Note => "note",
+        }
+    }
+}
+
+/// One line of evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// What was compared, or what is to be remarked.
+    pub what: String,
+    /// The numbers; `None` for a remark.
+    pub comparison: Option<Comparison>,
+    /// What was found.
+    pub verdict: Verdict,
+}
+
+impl Check {
+    fn compare(what: impl Into<String>, comparison: Comparison) -> Self {
+        let verdict = if comparison.holds() { Verdict::Holds } else { Verdict::Fails };
+        Self { what: what.into(), comparison: Some(comparison), verdict }
+    }
+
+    /// measured = predicted, up to `tolerance`.
+    pub(super) fn equals(what: impl Into<String>, measured: f64, predicted: f64, tolerance: f64) -> Self {
+        Self::compare(what, Comparison { measured, relation: Relation::Equals, predicted, tolerance })
+    }
+
+    /// measured ≤ bound, up to `tolerance`.
+    pub(super) fn at_most(what: impl Into<String>, measured: f64, bound: f64, tolerance: f64) -> Self {
+        Self::compare(what, Comparison { measured, relation: Relation::AtMost, predicted: bound, tolerance })
+    }
+
+    /// measured ≥ bound, up to `tolerance`.
+    pub(super) fn at_least(what: impl Into<String>, measured: f64, bound: f64, tolerance: f64) -> Self {
+        Self::compare(what, Comparison { measured, relation: Relation::AtLeast, predicted: bound, tolerance })
+    }
+
+    /// A mean is the predicted one, up to `Z` standard errors and a derived bias.
+    pub(super) fn mean(what: impl Into<String>, sample: Summary, predicted: f64, bias: f64) -> Self {
+        Self::equals(what, sample.mean, predicted, sample.tolerance(bias))
+    }
+
+    /// A mean is at most a bound, up to `Z` standard errors.
+    pub(super) fn mean_at_most(what: impl Into<String>, sample: Summary, bound: f64) -> Self {
+        Self::at_most(what, sample.mean, bound, Z * sample.se)
+    }
+
+    /// A mean is at least a bound, up to `Z` standard errors.
+    pub(super) fn mean_at_least(what: impl Into<String>, sample: Summary, bound: f64) -> Self {
+        Self::at_least(what, sample.mean, bound, Z * sample.se)
+    }
+
+    /// A remark.
+    pub(super) fn note(what: impl Into<String>) -> Self {
+        Self { what: what.into(), comparison: None, verdict: Verdict::Note }
+    }
+
+    /// The same comparison as one that must not hold, because it would make the claim empty.
+    pub(super) fn expected_to_differ(self) -> Self {
+        let differs = self.verdict == Verdict::Fails && self.is_number();
+        let what = format!("{}: must differ", self.what);
+        Self { what, verdict: if differs { Verdict::Holds } else { Verdict::Fails }, ..self }
+    }
+
+    fn is_number(&self) -> bool {
+        self.comparison.is_some_and(|c| !c.measured.is_nan())
+    }
+
+    /// The same comparison as a sentence of the paper that is known to be wrong: it must fail. One that holds after
+    /// all, or that could not be evaluated, refutes the correction and so fails in earnest.
+    pub(super) fn as_printed(self) -> Self {
+        let refuted = self.verdict == Verdict::Fails && self.is_number();
+        Self { verdict: if refuted { Verdict::AsPrintedFails } else { Verdict::Fails }, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relations_accept_up_to_the_tolerance_and_never_nan() {
+        assert_eq!(Check::equals("", 1.1, 1.0, 0.11).verdict, Verdict::Holds);
+        assert_eq!(Check::equals("", 1.1, 1.0, 0.09).verdict, Verdict::Fails);
+        assert_eq!(Check::at_most("", 0.5, 1.0, 0.0).verdict, Verdict::Holds);
+        assert_eq!(Check::at_most("", 1.5, 1.0, 0.4).verdict, Verdict::Fails);
+        assert_eq!(Check::at_least("", 0.5, 1.0, 0.4).verdict, Verdict::Fails);
+        for check in [Check::equals, Check::at_most, Check::at_least].map(|c| c("", f64::NAN, 1.0, 9.0)) {
+            assert_eq!(check.verdict, Verdict::Fails);
+            assert_eq!(check.as_printed().verdict, Verdict::Fails, "NaN refutes nothing");
+        }
+    }
+
+    #[test]
+    fn a_printed_mistake_must_fail() {
+        assert_eq!(Check::at_most("", 2.0, 1.0, 0.0).as_printed().verdict, Verdict::AsPrintedFails);
+        assert_eq!(Check::at_most("", 0.0, 1.0, 0.0).as_printed().verdict, Verdict::Fails);
+    }
+}

@@ -1,0 +1,161 @@
+//! Beyond the paper: arrays of unequal gains, where a scalar step pays for the ratio and a step per cell does not.
+
+use std::sync::Arc;
+
+use residuum::cells::PerCell;
+use residuum::objective::DiagonalQuadratic;
+use residuum::response::Tanh;
+use residuum::rule::ResidualLearning;
+use residuum::stats::{Summary, Z};
+use residuum::{AnalogArray, Noise, Noisy, Update, UpdateRule};
+
+use super::check::Check;
+use super::context::{Context, Device};
+use super::devices::Moved;
+use super::simulate::{Ends, replicate};
+use super::{Claim, ClaimError, Outcome};
+
+const GROUP: &str = "unequal gains";
+
+pub(super) const CLAIMS: &[Claim] = &[
+    Claim {
+        id: "cell-gains",
+        group: GROUP,
+        title: "a step per cell",
+        label: "",
+        statement: "With a scalar step the floor of f(W̄) is Σ_d αγc_dσ²/4 and grows with the spread of gains c_d; divided by each cell's gain it does not.",
+        run: cell_gains,
+    },
+    Claim {
+        id: "tail-averaging",
+        group: GROUP,
+        title: "a digital tail average",
+        label: "",
+        statement: "Averaging W̄ over the last quarter in digital memory removes the dependence on the spread of gains.",
+        run: tail_averaging,
+    },
+];
+
+/// Cells of a replica, their noise each, γ, and where they should go.
+const CELLS: usize = 16;
+const DEVIATION: f64 = 0.5;
+const MIXING: f64 = 4.0;
+const MINIMIZER: f64 = 0.3;
+
+struct Spread {
+    gains: Vec<f64>,
+    steps: u64,
+    /// αγ and β for a cell of gain 1.
+    fast: f64,
+    slow: f64,
+}
+
+impl Spread {
+    /// Gains log-spaced from 1 to `ratio`; rates for the weakest cell.
+    fn new(context: &Context, ratio: f64) -> Self {
+        let steps = context.pick(20_000u64, 5_000);
+        let per_step = (steps as f64).ln() / steps as f64;
+        let gain = |d: usize| ratio.powf(d as f64 / (CELLS - 1) as f64);
+        Self { gains: (0..CELLS).map(gain).collect(), steps, fast: 16.0 * per_step, slow: 2.0 * per_step }
+    }
+
+    fn run(&self, context: &Context, per_cell: bool) -> Result<Ends, ClaimError> {
+        let key = context.key("cell-gains").fold(self.gains[CELLS - 1] as u64);
+        let mut ends = replicate(context, key, (context.pick(120, 45), CELLS), self.steps, |n| {
+            let gains = self.gains.repeat(n / CELLS);
+            let array = || {
+                let cells = gains.iter().map(|&c| {
+                    let device: Device = Arc::new(Tanh::new(c, 1.0 / 3.0, 1.0, 0.0)?);
+                    Ok(Moved { device: context.device(&device), by: 0.0 })
+                });
+                let cells = cells.collect::<Result<Vec<_>, residuum::ParameterError>>()?;
+                AnalogArray::new(&vec![0.0; n], Arc::new(PerCell(cells)), Update::Expected)
+            };
+            let alpha = context.rate(self.fast / MIXING);
+            // βγ(P − W⋄) is what W is sent: β counts per unit of W.
+            let beta = context.rate(self.slow);
+            let mut rule = ResidualLearning::new(array()?, array()?, MIXING, alpha, beta)?;
+            if per_cell {
+                rule = rule.cell_gain(gains.clone(), gains.clone())?;
+            }
+            let objective = Arc::new(DiagonalQuadratic::replicas(1.0, MINIMIZER, n)?);
+            let problem = Noisy::new(objective, Noise::Gaussian { deviation: DEVIATION })?;
+            Ok((problem, vec![Box::new(rule) as Box<dyn UpdateRule>]))
+        })?;
+        Ok(ends.remove(0))
+    }
+
+    /// Σ_d αγc_dσ²/4/(1 − αγc_d/2).
+    fn floor(&self, per_cell: bool) -> f64 {
+        let each = |&c: &f64| {
+            let fast = self.fast * if per_cell { 1.0 } else { c };
+            0.25 * fast * DEVIATION * DEVIATION / (1.0 - 0.5 * fast)
+        };
+        self.gains.iter().map(each).sum()
+    }
+}
+
+/// f − f* of each replica.
+fn gap(w: &[f64]) -> Summary {
+    Summary::of(w.chunks_exact(CELLS).map(|w| w.iter().map(|w| 0.5 * (w - MINIMIZER).powi(2)).sum()))
+}
+
+/// The slow part adds β/(αγ) of the floor, the penalty's stiffness ΣR'/(γh) changes it by its own size.
+fn relative_bias() -> f64 {
+    0.125 + DEVIATION * std::f64::consts::FRAC_2_PI.sqrt() / 3.0 / MIXING
+}
+
+fn cell_gains(context: &Context) -> Outcome {
+    let mut checks = Vec::new();
+    let mut scalar = Vec::new();
+    for ratio in [1.0, 16.0] {
+        let spread = Spread::new(context, ratio);
+        for per_cell in [false, true] {
+            let found = gap(&spread.run(context, per_cell)?.effective);
+            let floor = spread.floor(per_cell);
+            let name = if per_cell { "a step per cell" } else { "a scalar step" };
+            let what = format!("f(W̄) − f* with {name}, gains spread over 1 : {ratio}");
+            checks.push(Check::mean(what, found, floor, relative_bias() * floor));
+            if !per_cell {
+                scalar.push(found);
+            }
+        }
+    }
+    let growth = scalar[1].mean / scalar[0].mean;
+    let error = Z * (scalar[1].se / scalar[1].mean).hypot(scalar[0].se / scalar[0].mean);
+    checks.push(Check::at_least(
+        "growth of the scalar step's floor with the spread, beyond chance",
+        growth * (1.0 - error),
+        2.0,
+        0.0,
+    ));
+    Ok(checks)
+}
+
+fn tail_averaging(context: &Context) -> Outcome {
+    let mut checks = Vec::new();
+    let mut found = Vec::new();
+    for ratio in [1.0, 16.0] {
+        let spread = Spread::new(context, ratio);
+        let tail = gap(&spread.run(context, false)?.tail);
+        let averaged = (spread.steps / 4) as f64;
+        // The average of N gradients' noise has variance σ²/N, less what the ends of the window cut off: one
+        // correlation time of W at either end, 1/(βN) with the slowest cell.
+        let predicted = 0.5 * CELLS as f64 * DEVIATION * DEVIATION / averaged;
+        let bias = predicted * (1.0 / (spread.slow * averaged) + relative_bias());
+        checks.push(Check::mean(
+            format!("f of the tail average − f*, gains spread over 1 : {ratio}"),
+            tail,
+            predicted,
+            bias,
+        ));
+        found.push(tail);
+    }
+    let power = (found[1].mean / found[0].mean).log(16.0);
+    let error = (found[1].se / found[1].mean).hypot(found[0].se / found[0].mean) / 16f64.ln();
+    checks.push(Check::equals("power of the spread in it", power, 0.0, Z * error));
+    checks.push(Check::note(
+        "Averages live in digital memory, one accumulator per weight, which the paper's model excludes.",
+    ));
+    Ok(checks)
+}

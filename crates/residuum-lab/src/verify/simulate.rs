@@ -1,0 +1,210 @@
+//! Independent replicas of a scalar problem, one per coordinate, in blocks that run in parallel.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use residuum::cells::Uniform;
+use residuum::error::ParameterError;
+use residuum::numeric::find_root;
+use residuum::objective::DiagonalQuadratic;
+use residuum::rule::{Analog, ResidualLearning, Source};
+use residuum::stats::Summary;
+use residuum::theory::residual_law::Rates;
+use residuum::{AnalogArray, Control, Key, Noise, Noisy, ResponseFunction, Update, UpdateRule, minimize};
+
+use super::ClaimError;
+use super::context::{Context, Device};
+use crate::progress::Cancelled;
+
+/// Replicas simulated together. Part of the meaning of a key: changing it changes every seeded number.
+const BLOCK: usize = 250;
+
+/// Steps between two looks at the user's wish to stop.
+const PATIENCE: u64 = 256;
+
+/// Where the replicas of one rule ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ends {
+    /// W.
+    pub(super) main: Vec<f64>,
+    /// P; empty for rules without one.
+    pub(super) residual: Vec<f64>,
+    /// W̄.
+    pub(super) effective: Vec<f64>,
+    /// Average of W̄ over the last quarter of the steps.
+    pub(super) tail: Vec<f64>,
+}
+
+impl Ends {
+    fn append(&mut self, mut other: Self) {
+        self.main.append(&mut other.main);
+        self.residual.append(&mut other.residual);
+        self.effective.append(&mut other.effective);
+        self.tail.append(&mut other.tail);
+    }
+}
+
+/// Mean of a sample.
+pub(super) fn mean(sample: &[f64]) -> Summary {
+    Summary::of(sample.iter().copied())
+}
+
+/// Mean of a sample, measured from `origin`.
+pub(super) fn mean_from(sample: &[f64], origin: f64) -> Summary {
+    Summary::of(sample.iter().map(|x| x - origin))
+}
+
+/// A problem and the rules that meet it on common random numbers.
+pub(super) type Setting = (Noisy, Vec<Box<dyn UpdateRule>>);
+
+/// Runs `replicas` copies of what `build` makes for a given number of coordinates, `width` coordinates per replica.
+pub(super) fn replicate(
+    context: &Context,
+    key: Key,
+    (replicas, width): (usize, usize),
+    steps: u64,
+    build: impl Fn(usize) -> Result<Setting, ParameterError> + Sync,
+) -> Result<Vec<Ends>, ClaimError> {
+    let per_block = (BLOCK / width).max(1);
+    let blocks: Vec<Vec<Ends>> = (0..replicas.div_ceil(per_block))
+        .into_par_iter()
+        .map(|block| {
+            let size = per_block.min(replicas - block * per_block);
+            let (problem, mut rules) = build(size * width)?;
+            run(context, &problem, &mut rules, steps, key.fold(block as u64))
+        })
+        .collect::<Result<_, ClaimError>>()?;
+    let mut all = vec![Ends::default(); blocks.first().map_or(0, Vec::len)];
+    for block in blocks {
+        all.iter_mut().zip(block).for_each(|(all, ends)| all.append(ends));
+    }
+    Ok(all)
+}
+
+fn run(
+    context: &Context,
+    problem: &Noisy,
+    rules: &mut [Box<dyn UpdateRule>],
+    steps: u64,
+    key: Key,
+) -> Result<Vec<Ends>, ClaimError> {
+    let dim = problem.objective().dim();
+    let from = steps - steps / 4;
+    let mut sums = vec![vec![0.0; dim]; rules.len()];
+    let mut at = vec![0.0; dim];
+    let mut look = |k: u64, index: usize, rule: &dyn UpdateRule| {
+        if k > from {
+            rule.effective_weights(&mut at);
+            sums[index].iter_mut().zip(&at).for_each(|(s, w)| *s += w);
+        }
+        let stop = k.is_multiple_of(PATIENCE) && context.progress.cancelled();
+        if stop { Control::Stop } else { Control::Continue }
+    };
+    let mut borrowed: Vec<&mut dyn UpdateRule> = Vec::with_capacity(rules.len());
+    for rule in rules.iter_mut() {
+        borrowed.push(&mut **rule);
+    }
+    if minimize(problem, &mut borrowed, steps, key, &mut look) < steps {
+        return Err(Cancelled.into());
+    }
+    let share = 1.0 / (steps / 4).max(1) as f64;
+    let ends = rules.iter().zip(sums).map(|(rule, sum)| {
+        let mut effective = vec![0.0; dim];
+        rule.effective_weights(&mut effective);
+        let arrays = rule.arrays();
+        Ends {
+            main: arrays[0].1.to_vec(),
+            residual: arrays.get(1).map_or(Vec::new(), |(_, state)| state.to_vec()),
+            effective,
+            tail: sum.into_iter().map(|s| share * s).collect(),
+        }
+    });
+    Ok(ends.collect())
+}
+
+/// The toy of the paper's first figure: ½h(w − W*)² under one noise law.
+#[derive(Clone, Debug)]
+pub(super) struct Toy {
+    pub(super) curvature: f64,
+    pub(super) minimizer: f64,
+    pub(super) initial: f64,
+    pub(super) noise: Noise,
+}
+
+impl Toy {
+    /// h = 1, W* = ½, started at 0.8, so that ending below ½ is attraction and not slowness.
+    pub(super) fn gaussian(deviation: f64) -> Self {
+        Self { curvature: 1.0, minimizer: 0.5, initial: 0.8, noise: Noise::Gaussian { deviation } }
+    }
+
+    pub(super) fn problem(&self, n: usize) -> Result<Noisy, ParameterError> {
+        let objective = DiagonalQuadratic::replicas(self.curvature, self.minimizer, n)?;
+        Noisy::new(Arc::new(objective), self.noise.clone())
+    }
+
+    /// E|∇f(w; ξ)|.
+    pub(super) fn magnitude(&self, w: f64) -> f64 {
+        self.noise.expected_magnitude(self.curvature * (w - self.minimizer)).unwrap_or(f64::NAN)
+    }
+
+    /// T(w) on a device.
+    pub(super) fn drift(&self, device: &dyn ResponseFunction, w: f64) -> f64 {
+        self.curvature * (w - self.minimizer) + self.magnitude(w) * device.asymmetry_ratio(w)
+    }
+
+    /// The zero of T between W⋄ and W*, NaN if there is none.
+    pub(super) fn fixed_point(&self, device: &dyn ResponseFunction) -> f64 {
+        let point = device.symmetric_point().unwrap_or(0.0);
+        find_root(|w| self.drift(device, w), point, self.minimizer).unwrap_or(f64::NAN)
+    }
+
+    /// How far the stationary mean of Analog SGD lies from the zero of T at finite α: −b''Var/(2b') with b = F·T, the
+    /// mean velocity; and what is left of the start after `steps` steps.
+    pub(super) fn finite_rate_bias(
+        &self,
+        device: &dyn ResponseFunction,
+        rate: f64,
+        steps: u64,
+        deviation: f64,
+    ) -> f64 {
+        let zero = self.fixed_point(device);
+        let velocity = |w: f64| device.gain(w) * self.drift(device, w);
+        let h = 1e-3;
+        let slope = (velocity(zero + h) - velocity(zero - h)) / (2.0 * h);
+        let bend = (velocity(zero + h) - 2.0 * velocity(zero) + velocity(zero - h)) / (h * h);
+        let rest = (-rate * slope * steps as f64).exp() * (self.initial - zero).abs();
+        (0.5 * bend * deviation * deviation / slope).abs() + rest
+    }
+}
+
+/// An array of equal cells with the expected update.
+pub(super) fn array(initial: f64, device: Device, n: usize) -> Result<AnalogArray, ParameterError> {
+    AnalogArray::new(&vec![initial; n], Arc::new(Uniform(device)), Update::Expected)
+}
+
+/// Analog SGD from the toy's start on the device under test.
+pub(super) fn analog(
+    context: &Context,
+    toy: &Toy,
+    device: &Device,
+    rate: f64,
+    n: usize,
+) -> Result<Box<dyn UpdateRule>, ParameterError> {
+    let main = array(toy.initial, context.device(device), n)?;
+    Ok(Box::new(Analog::new(main, Source::sgd(context.rate(rate)))))
+}
+
+/// Residual Learning with both arrays on the device under test.
+pub(super) fn residual_learning(
+    context: &Context,
+    toy: &Toy,
+    device: &Device,
+    rates: Rates,
+    n: usize,
+) -> Result<ResidualLearning, ParameterError> {
+    let bench = context.device(device);
+    let point = device.symmetric_point().unwrap_or(0.0);
+    let (main, residual) = (array(toy.initial, bench.clone(), n)?, array(point, bench, n)?);
+    let (alpha, beta) = (context.rate(rates.learning_rate), context.rate(rates.transfer_rate));
+    ResidualLearning::new(main, residual, rates.mixing, alpha, beta)
+}
