@@ -7,6 +7,9 @@ use super::Context;
 use crate::args::VerifyOptions;
 use crate::terminal;
 
+/// Width of the table; fits a page and most terminals.
+const WIDTH: usize = 120;
+
 pub fn verify(context: &Context, options: &VerifyOptions) -> anyhow::Result<bool> {
     if options.list {
         let mut text = String::new();
@@ -21,8 +24,8 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> anyhow::Result<bool
     let json = serde_json::to_string_pretty(&report.to_json())?;
     if let Some(dir) = &context.out {
         write_atomic(&dir.join("verify.json"), json.as_bytes())?;
-        write_atomic(&dir.join("verify.txt"), report.to_text().as_bytes())?;
+        write_atomic(&dir.join("verify.txt"), report.to_text(WIDTH).as_bytes())?;
     }
-    terminal::print(&if context.json { format!("{json}\n") } else { report.to_text() })?;
+    terminal::print(&if context.json { format!("{json}\n") } else { report.to_text(WIDTH) })?;
     Ok(report.passed())
 }
