@@ -51,7 +51,7 @@ impl RatesReport {
                 None => bounds(&*cells, n, DEFAULT_FRACTION).map_err(|e| e.to_string())?,
                 Some(range) => (0..cells.len().unwrap_or(1))
                     .map(|i| cells.response(i).bounds(range))
-                    .reduce(|a, b| join(a, b))
+                    .reduce(join)
                     .ok_or("device: an array needs a cell")?,
             };
             let gain = (0..cells.len().unwrap_or(1))

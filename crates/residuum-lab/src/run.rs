@@ -93,8 +93,11 @@ fn trial(spec: &Spec, seed: u64, progress: &dyn Progress) -> Result<Vec<Record>,
             if unreported == REPORT_EVERY {
                 progress.advance(unreported);
                 unreported = 0;
-                if progress.cancelled() {
-                    outcome = Err(Cancelled.into());
+                // A diverging run need not be recorded to be stopped.
+                let healthy = recorder.check_finite(k, rule);
+                let verdict = if progress.cancelled() { Err(Cancelled.into()) } else { healthy };
+                if verdict.is_err() {
+                    outcome = verdict;
                     return Control::Stop;
                 }
             }

@@ -56,6 +56,18 @@ pub enum ParameterError {
         /// The value there.
         value: f64,
     },
+    /// A matrix without a property it must have.
+    #[error("{name} must be {must}, but its {property} is {value}")]
+    Matrix {
+        /// The matrix.
+        name: &'static str,
+        /// The property it must have.
+        must: &'static str,
+        /// The number that decides.
+        property: &'static str,
+        /// That number.
+        value: f64,
+    },
     /// A rule that needs the symmetric point of a device that has none.
     #[error(
         "{rule} needs a symmetric point, but q_plus and q_minus of {device} do not cross inside {range}; \

@@ -153,7 +153,7 @@ fn polynomial<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
             second = second * z + c;
         }
     }
-    if N % 2 == 0 { first * x + second } else { second * x + first }
+    if N.is_multiple_of(2) { first * x + second } else { second * x + first }
 }
 
 #[cfg(test)]

@@ -17,10 +17,10 @@ pub fn run(context: &Context, options: &RunOptions) -> anyhow::Result<bool> {
     let records = run_spec(&spec, &context.bar)?;
     let seconds = start.elapsed().as_secs_f64();
     if let Some(dir) = &context.out {
-        write_atomic(&dir.join("records.csv"), to_csv(&records).as_bytes())?;
-        write_atomic(&dir.join("spec.toml"), text.as_bytes())?;
+        write_atomic(dir.join("records.csv"), to_csv(&records).as_bytes())?;
+        write_atomic(dir.join("spec.toml"), text.as_bytes())?;
         let manifest = serde_json::to_string_pretty(&manifest(context, &spec, seconds))?;
-        write_atomic(&dir.join("manifest.json"), format!("{manifest}\n").as_bytes())?;
+        write_atomic(dir.join("manifest.json"), format!("{manifest}\n").as_bytes())?;
     }
     if context.json {
         let mut document = manifest(context, &spec, seconds);

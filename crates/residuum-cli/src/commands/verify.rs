@@ -23,8 +23,8 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> anyhow::Result<bool
     let report = verify_claims(&options.claims, &settings, &context.bar)?;
     let json = serde_json::to_string_pretty(&report.to_json())?;
     if let Some(dir) = &context.out {
-        write_atomic(&dir.join("verify.json"), json.as_bytes())?;
-        write_atomic(&dir.join("verify.txt"), report.to_text(WIDTH).as_bytes())?;
+        write_atomic(dir.join("verify.json"), json.as_bytes())?;
+        write_atomic(dir.join("verify.txt"), report.to_text(WIDTH).as_bytes())?;
     }
     terminal::print(&if context.json { format!("{json}\n") } else { report.to_text(WIDTH) })?;
     Ok(report.passed())

@@ -231,11 +231,17 @@ fn read_devices(
         return if rule.needs_device() { Err(fields.missing("device")) } else { Ok(None) };
     };
     let both = if table.has("main") || table.has("residual") {
-        let (main, residual) = (table.table("main")?, table.table("residual")?);
-        let pair = (DeviceSpec::read(&main, base)?, DeviceSpec::read(&residual, base)?);
-        main.finish()?;
-        residual.finish()?;
-        pair
+        let read = |name| -> Result<DeviceSpec, SpecError> {
+            let part = table.table(name)?;
+            let device = DeviceSpec::read(&part, base)?;
+            part.finish()?;
+            Ok(device)
+        };
+        let main = read("main")?;
+        // A rule with one array has no use for a second device, but may share a spec with one that has.
+        let single = !matches!(rule, RuleSpec::Residual(_)) && !table.has("residual");
+        let residual = if single { main.clone() } else { read("residual")? };
+        (main, residual)
     } else {
         let device = DeviceSpec::read(&table, base)?;
         (device.clone(), device)

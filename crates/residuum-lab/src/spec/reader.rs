@@ -311,7 +311,8 @@ impl<'a> Fields<'a> {
         let name = match error {
             ParameterError::OutOfDomain { name, .. }
             | ParameterError::Length { name, .. }
-            | ParameterError::NotFinite { name, .. } => *name,
+            | ParameterError::NotFinite { name, .. }
+            | ParameterError::Matrix { name, .. } => *name,
             _ => "",
         };
         match self.entries.iter().find(|(k, _)| k == name) {

@@ -350,10 +350,10 @@ impl ResidualSpec {
         residual: &AnalogArray,
         key: Key,
     ) -> Result<Option<(Vec<f64>, Vec<f64>)>, String> {
-        let each = |array: &AnalogArray| -> Result<Vec<f64>, String> {
+        let each = |array: &AnalogArray, name: &str| -> Result<Vec<f64>, String> {
             match &self.cell_gain {
                 CellGain::Measured { procedure } => {
-                    Ok(procedure.run(&mut array.clone(), key.named("cell_gain"))?.gain)
+                    Ok(procedure.run(&mut array.clone(), key.named("cell_gain").named(name))?.gain)
                 }
                 _ => {
                     let points =
@@ -364,7 +364,7 @@ impl ResidualSpec {
         };
         match self.cell_gain {
             CellGain::Off => Ok(None),
-            _ => Ok(Some((each(main)?, each(residual)?))),
+            _ => Ok(Some((each(main, "main")?, each(residual, "residual")?))),
         }
     }
 }

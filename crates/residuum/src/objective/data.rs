@@ -93,9 +93,10 @@ impl LeastSquares {
         }
         let solution = if unique { numeric::solve(&gram, &moment) } else { None };
         let Some(minimizer) = solution else {
-            return Err(ParameterError::OutOfDomain {
+            return Err(ParameterError::Matrix {
                 name: "features",
-                must: "of full column rank (or give a ridge); smallest eigenvalue of XᵀX/n + ridge",
+                must: "of full column rank (or have a ridge beside them)",
+                property: "smallest eigenvalue of XᵀX/n + ridge",
                 value: min,
             });
         };

@@ -89,13 +89,19 @@ impl DenseQuadratic {
         for i in 0..n {
             for j in 0..i {
                 let gap = (hessian[i * n + j] - hessian[j * n + i]).abs();
-                crate::error::require(gap <= 1e-12 * scale, "hessian", "symmetric; largest difference", gap)?;
+                if gap > 1e-12 * scale {
+                    let (must, property) = ("symmetric", "difference across the diagonal");
+                    return Err(ParameterError::Matrix { name: "hessian", must, property, value: gap });
+                }
             }
         }
         let eigenvalues = numeric::symmetric_eigenvalues(&hessian, n);
         let min = eigenvalues.iter().copied().fold(f64::INFINITY, f64::min);
         let max = eigenvalues.iter().copied().fold(0.0, f64::max);
-        crate::error::require(min > 0.0, "hessian", "positive definite; smallest eigenvalue", min)?;
+        if min.is_nan() || min <= 0.0 {
+            let (must, property) = ("positive definite", "smallest eigenvalue");
+            return Err(ParameterError::Matrix { name: "hessian", must, property, value: min });
+        }
         Ok(Self { hessian, minimizer, extremes: (min, max) })
     }
 }
