@@ -149,7 +149,7 @@ impl Check {
 
     /// The same comparison as a sentence of the paper that is known to be wrong: it must fail. One that holds after
     /// all, or that could not be evaluated, refutes the correction and so fails in earnest.
-    pub(super) fn as_printed(self) -> Self {
+    pub(super) fn misprinted(self) -> Self {
         let refuted = self.verdict == Verdict::Fails && self.is_number();
         Self { verdict: if refuted { Verdict::AsPrintedFails } else { Verdict::Fails }, ..self }
     }
@@ -168,13 +168,13 @@ mod tests {
         assert_eq!(Check::at_least("", 0.5, 1.0, 0.4).verdict, Verdict::Fails);
         for check in [Check::equals, Check::at_most, Check::at_least].map(|c| c("", f64::NAN, 1.0, 9.0)) {
             assert_eq!(check.verdict, Verdict::Fails);
-            assert_eq!(check.as_printed().verdict, Verdict::Fails, "NaN refutes nothing");
+            assert_eq!(check.misprinted().verdict, Verdict::Fails, "NaN refutes nothing");
         }
     }
 
     #[test]
     fn a_printed_mistake_must_fail() {
-        assert_eq!(Check::at_most("", 2.0, 1.0, 0.0).as_printed().verdict, Verdict::AsPrintedFails);
-        assert_eq!(Check::at_most("", 0.0, 1.0, 0.0).as_printed().verdict, Verdict::Fails);
+        assert_eq!(Check::at_most("", 2.0, 1.0, 0.0).misprinted().verdict, Verdict::AsPrintedFails);
+        assert_eq!(Check::at_most("", 0.0, 1.0, 0.0).misprinted().verdict, Verdict::Fails);
     }
 }
