@@ -74,7 +74,7 @@ impl Setting {
         let law = model.stationary(rates)?;
         // Eight time constants of W before the last quarter begins.
         let steps = (11.0 / law.slow_rate) as u64;
-        Ok(Self { toy, rates, law, steps, replicas: context.pick(2000, 500) })
+        Ok(Self { toy, rates, law, steps, replicas: context.pick(8000, 2000) })
     }
 
     fn run(
@@ -189,7 +189,7 @@ pub(super) fn tuned_power(context: &Context) -> Result<(f64, f64), ClaimError> {
 }
 
 fn tuned(context: &Context) -> Result<Vec<(f64, residuum::stats::Summary)>, ClaimError> {
-    let (steps, replicas) = context.pick((20_000, 1_000), (4_000, 250));
+    let (steps, replicas) = context.pick((20_000, 4_000), (4_000, 1_000));
     [1.0, 8.0, 64.0]
         .into_iter()
         .map(|condition| {

@@ -156,7 +156,7 @@ pub(super) fn hold_main(context: &Context) -> Result<Held, ClaimError> {
         initial: 0.0,
         noise: Noise::Gaussian { deviation },
     };
-    let (rate, steps, replicas) = context.pick((2e-3, 6000, 4000), (8e-3, 1500, 1000));
+    let (rate, steps, replicas) = context.pick((2e-3, 6000, 16_000), (8e-3, 1500, 4000));
     let ends = replicate(context, context.key("residual-target"), (replicas, 1), steps, |n| {
         Ok((toy.problem(n)?, vec![analog(context, &toy, &device, rate, n)?]))
     })?;
@@ -229,7 +229,7 @@ pub(super) fn biases(context: &Context, rates: &[f64], replicas: usize) -> Resul
 
 fn exactness(context: &Context) -> Outcome {
     let rates: &[f64] = context.pick(&[0.016, 0.008, 0.004, 0.002], &[0.016, 0.008, 0.004]);
-    let found = biases(context, rates, context.pick(4000, 1000))?;
+    let found = biases(context, rates, context.pick(16_000, 4000))?;
     let mut checks = Vec::new();
     for b in &found {
         let what = |of: &str| format!("E[{of}] − W* at α = {}", b.learning_rate);

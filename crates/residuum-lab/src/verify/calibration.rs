@@ -75,7 +75,8 @@ fn zero_shifting(context: &Context) -> Outcome {
         let point = device.symmetric_point().unwrap_or(0.0);
         for step in [0.01, 0.002] {
             let cycle = CyclePrediction::new(&*device, step, 0.0)?;
-            let pairs = (2.0 * cycle.pairs(0.6)) as u64;
+            // Long enough that nothing is left of the start at the order of d².
+            let pairs = (4.0 * cycle.pairs(0.6)) as u64;
             let mut cell = array(point + 0.6, bench.clone(), 1)?;
             let found = zero_shift(&mut cell, Pulses::new(step)?, pairs, 1, context.key("zero-shifting"))?;
             let what = |of: &str| format!("{name}, d = {step}: {of}");
@@ -135,7 +136,7 @@ fn wrong_symmetric_point(context: &Context) -> Outcome {
     let errors = [0.0, 0.05, 0.1];
     let steps = (12.0 / law.slow_rate) as u64;
     let key = context.key("symmetric-point-error");
-    let ends = replicate(context, key, (context.pick(2000, 500), 1), steps, |n| {
+    let ends = replicate(context, key, (context.pick(8000, 2000), 1), steps, |n| {
         let rules = errors.map(|error| {
             let bench = context.device(&device);
             let (main, residual) = (array(toy.initial, bench.clone(), n)?, array(0.0, bench, n)?);
@@ -207,19 +208,17 @@ fn pulses_and_flow(context: &Context) -> Outcome {
 /// The next term of flow and pulses relative to the leading one: |Δ|(q'² + q|q''|)/|q'|, up to a factor below 1.
 fn next_order(device: &dyn ResponseFunction, w: f64, desired: f64) -> f64 {
     let h = 1e-4;
-    let (q, slope): (f64, fn(&dyn ResponseFunction, f64) -> f64) = if desired >= 0.0 {
-        (device.q_plus(w), |d, w| d.q_plus_derivative(w))
-    } else {
-        (device.q_minus(w), |d, w| d.q_minus_derivative(w))
-    };
-    let bend = (slope(device, w + h) - slope(device, w - h)) / (2.0 * h);
-    let first = slope(device, w);
+    let up = desired >= 0.0;
+    let q = if up { device.q_plus(w) } else { device.q_minus(w) };
+    let slope = |w| if up { device.q_plus_derivative(w) } else { device.q_minus_derivative(w) };
+    let bend = (slope(w + h) - slope(w - h)) / (2.0 * h);
+    let first = slope(w);
     desired.abs() * (first * first + q * bend.abs()) / first.abs()
 }
 
 fn pulsed_limit(context: &Context) -> Outcome {
     let (toy, device, rate) = (Toy::gaussian(1.0), devices::power(1.0)?, 0.01);
-    let (steps, replicas) = context.pick((1200, 2000), (900, 500));
+    let (steps, replicas) = context.pick((1200, 8000), (900, 2000));
     let kinds = [
         (Pulses::new(0.005)?, "stochastic rounding, d = 0.005"),
         (Pulses::new(0.02)?, "stochastic rounding, d = 0.02"),

@@ -119,13 +119,13 @@ fn lyapunov(ends: &Ends, curvature: [f64; 2], weight: f64) -> Summary {
 fn theorem(context: &Context) -> Outcome {
     let cases: &[(f64, f64, u64, usize)] = context.pick(
         &[
-            (1.0, 1.0, 80_000, 400),
-            (1.0, 2.0, 20_000, 600),
-            (1.0, 2.0, 80_000, 400),
-            (4.0, 2.0, 320_000, 125),
-            (1.0, 4.0, 320_000, 125),
+            (1.0, 1.0, 80_000, 2000),
+            (1.0, 2.0, 20_000, 3000),
+            (1.0, 2.0, 80_000, 2000),
+            (4.0, 2.0, 320_000, 500),
+            (1.0, 4.0, 320_000, 500),
         ],
-        &[(1.0, 1.0, 5_000, 250), (1.0, 2.0, 20_000, 250)],
+        &[(1.0, 1.0, 5_000, 1500), (1.0, 2.0, 20_000, 1500)],
     );
     let mut checks = Vec::new();
     for &(k1, k2, steps, replicas) in cases {
@@ -142,7 +142,7 @@ fn theorem(context: &Context) -> Outcome {
 }
 
 fn table(context: &Context) -> Outcome {
-    let (short, long, replicas) = context.pick((20_000, 80_000, 400), (10_000, 20_000, 250));
+    let (short, long, replicas) = context.pick((20_000, 80_000, 2000), (10_000, 40_000, 750));
     let runs = [short, long].map(|steps| simulate(context, (1.0, 2.0), steps, replicas));
     let [first, last] = runs;
     let (first, last) = (first?, last?);

@@ -54,7 +54,7 @@ pub(super) const CLAIMS: &[Claim] = &[
 fn from_random_states(
     context: &Context,
     name: &str,
-    lemma: impl Fn(&OneStep, f64, f64) -> Inequality,
+    lemma: impl Fn(&OneStep, (f64, f64)) -> Inequality,
 ) -> Result<Vec<Inequality>, ClaimError> {
     let states = context.pick(1500, 200);
     let mut found = Vec::new();
@@ -90,7 +90,8 @@ fn from_random_states(
                         noise,
                     };
                     // Offsets of P span the same W̄ whatever γ is.
-                    found.push(lemma(&step, 6.0 * draw(2) - 3.0, 0.1 + (6.0 * draw(3) - 3.0) / mixing));
+                    let state = (6.0 * draw(2) - 3.0, 0.1 + (6.0 * draw(3) - 3.0) / mixing);
+                    found.push(lemma(&step, state));
                 }
             }
         }
@@ -117,8 +118,8 @@ impl<R: residuum::ResponseFunction> Shared for R {
 
 fn effective_descent(context: &Context) -> Outcome {
     let name = "lem-effective-descent";
-    let moving = from_random_states(context, name, |step, w, p| step.effective_descent(w, p))?;
-    let held = from_random_states(context, name, |step, w, p| step.half_descent(w, p))?;
+    let moving = from_random_states(context, name, |step, (w, p)| step.effective_descent(w, p))?;
+    let held = from_random_states(context, name, |step, (w, p)| step.half_descent(w, p))?;
     Ok(vec![
         never_violated(&format!("W moves, {} states", moving.len()), moving),
         never_violated(&format!("W is held, {} states", held.len()), held),
@@ -126,12 +127,12 @@ fn effective_descent(context: &Context) -> Outcome {
 }
 
 fn main_descent(context: &Context) -> Outcome {
-    let found = from_random_states(context, "lem-main-descent", |step, w, p| step.main_descent(w, p))?;
+    let found = from_random_states(context, "lem-main-descent", |step, (w, p)| step.main_descent(w, p))?;
     Ok(vec![never_violated(&format!("{} states", found.len()), found)])
 }
 
 fn contraction(context: &Context) -> Outcome {
-    let found = from_random_states(context, "one-step-contraction", |step, w, p| step.contraction(w, p))?;
+    let found = from_random_states(context, "one-step-contraction", |step, (w, p)| step.contraction(w, p))?;
     Ok(vec![never_violated(&format!("{} states", found.len()), found)])
 }
 

@@ -61,7 +61,7 @@ impl Spread {
 
     fn run(&self, context: &Context, per_cell: bool) -> Result<Ends, ClaimError> {
         let key = context.key("cell-gains").fold(self.gains[CELLS - 1] as u64);
-        let mut ends = replicate(context, key, (context.pick(120, 45), CELLS), self.steps, |n| {
+        let mut ends = replicate(context, key, (context.pick(300, 90), CELLS), self.steps, |n| {
             let gains = self.gains.repeat(n / CELLS);
             let array = || {
                 let cells = gains.iter().map(|&c| {

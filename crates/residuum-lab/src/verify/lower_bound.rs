@@ -111,7 +111,7 @@ fn confinement(context: &Context) -> Outcome {
         // Doob's bound 1/8 + 4(αγμq_max)²Kκ₂^{3/2} is 3/8 here.
         let fast = (0.25 / (4.0 * steps as f64 * condition.powf(1.5))).sqrt();
         let rates = instance.free(fast / instance.mixing())?;
-        let replicas = context.pick(2_000, 500);
+        let replicas = context.pick(8_000, 2_000);
         let found = instance.simulate(context.rates(rates), replicas, steps, context.key("lem-confinement"))?;
         let proved = 1.0 - instance.escape_bound(rates, steps);
         let error = (proved * (1.0 - proved) / replicas as f64).sqrt();
@@ -140,7 +140,7 @@ fn floor(context: &Context) -> Outcome {
         // αγμq_max = 1/100: settled within 2000 steps.
         let (fast, steps) = (0.01, 2_000);
         let rates = instance.free(fast / instance.mixing())?;
-        let replicas = context.pick(4_000, 1_000);
+        let replicas = context.pick(20_000, 4_000);
         let found = instance.simulate(context.rates(rates), replicas, steps, context.key("thm-lower-bound"))?;
         let claimed = -(steps as f64 * (-instance.decay(rates)).ln_1p()).exp_m1() * fast / 192.0;
         checks.push(Check::mean_at_least(

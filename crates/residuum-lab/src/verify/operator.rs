@@ -106,7 +106,7 @@ fn weight_drift(context: &Context) -> Outcome {
         for minimizer in [0.5, -0.5] {
             let toy = Toy { curvature: 1.0, minimizer, initial: minimizer, noise: noise.clone() };
             let key = context.key("weight-drift").named(law);
-            let ends = replicate(context, key, (context.pick(200_000, 40_000), 1), 1, |n| {
+            let ends = replicate(context, key, (context.pick(2_000_000, 200_000), 1), 1, |n| {
                 let digital = Digital::new(&vec![minimizer; n], Source::sgd(rate))?;
                 Ok((toy.problem(n)?, vec![analog(context, &toy, &device, rate, n)?, Box::new(digital)]))
             })?;

@@ -169,7 +169,7 @@ fn orders(context: &Context) -> Outcome {
 }
 
 fn limit(context: &Context) -> Outcome {
-    let (rate, steps, replicas) = context.pick((2e-3, 6000, 6000), (8e-3, 1500, 1000));
+    let (rate, steps, replicas) = context.pick((2e-3, 6000, 20_000), (8e-3, 1500, 4000));
     let list = devices::toy()?;
     let mut checks = Vec::new();
     for deviation in [0.5, 2.0] {

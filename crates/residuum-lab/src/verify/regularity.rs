@@ -136,9 +136,12 @@ fn penalty(context: &Context) -> Outcome {
     let mut checks = Vec::new();
     for device in devices::all()? {
         let (error, tolerance) = potential_slopes(context, &device);
-        let name = device.describe();
-        let name = name.split(':').next().unwrap_or_default();
-        checks.push(Check::at_most(format!("{name}: largest |R_c' − R|"), error, 0.0, tolerance));
+        checks.push(Check::at_most(
+            format!("largest |R_c' − R|, {}", device.describe()),
+            error,
+            0.0,
+            tolerance,
+        ));
     }
     let mut least = f64::INFINITY;
     for device in devices::all()?.iter().filter(|d| increasing(d)) {

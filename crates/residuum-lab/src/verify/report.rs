@@ -133,7 +133,11 @@ fn row(text: &mut String, check: &Check, what: usize, line: usize) {
         }
         return;
     };
-    let slack = if tolerance == 0.0 { String::new() } else { format!(" ± {tolerance:.1e}") };
+    let slack = match tolerance {
+        0.0 => String::new(),
+        whole if whole.fract() == 0.0 => format!(" ± {whole}"),
+        small => format!(" ± {small:.1e}"),
+    };
     let claim = format!("{} {}{slack}", relation.sign(), number(predicted));
     for (i, part) in wrap(&check.what, what).iter().enumerate() {
         let line = if i == 0 {
@@ -152,7 +156,10 @@ fn row(text: &mut String, check: &Check, what: usize, line: usize) {
 /// Six significant digits, in the shorter of the two usual notations.
 fn number(x: f64) -> String {
     let size = x.abs();
-    if x == 0.0 || (x.fract() == 0.0 && size < 1e7) {
+    if x == 0.0 {
+        // Without the sign that a zero may carry.
+        "0".into()
+    } else if x.fract() == 0.0 && size < 1e7 {
         format!("{x:.0}")
     } else if (1e-3..1e6).contains(&size) {
         let decimals = (5 - size.log10().floor() as i32).clamp(0, 8) as usize;
@@ -188,7 +195,7 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         let cases =
-            [(0.0, "0"), (2.0, "2"), (0.46042, "0.46042"), (-123.4567891, "-123.457"), (1.5e-7, "1.500e-7")];
+            [(-0.0, "0"), (2.0, "2"), (0.46042, "0.46042"), (-123.4567891, "-123.457"), (1.5e-7, "1.500e-7")];
         for (x, text) in cases {
             assert_eq!(number(x), text);
         }
