@@ -88,6 +88,19 @@ impl Key {
         simd::dispatch(Fill { key: self.philox_key(), out, draw: box_muller });
     }
 
+    /// A mask of `slots` ≤ 31 bits, each set when its 32 random bits are below `threshold`; line number `line`.
+    pub(crate) fn bits_below(self, line: u64, slots: u32, threshold: u32) -> u32 {
+        let mut mask = 0;
+        for block in 0..slots.div_ceil(4) {
+            let words = self.block(line * 8 + u64::from(block));
+            for (i, word) in (0u32..).zip(words) {
+                let slot = block * 4 + i;
+                mask |= u32::from(word < threshold && slot < slots) << (slot & 31);
+            }
+        }
+        mask
+    }
+
     /// A permutation of `0..n` (Fisher–Yates).
     pub fn permutation(self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();
@@ -176,6 +189,15 @@ impl<F: Fn(u64, u64) -> (f64, f64)> Kernel for Fill<'_, F> {
             chunk.copy_from_slice(&draws.as_flattened()[..chunk.len()]);
             first_block += LANES as u64;
         }
+    }
+}
+
+/// Standard normal draws in single precision, by way of the double-precision ones.
+pub(crate) fn fill_normal_f32(key: Key, out: &mut [f32]) {
+    let mut wide = [0.0; 64];
+    for (chunk, part) in out.chunks_mut(64).enumerate() {
+        key.fold(chunk as u64).fill_normal(&mut wide[..part.len()]);
+        part.iter_mut().zip(&wide).for_each(|(x, w)| *x = *w as f32);
     }
 }
 

@@ -10,6 +10,7 @@
 //! | [`rule`] | Digital and Analog SGD (or momentum, or Adam), Residual Learning, cascades |
 //! | [`objective`] | problems and the noise of their gradients |
 //! | [`minimize`](mod@minimize) | the loop |
+//! | [`tile`] | crossbar tiles: f32 weights written by pulse trains that meet at cross points |
 //! | [`theory`] | what the mathematics predicts |
 //! | [`key`] | randomness as a value |
 //! | [`schedule`] | rates as functions of the step |
@@ -34,6 +35,7 @@ pub mod schedule;
 mod simd;
 pub mod stats;
 pub mod theory;
+pub mod tile;
 
 pub use array::{AnalogArray, Pulses, Rounding, Update};
 pub use cells::Cells;

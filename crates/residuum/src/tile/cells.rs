@@ -1,0 +1,118 @@
+//! Parameters of each cell, one array per parameter.
+
+use super::device::{CycleNoise, Device, StepModel};
+use crate::Key;
+
+/// Structure of arrays; only what the step model needs is filled.
+#[derive(Clone, Debug)]
+pub(super) struct Cells {
+    /// s₊ and s₋.
+    pub(super) scale: [Vec<f32>; 2],
+    pub(super) max: Vec<f32>,
+    pub(super) min: Vec<f32>,
+    /// Change of the step with the state (linear), or the exponent (power); empty otherwise.
+    pub(super) shape: [Vec<f32>; 2],
+    /// Whether n pulses may be taken at once: steps that are affine in the state, small against the range, with mild
+    /// noise. `train::AtOnce` states the error this bounds.
+    pub(super) at_once: bool,
+}
+
+/// Index of a direction in the pairs above.
+#[inline(always)]
+pub(super) fn side(up: bool) -> usize {
+    usize::from(!up)
+}
+
+impl Cells {
+    pub(super) fn draw(n: usize, device: &Device, key: Key) -> Self {
+        let normal = |name: &str, i: usize| key.named(name).normal_at(i as u64) as f32;
+        let (up_extra, down_extra) = (device.imbalance.min(0.0), device.imbalance.max(0.0));
+        let mut scale = [Vec::with_capacity(n), Vec::with_capacity(n)];
+        for i in 0..n {
+            let spread = device.step_spread.deviation;
+            let gain = match (spread == 0.0, device.step_spread.log_normal) {
+                (true, _) => 1.0,
+                (false, true) => (spread * normal("step", i)).exp(),
+                (false, false) => 1.0 + spread * normal("step", i),
+            };
+            let tilt = if device.imbalance_spread > 0.0 {
+                device.imbalance_spread * normal("imbalance", i)
+            } else {
+                0.0
+            };
+            // A step that would go the wrong way is turned round: up pulses never lower a weight.
+            scale[0].push(((gain + tilt + up_extra) * device.pulse_step).abs());
+            scale[1].push(((gain - tilt - down_extra) * device.pulse_step).abs());
+        }
+        let bound = |name: &str, mean: f32, spread: f32| -> Vec<f32> {
+            (0..n).map(|i| if spread > 0.0 { mean * (1.0 + spread * normal(name, i)) } else { mean }).collect()
+        };
+        let side_of = |values: Vec<f32>, sign: f32| -> Vec<f32> {
+            // A bound on the wrong side of 0 is mirrored, so that 0 stays inside.
+            values.into_iter().map(|b| if sign * b < 0.0 { -b } else { b }).collect()
+        };
+        let (mut max, mut min) =
+            (bound("max", device.max, device.max_spread), bound("min", device.min, device.min_spread));
+        if device.max_spread > 0.0 && device.max > 0.0 {
+            max = side_of(max, 1.0);
+        }
+        if device.min_spread > 0.0 && device.min < 0.0 {
+            min = side_of(min, -1.0);
+        }
+        let shape = Self::shapes(n, device, &scale, &max, &min, &normal);
+        let at_once = composable(device, &shape);
+        Self { scale, max, min, shape, at_once }
+    }
+
+    fn shapes(
+        n: usize,
+        device: &Device,
+        scale: &[Vec<f32>; 2],
+        max: &[f32],
+        min: &[f32],
+        normal: &dyn Fn(&str, usize) -> f32,
+    ) -> [Vec<f32>; 2] {
+        let vary =
+            |name: &str, spread: f32, i: usize| if spread > 0.0 { 1.0 + spread * normal(name, i) } else { 1.0 };
+        match device.step {
+            StepModel::Linear { slope_up, slope_down, spread, own_bounds } => {
+                let slopes = |name: &str, slope: f32, scale: &[f32], own: &[f32], mean: f32| -> Vec<f32> {
+                    (0..n)
+                        .map(|i| {
+                            let bound = if own_bounds { own[i] } else { mean };
+                            // The spread of a slope is absolute: a flat mean slope still varies.
+                            let drawn = if spread > 0.0 { slope + spread * normal(name, i) } else { slope };
+                            -drawn.abs() * scale[i] / bound
+                        })
+                        .collect()
+                };
+                [
+                    slopes("slope up", slope_up, &scale[0], max, device.max),
+                    slopes("slope down", slope_down, &scale[1], min, device.min),
+                ]
+            }
+            StepModel::Power { shape, spread } => {
+                let exponents = |name: &str| (0..n).map(|i| shape * vary(name, spread, i)).collect();
+                [exponents("shape up"), exponents("shape down")]
+            }
+            _ => [Vec::new(), Vec::new()],
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn clip(&self, i: usize, w: f32) -> f32 {
+        let w = if w > self.max[i] { self.max[i] } else { w };
+        if w < self.min[i] { self.min[i] } else { w }
+    }
+}
+
+fn composable(device: &Device, shape: &[Vec<f32>; 2]) -> bool {
+    let mild =
+        device.cycle_noise.deviation() <= 0.5 && !matches!(device.cycle_noise, CycleNoise::Complex { .. });
+    let affine = match device.step {
+        StepModel::Constant => true,
+        StepModel::Linear { .. } => shape.iter().flatten().all(|b| b.abs() <= 0.02),
+        _ => false,
+    };
+    mild && affine && device.write_noise == 0.0
+}

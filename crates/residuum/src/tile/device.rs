@@ -1,0 +1,221 @@
+//! What the cells of a tile are made of.
+
+use crate::error::{ParameterError, non_negative, positive, require};
+
+/// Device-to-device spread of a parameter around its mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spread {
+    /// Standard deviation relative to the mean (of the logarithm, if log-normal).
+    pub deviation: f32,
+    /// Whether the logarithm is normal, so that the sign never changes.
+    pub log_normal: bool,
+}
+
+impl Spread {
+    /// Normal spread.
+    pub fn normal(deviation: f32) -> Self {
+        Self { deviation, log_normal: false }
+    }
+
+    /// Log-normal spread.
+    pub fn log_normal(deviation: f32) -> Self {
+        Self { deviation, log_normal: true }
+    }
+}
+
+/// Noise of one pulse, redrawn at every pulse.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CycleNoise {
+    /// step·(1 + σξ).
+    Multiplicative(f32),
+    /// step + s·σξ: the same at every state.
+    Additive(f32),
+    /// step + σ(|step| + offset + slope·|w|)ξ, as phase-change cells behave.
+    Complex {
+        /// σ.
+        deviation: f32,
+        /// Part that does not depend on the state, in weight units.
+        offset: f32,
+        /// Part that grows with the state.
+        slope: f32,
+    },
+}
+
+impl Default for CycleNoise {
+    fn default() -> Self {
+        Self::Multiplicative(0.0)
+    }
+}
+
+impl CycleNoise {
+    /// σ.
+    pub fn deviation(self) -> f32 {
+        match self {
+            Self::Multiplicative(s) | Self::Additive(s) | Self::Complex { deviation: s, .. } => s,
+        }
+    }
+}
+
+/// u±(w): how a step depends on the state.
+#[derive(Clone, Debug, PartialEq)]
+pub enum StepModel {
+    /// u = 1 between hard bounds.
+    Constant,
+    /// u₊ = 1 − slope_up·w/max, u₋ = 1 − slope_down·w/min. With `own_bounds` the cell's own bounds, otherwise the mean
+    /// ones, give the slope. Soft bounds are slopes 1 with own bounds.
+    Linear {
+        /// Relative drop of the up step at the upper bound.
+        slope_up: f32,
+        /// Relative drop of the down step at the lower bound.
+        slope_down: f32,
+        /// Standard deviation of both slopes between cells (absolute).
+        spread: f32,
+        /// Whether each cell's own bounds set the slope.
+        own_bounds: bool,
+    },
+    /// u₊ = ((max − w)/(max − min))^shape_up, u₋ = ((w − min)/(max − min))^shape_down.
+    Power {
+        /// Mean exponent of both directions.
+        shape: f32,
+        /// Spread of the exponents.
+        spread: f32,
+    },
+    /// u± = max(0, 1 − amplitude·e^{±rate·z}), z = 2·stretch·w/(max − min) + shift.
+    Exponential {
+        /// Amplitudes of the up and the down step.
+        amplitude: [f32; 2],
+        /// Rates of the up and the down step.
+        rate: [f32; 2],
+        /// a.
+        stretch: f32,
+        /// b.
+        shift: f32,
+    },
+    /// Linear interpolation of values at equally spaced nodes from the lower to the upper bound.
+    Piecewise {
+        /// Values of u₊.
+        up: Vec<f32>,
+        /// Values of u₋.
+        down: Vec<f32>,
+    },
+}
+
+/// Cells of one kind, ideal unless an imperfection is named. Steps and bounds are in weight units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Device {
+    /// Dependence of a step on the state.
+    pub step: StepModel,
+    /// Mean size of a step where u = 1 (Δw_min).
+    pub pulse_step: f32,
+    /// Spread of the step between cells.
+    pub step_spread: Spread,
+    /// Mean imbalance of up and down steps: a positive one shortens the down step, a negative one the up step.
+    pub imbalance: f32,
+    /// Spread of the imbalance between cells.
+    pub imbalance_spread: f32,
+    /// Mean upper bound.
+    pub max: f32,
+    /// Mean lower bound.
+    pub min: f32,
+    /// Spread of the upper bound between cells.
+    pub max_spread: f32,
+    /// Spread of the lower bound between cells.
+    pub min_spread: f32,
+    /// Noise from pulse to pulse.
+    pub cycle_noise: CycleNoise,
+    /// Deviation of what a read sees from what pulses act on, in steps; redrawn when the cell is pulsed.
+    pub write_noise: f32,
+}
+
+impl Device {
+    /// An ideal device: this step model, no variation, no noise.
+    pub fn ideal(step: StepModel, pulse_step: f32, min: f32, max: f32) -> Self {
+        Self {
+            step,
+            pulse_step,
+            step_spread: Spread::default(),
+            imbalance: 0.0,
+            imbalance_spread: 0.0,
+            max,
+            min,
+            max_spread: 0.0,
+            min_spread: 0.0,
+            cycle_noise: CycleNoise::default(),
+            write_noise: 0.0,
+        }
+    }
+
+    /// The paper's power response q± = (1 ∓ w/radius)^shape with steps of `pulse_step` at w = 0. Its own normalisation
+    /// has u = 1 at the far bound, hence the factor 2^shape.
+    pub fn paper_power(shape: f32, radius: f32, pulse_step: f32) -> Self {
+        let step = StepModel::Power { shape, spread: 0.0 };
+        Self::ideal(step, pulse_step * 2f32.powf(shape), -radius, radius)
+    }
+
+    /// Whether pulses are noisy.
+    pub(super) fn noisy(&self) -> bool {
+        self.cycle_noise.deviation() > 0.0
+    }
+
+    /// Mean step at w = 0: what update management counts in.
+    pub fn granularity(&self) -> f32 {
+        match &self.step {
+            StepModel::Power { shape, .. } => self.pulse_step * 2f32.powf(-shape),
+            _ => self.pulse_step,
+        }
+    }
+
+    /// Refuses numbers no device can have.
+    ///
+    /// # Errors
+    /// If a bound is not finite or min ≥ max, a step not positive, a spread or noise negative, or a shape impossible.
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        positive("pulse_step", f64::from(self.pulse_step))?;
+        let (min, max) = (f64::from(self.min), f64::from(self.max));
+        require(min.is_finite() && max.is_finite() && min < max, "min", "finite and below max", min)?;
+        let spreads = [
+            ("step_spread", self.step_spread.deviation),
+            ("imbalance_spread", self.imbalance_spread),
+            ("max_spread", self.max_spread),
+            ("min_spread", self.min_spread),
+            ("cycle_noise", self.cycle_noise.deviation()),
+            ("write_noise", self.write_noise),
+        ];
+        for (name, value) in spreads {
+            non_negative(name, f64::from(value))?;
+        }
+        match &self.step {
+            StepModel::Constant => {}
+            StepModel::Linear { slope_up, slope_down, spread, .. } => {
+                non_negative("slope_up", f64::from(*slope_up))?;
+                non_negative("slope_down", f64::from(*slope_down))?;
+                non_negative("slope spread", f64::from(*spread))?;
+            }
+            StepModel::Power { shape, spread } => {
+                positive("shape", f64::from(*shape))?;
+                non_negative("shape spread", f64::from(*spread))?;
+            }
+            StepModel::Exponential { amplitude, rate, stretch, shift } => {
+                for (name, value) in [
+                    ("amplitude", amplitude[0]),
+                    ("amplitude", amplitude[1]),
+                    ("rate", rate[0]),
+                    ("rate", rate[1]),
+                    ("stretch", *stretch),
+                    ("shift", *shift),
+                ] {
+                    crate::error::finite(name, f64::from(value))?;
+                }
+            }
+            StepModel::Piecewise { up, down } => {
+                for nodes in [up, down] {
+                    require(nodes.len() >= 2, "piecewise nodes", "at least 2", nodes.len() as f64)?;
+                    for &u in nodes {
+                        non_negative("piecewise node", f64::from(u))?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! Crossbar tiles: f32 weights at cross points, written by pulses that meet there.
+//!
+//! A [`Device`] describes the cells (step, bounds, spread, noise); [`Tile::new`] draws one array of them. A tile's state
+//! changes through its verbs only: [`Tile::update`] sends pulse trains along rows and columns, [`Tile::pulse_all`] one
+//! pulse to every cell, [`Tile::program`] writes at set-up.
+//!
+//! One pulse in direction ±, with the cell's own scale s±, shape u± and cycle noise σ (multiplicative):
+//!
+//! ```text
+//! w ← clip(w ± s± u±(w) (1 + σξ), [min, max])
+//! ```
+
+mod cells;
+mod device;
+mod management;
+mod pulse;
+mod train;
+
+pub use device::{CycleNoise, Device, Spread, StepModel};
+pub use management::{Management, Trains};
+
+use crate::Key;
+use crate::error::ParameterError;
+use crate::key::fill_normal_f32;
+use cells::Cells;
+
+/// Weights of one crossbar, row-major: rows are outputs, columns inputs.
+#[derive(Clone, Debug)]
+pub struct Tile {
+    rows: usize,
+    cols: usize,
+    device: Device,
+    cells: Cells,
+    /// What a read sees.
+    weights: Vec<f32>,
+    /// What pulses act on, where write noise hides it; otherwise `weights` is the state.
+    hidden: Option<Vec<f32>>,
+    pulses_sent: u64,
+    scratch: train::Scratch,
+}
+
+impl Tile {
+    /// Draws an array of `rows` × `cols` cells; `key` decides device-to-device variation. Weights are programmed to 0.
+    ///
+    /// # Errors
+    /// If the device is impossible or the array empty.
+    pub fn new(rows: usize, cols: usize, device: Device, key: Key) -> Result<Self, ParameterError> {
+        device.validate()?;
+        crate::error::require(rows > 0, "rows", "at least 1", rows as f64)?;
+        crate::error::require(cols > 0, "cols", "at least 1", cols as f64)?;
+        let cells = Cells::draw(rows * cols, &device, key);
+        let weights = vec![0.0; rows * cols];
+        let hidden = (device.write_noise > 0.0).then(|| weights.clone());
+        let mut tile = Self {
+            rows,
+            cols,
+            device,
+            cells,
+            weights,
+            hidden,
+            pulses_sent: 0,
+            scratch: train::Scratch::default(),
+        };
+        tile.program(&vec![0.0; rows * cols], key.named("program"))?;
+        Ok(tile)
+    }
+
+    /// Number of rows (outputs).
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns (inputs).
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
+    /// What a perfect read would see, row-major.
+    pub fn weights(&self) -> &[f32] {
+        &self.weights
+    }
+
+    /// What pulses act on: equal to the weights unless write noise hides it.
+    pub fn hidden(&self) -> &[f32] {
+        self.hidden.as_deref().unwrap_or(&self.weights)
+    }
+
+    /// The device the cells were drawn from.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// Pulses that reached a cell so far, all cells together.
+    pub fn pulses_sent(&self) -> u64 {
+        self.pulses_sent
+    }
+
+    /// Writes a state at set-up; values are clipped to each cell's bounds, as a write-and-verify would end there. `key`
+    /// decides write noise.
+    ///
+    /// # Errors
+    /// If the length differs or a value is not finite; nothing is written then.
+    pub fn program(&mut self, target: &[f32], key: Key) -> Result<(), ParameterError> {
+        crate::error::same_length("target", self.weights.len(), target.len())?;
+        if let Some(index) = target.iter().position(|w| !w.is_finite()) {
+            let value = f64::from(target[index]);
+            return Err(ParameterError::NotFinite { name: "target", index, value });
+        }
+        let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
+        for (i, (w, t)) in state.iter_mut().zip(target).enumerate() {
+            *w = self.cells.clip(i, *t);
+        }
+        self.show(key);
+        Ok(())
+    }
+
+    /// Redraws the write noise of every cell.
+    fn show(&mut self, key: Key) {
+        if let Some(hidden) = &self.hidden {
+            fill_normal_f32(key.named("write"), &mut self.weights);
+            let spread = self.device.write_noise * self.device.pulse_step;
+            for (w, h) in self.weights.iter_mut().zip(hidden) {
+                *w = h + spread * *w;
+            }
+        }
+    }
+
+    /// One pulse of the given direction on every cell.
+    pub fn pulse_all(&mut self, up: bool, key: Key) {
+        let mut xi = [0.0; 1024];
+        let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
+        for (chunk, part) in state.chunks_mut(1024).enumerate() {
+            if self.device.noisy() {
+                fill_normal_f32(key.named("cycle").fold(chunk as u64), &mut xi[..part.len()]);
+            }
+            for (i, (w, xi)) in part.iter_mut().zip(&xi).enumerate() {
+                *w = pulse::one(&self.device, &self.cells, chunk * 1024 + i, up, *w, *xi);
+            }
+        }
+        self.show(key);
+        self.pulses_sent += self.weights.len() as u64;
+    }
+}

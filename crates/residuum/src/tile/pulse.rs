@@ -1,0 +1,47 @@
+//! One pulse on one cell, exactly.
+
+use super::cells::{Cells, side};
+use super::device::{CycleNoise, Device, StepModel};
+
+/// s±u±(w), the noise-free size of the next step.
+#[inline(always)]
+pub(super) fn step(device: &Device, cells: &Cells, i: usize, up: bool, w: f32) -> f32 {
+    let s = side(up);
+    let scale = cells.scale[s][i];
+    match &device.step {
+        StepModel::Constant => scale,
+        StepModel::Linear { .. } => scale + cells.shape[s][i] * w,
+        StepModel::Power { .. } => {
+            let (max, min) = (cells.max[i], cells.min[i]);
+            let distance = if up { max - w } else { w - min } / (max - min);
+            scale * distance.max(0.0).powf(cells.shape[s][i])
+        }
+        StepModel::Exponential { amplitude, rate, stretch, shift } => {
+            let z = 2.0 * stretch * w / (cells.max[i] - cells.min[i]) + shift;
+            let signed = if up { rate[0] * z } else { -rate[1] * z };
+            scale * (1.0 - amplitude[s] * signed.exp()).max(0.0)
+        }
+        StepModel::Piecewise { up: above, down } => {
+            let nodes = if up { above } else { down };
+            let last = (nodes.len() - 1) as f32;
+            let at = ((w - cells.min[i]) / (cells.max[i] - cells.min[i]) * last).clamp(0.0, last);
+            let left = (at as usize).min(nodes.len() - 2);
+            let t = at - left as f32;
+            scale * (nodes[left] * (1.0 - t) + nodes[left + 1] * t)
+        }
+    }
+}
+
+/// The state after one pulse; `xi` is its standard normal noise.
+#[inline(always)]
+pub(super) fn one(device: &Device, cells: &Cells, i: usize, up: bool, w: f32, xi: f32) -> f32 {
+    let size = step(device, cells, i, up, w);
+    let noisy = match device.cycle_noise {
+        CycleNoise::Multiplicative(s) => size * (1.0 + s * xi),
+        CycleNoise::Additive(s) => size + cells.scale[side(up)][i] * s * xi,
+        CycleNoise::Complex { deviation, offset, slope } => {
+            size + deviation * (size.abs() + offset + slope * w.abs()) * xi
+        }
+    };
+    cells.clip(i, if up { w + noisy } else { w - noisy })
+}
