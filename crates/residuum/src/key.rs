@@ -48,7 +48,7 @@ impl Key {
         philox([block as u32, (block >> 32) as u32, 0, 0], self.philox_key())
     }
 
-    fn philox_key(self) -> [u32; 2] {
+    pub(crate) fn philox_key(self) -> [u32; 2] {
         [self.0 as u32, (self.0 >> 32) as u32]
     }
 
@@ -141,7 +141,7 @@ fn philox(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
 
 /// Ten rounds of Philox 4×32 in `N` lanes; each 32-bit word sits in a 64-bit lane, as the wide multiply wants it.
 #[inline(always)]
-fn philox_lanes<const N: usize>(counter: [[u64; N]; 4], key: [u32; 2]) -> [[u64; N]; 4] {
+pub(crate) fn philox_lanes<const N: usize>(counter: [[u64; N]; 4], key: [u32; 2]) -> [[u64; N]; 4] {
     const LOW: u64 = 0xFFFF_FFFF;
     let [mut a, mut b, mut c, mut d] = counter;
     let [mut k0, mut k1] = key;
@@ -189,15 +189,6 @@ impl<F: Fn(u64, u64) -> (f64, f64)> Kernel for Fill<'_, F> {
             chunk.copy_from_slice(&draws.as_flattened()[..chunk.len()]);
             first_block += LANES as u64;
         }
-    }
-}
-
-/// Standard normal draws in single precision, by way of the double-precision ones.
-pub(crate) fn fill_normal_f32(key: Key, out: &mut [f32]) {
-    let mut wide = [0.0; 64];
-    for (chunk, part) in out.chunks_mut(64).enumerate() {
-        key.fold(chunk as u64).fill_normal(&mut wide[..part.len()]);
-        part.iter_mut().zip(&wide).for_each(|(x, w)| *x = *w as f32);
     }
 }
 

@@ -25,6 +25,7 @@ pub mod interpolate;
 pub mod key;
 pub mod math;
 pub mod minimize;
+mod normal32;
 pub mod numeric;
 pub mod objective;
 pub mod population;

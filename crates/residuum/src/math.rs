@@ -140,6 +140,42 @@ pub(crate) fn cos_sin_turn(u: f64) -> (f64, f64) {
     (f64::from_bits(c.to_bits() ^ cos_sign), f64::from_bits(s.to_bits() ^ sin_sign))
 }
 
+/// Natural logarithm of a positive, normal single, relative error below 2e-7.
+#[inline(always)]
+pub(crate) fn ln32(x: f32) -> f32 {
+    let bits = x.to_bits();
+    let biased = bits.wrapping_add(0x3F80_0000 - 0x3F35_04F3) >> 23;
+    let m = f32::from_bits(bits.wrapping_sub(biased << 23).wrapping_add(0x3F80_0000));
+    let e = biased as i32 as f32 - 127.0;
+    let f = m - 1.0;
+    let s = f / (m + 1.0);
+    let z = s * s;
+    let tail = ((0.295_799_5 * z + 0.399_887_8) * z + 0.666_666_87) * z;
+    e * std::f32::consts::LN_2 + (f - s * (f - tail))
+}
+
+/// Exponential of a single in [−87, 88]; clamped outside. Relative error below 2e-7.
+#[inline(always)]
+pub(crate) fn exp32(x: f32) -> f32 {
+    const ROUND: f32 = 12_582_912.0;
+    let y = x.clamp(-87.0, 88.0);
+    let t = y * std::f32::consts::LOG2_E + ROUND;
+    let n = t - ROUND;
+    // ln 2 in two parts; the first has 9 trailing zero bits.
+    let r = (y - n * 0.693_359_4) - n * -2.121_944_4e-4;
+    let p = (((0.001_392_624_9 * r + 0.008_363_231) * r + 0.041_666_554) * r + 0.166_665_77) * r + 0.5;
+    let scale = f32::from_bits(t.to_bits().wrapping_add(127) << 23);
+    (1.0 + (r + r * r * p)) * scale
+}
+
+/// x^y of a base in (0, 1]; 0 at 0 for y > 0.
+#[inline(always)]
+pub(crate) fn pow32(x: f32, y: f32) -> f32 {
+    let positive = x > 1e-30;
+    let value = exp32(y * ln32(if positive { x } else { 1.0 }));
+    if positive { value } else { 0.0 }
+}
+
 /// Polynomial with the highest coefficient first, as two interleaved Horner chains: half the latency of one, which
 /// a loop of long chains needs to keep the pipeline full.
 #[inline(always)]
@@ -193,6 +229,26 @@ mod tests {
         }
         assert_eq!(pow(0.0, 0.3), 0.0);
         assert_eq!(pow(0.0, 0.0), 1.0);
+    }
+
+    #[test]
+    fn single_precision_is_single_precision() {
+        for x in grid(1e-6, 1.0, 50_001) {
+            let s = x as f32;
+            let want = f64::from(s).ln();
+            assert!((f64::from(ln32(s)) - want).abs() <= 2e-7 * want.abs().max(0.3), "ln {x}");
+            for y in [0.3f32, 0.9, 1.1, 2.5] {
+                let want = f64::from(s).powf(f64::from(y));
+                let bound = 2e-7 * (2.0 + f64::from(y) * f64::from(s).ln().abs());
+                assert!((f64::from(pow32(s, y)) - want).abs() <= bound * want, "{x}^{y}");
+            }
+        }
+        for x in grid(-80.0, 80.0, 50_001) {
+            let s = x as f32;
+            let want = f64::from(s).exp();
+            assert!((f64::from(exp32(s)) - want).abs() <= 3e-7 * want, "exp {x}");
+        }
+        assert_eq!(pow32(0.0, 0.5), 0.0);
     }
 
     #[test]

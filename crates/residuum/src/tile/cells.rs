@@ -12,8 +12,7 @@ pub(super) struct Cells {
     pub(super) min: Vec<f32>,
     /// Change of the step with the state (linear), or the exponent (power); empty otherwise.
     pub(super) shape: [Vec<f32>; 2],
-    /// Whether n pulses may be taken at once: steps that are affine in the state, small against the range, with mild
-    /// noise. `train::AtOnce` states the error this bounds.
+    /// Whether n pulses may be taken at once: mild noise and no write noise. `train::AtOnce` states the error.
     pub(super) at_once: bool,
 }
 
@@ -60,7 +59,7 @@ impl Cells {
             min = side_of(min, -1.0);
         }
         let shape = Self::shapes(n, device, &scale, &max, &min, &normal);
-        let at_once = composable(device, &shape);
+        let at_once = composable(device);
         Self { scale, max, min, shape, at_once }
     }
 
@@ -106,13 +105,8 @@ impl Cells {
     }
 }
 
-fn composable(device: &Device, shape: &[Vec<f32>; 2]) -> bool {
+fn composable(device: &Device) -> bool {
     let mild =
         device.cycle_noise.deviation() <= 0.5 && !matches!(device.cycle_noise, CycleNoise::Complex { .. });
-    let affine = match device.step {
-        StepModel::Constant => true,
-        StepModel::Linear { .. } => shape.iter().flatten().all(|b| b.abs() <= 0.02),
-        _ => false,
-    };
-    mild && affine && device.write_noise == 0.0
+    mild && device.write_noise == 0.0
 }

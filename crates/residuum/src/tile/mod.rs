@@ -12,6 +12,7 @@
 
 mod cells;
 mod device;
+mod laws;
 mod management;
 mod pulse;
 mod train;
@@ -21,7 +22,7 @@ pub use management::{Management, Trains};
 
 use crate::Key;
 use crate::error::ParameterError;
-use crate::key::fill_normal_f32;
+use crate::normal32;
 use cells::Cells;
 
 /// Weights of one crossbar, row-major: rows are outputs, columns inputs.
@@ -117,7 +118,7 @@ impl Tile {
     /// Redraws the write noise of every cell.
     fn show(&mut self, key: Key) {
         if let Some(hidden) = &self.hidden {
-            fill_normal_f32(key.named("write"), &mut self.weights);
+            fill_normal(key.named("write"), &mut self.weights);
             let spread = self.device.write_noise * self.device.pulse_step;
             for (w, h) in self.weights.iter_mut().zip(hidden) {
                 *w = h + spread * *w;
@@ -131,7 +132,7 @@ impl Tile {
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
         for (chunk, part) in state.chunks_mut(1024).enumerate() {
             if self.device.noisy() {
-                fill_normal_f32(key.named("cycle").fold(chunk as u64), &mut xi[..part.len()]);
+                fill_normal(key.named("cycle").fold(chunk as u64), &mut xi[..part.len()]);
             }
             for (i, (w, xi)) in part.iter_mut().zip(&xi).enumerate() {
                 *w = pulse::one(&self.device, &self.cells, chunk * 1024 + i, up, *w, *xi);
@@ -139,5 +140,12 @@ impl Tile {
         }
         self.show(key);
         self.pulses_sent += self.weights.len() as u64;
+    }
+}
+
+/// Standard normal draws of `key`, in chunks as `normal32` makes them.
+fn fill_normal(key: Key, out: &mut [f32]) {
+    for (chunk, part) in out.chunks_mut(normal32::CHUNK).enumerate() {
+        part.copy_from_slice(&normal32::normals(key, chunk as u64)[..part.len()]);
     }
 }

@@ -1,0 +1,164 @@
+//! Step models as vector code: the signed step and its slope, for the cells of one stretch of a row.
+
+use super::cells::Cells;
+use super::device::{Device, StepModel};
+use crate::math::{exp32, pow32};
+
+/// ±s±u±(w) and its derivative with respect to w.
+pub(super) trait Law: Copy {
+    /// For cell `j` of the stretch.
+    fn at(&self, j: usize, up: bool, w: f32) -> (f32, f32);
+
+    /// The same for the first `n` cells: tells the compiler that `j < n` needs no further check.
+    fn first(self, n: usize) -> Self;
+}
+
+#[inline(always)]
+fn both(pair: [&[f32]; 2], n: usize) -> [&[f32]; 2] {
+    [&pair[0][..n], &pair[1][..n]]
+}
+
+#[inline(always)]
+fn pick(pair: [&[f32]; 2], j: usize, up: bool) -> f32 {
+    if up { pair[0][j] } else { pair[1][j] }
+}
+
+#[inline(always)]
+fn signed(up: bool, x: f32) -> f32 {
+    if up { x } else { -x }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Constant<'a> {
+    scale: [&'a [f32]; 2],
+}
+
+impl Law for Constant<'_> {
+    #[inline(always)]
+    fn at(&self, j: usize, up: bool, _: f32) -> (f32, f32) {
+        (signed(up, pick(self.scale, j, up)), 0.0)
+    }
+
+    #[inline(always)]
+    fn first(self, n: usize) -> Self {
+        Self { scale: both(self.scale, n) }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Linear<'a> {
+    scale: [&'a [f32]; 2],
+    slope: [&'a [f32]; 2],
+}
+
+impl Law for Linear<'_> {
+    #[inline(always)]
+    fn at(&self, j: usize, up: bool, w: f32) -> (f32, f32) {
+        let slope = signed(up, pick(self.slope, j, up));
+        (signed(up, pick(self.scale, j, up)) + slope * w, slope)
+    }
+
+    #[inline(always)]
+    fn first(self, n: usize) -> Self {
+        Self { scale: both(self.scale, n), slope: both(self.slope, n) }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Power<'a> {
+    scale: [&'a [f32]; 2],
+    shape: [&'a [f32]; 2],
+    max: &'a [f32],
+    min: &'a [f32],
+}
+
+impl Law for Power<'_> {
+    #[inline(always)]
+    fn at(&self, j: usize, up: bool, w: f32) -> (f32, f32) {
+        let (max, min) = (self.max[j], self.min[j]);
+        let inverse = 1.0 / (max - min);
+        let distance = if up { max - w } else { w - min } * inverse;
+        let distance = if distance > 0.0 { distance } else { 0.0 };
+        let shape = pick(self.shape, j, up);
+        let size = pick(self.scale, j, up) * pow32(distance, shape);
+        // d(distance)/dw is −inverse upwards and +inverse downwards: both slow the step towards its bound.
+        let slope = -shape * size * inverse / if distance > 1e-6 { distance } else { 1e-6 };
+        (signed(up, size), slope)
+    }
+
+    #[inline(always)]
+    fn first(self, n: usize) -> Self {
+        Self {
+            scale: both(self.scale, n),
+            shape: both(self.shape, n),
+            max: &self.max[..n],
+            min: &self.min[..n],
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Exponential<'a> {
+    scale: [&'a [f32]; 2],
+    max: &'a [f32],
+    min: &'a [f32],
+    amplitude: [f32; 2],
+    rate: [f32; 2],
+    stretch: f32,
+    shift: f32,
+}
+
+impl Law for Exponential<'_> {
+    #[inline(always)]
+    fn at(&self, j: usize, up: bool, w: f32) -> (f32, f32) {
+        let per_weight = 2.0 * self.stretch / (self.max[j] - self.min[j]);
+        let z = per_weight * w + self.shift;
+        let (amplitude, rate) =
+            if up { (self.amplitude[0], self.rate[0]) } else { (self.amplitude[1], -self.rate[1]) };
+        let e = amplitude * exp32(rate * z);
+        let scale = pick(self.scale, j, up);
+        let moving = e < 1.0;
+        let size = if moving { scale * (1.0 - e) } else { 0.0 };
+        let slope = if moving { -scale * e * rate * per_weight } else { 0.0 };
+        (signed(up, size), signed(up, slope))
+    }
+
+    #[inline(always)]
+    fn first(self, n: usize) -> Self {
+        Self { scale: both(self.scale, n), max: &self.max[..n], min: &self.min[..n], ..self }
+    }
+}
+
+/// Something to be done with the law of a stretch of cells, whichever it is.
+pub(super) trait WithLaw {
+    type Output;
+    fn run<L: Law>(self, law: L) -> Self::Output;
+}
+
+/// Hands the law of cells `from..to` to `work`; `None` if the model has no vector form.
+pub(super) fn with_law<W: WithLaw>(
+    device: &Device,
+    cells: &Cells,
+    from: usize,
+    to: usize,
+    work: W,
+) -> Option<W::Output> {
+    let scale = [&cells.scale[0][from..to], &cells.scale[1][from..to]];
+    let (max, min) = (&cells.max[from..to], &cells.min[from..to]);
+    let shape = || [&cells.shape[0][from..to], &cells.shape[1][from..to]];
+    Some(match &device.step {
+        StepModel::Constant => work.run(Constant { scale }),
+        StepModel::Linear { .. } => work.run(Linear { scale, slope: shape() }),
+        StepModel::Power { .. } => work.run(Power { scale, shape: shape(), max, min }),
+        StepModel::Exponential { amplitude, rate, stretch, shift } => work.run(Exponential {
+            scale,
+            max,
+            min,
+            amplitude: *amplitude,
+            rate: *rate,
+            stretch: *stretch,
+            shift: *shift,
+        }),
+        StepModel::Piecewise { .. } => return None,
+    })
+}
