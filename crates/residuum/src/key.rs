@@ -48,7 +48,7 @@ impl Key {
         philox([block as u32, (block >> 32) as u32, 0, 0], self.philox_key())
     }
 
-    fn philox_key(self) -> [u32; 2] {
+    pub(crate) fn philox_key(self) -> [u32; 2] {
         [self.0 as u32, (self.0 >> 32) as u32]
     }
 
@@ -128,7 +128,7 @@ fn philox(counter: [u32; 4], key: [u32; 2]) -> [u32; 4] {
 
 /// Ten rounds of Philox 4×32 in `N` lanes; each 32-bit word sits in a 64-bit lane, as the wide multiply wants it.
 #[inline(always)]
-fn philox_lanes<const N: usize>(counter: [[u64; N]; 4], key: [u32; 2]) -> [[u64; N]; 4] {
+pub(crate) fn philox_lanes<const N: usize>(counter: [[u64; N]; 4], key: [u32; 2]) -> [[u64; N]; 4] {
     const LOW: u64 = 0xFFFF_FFFF;
     let [mut a, mut b, mut c, mut d] = counter;
     let [mut k0, mut k1] = key;
