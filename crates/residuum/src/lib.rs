@@ -7,6 +7,7 @@
 //! | [`response`] | q±, F, G, R, R_c, bounds, regularity: the physics of one cell |
 //! | [`cells`], [`population`] | many cells: alike, varied, mixed |
 //! | [`array`](mod@array) | the one door: `Z ← Z + A(ΔZ; Z)`, expected or by pulses |
+//! | [`readout`] | products `W x` and `Wᵀ δ` through converters: quantised, noisy, bounded |
 //! | [`rule`] | Digital and Analog SGD (or momentum, or Adam), Residual Learning, cascades |
 //! | [`objective`] | problems and the noise of their gradients |
 //! | [`minimize`](mod@minimize) | the loop |
@@ -30,6 +31,7 @@ pub mod numeric;
 pub mod objective;
 pub mod population;
 pub mod range;
+pub mod readout;
 pub mod response;
 pub mod rule;
 pub mod schedule;
@@ -45,6 +47,7 @@ pub use key::Key;
 pub use minimize::{Control, Observer, minimize};
 pub use objective::{GradientOracle, Noise, Noisy, Objective};
 pub use range::Range;
+pub use readout::Readout;
 pub use response::{Bounds, ResponseFunction};
 pub use rule::UpdateRule;
 pub use schedule::Schedule;

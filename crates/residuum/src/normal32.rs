@@ -210,16 +210,4 @@ mod tests {
             }
         }
     }
-    #[test]
-    fn tmp_speed() {
-        let mut out = vec![0f32; 1 << 16];
-        let mut best = f64::MAX;
-        for k in 0..50 {
-            let t = std::time::Instant::now();
-            simd::dispatch(Bulk(Key::new(k), &mut out));
-            std::hint::black_box(&mut out);
-            best = best.min(t.elapsed().as_secs_f64() * 1e9 / 65536.);
-        }
-        println!("NORMAL32 {best} ns");
-    }
 }
