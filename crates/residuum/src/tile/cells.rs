@@ -12,7 +12,8 @@ pub(super) struct Cells {
     pub(super) min: Vec<f32>,
     /// Change of the step with the state (linear), or the exponent (power); empty otherwise.
     pub(super) shape: [Vec<f32>; 2],
-    /// Whether n pulses may be taken at once: mild noise and no write noise. `train::AtOnce` states the error.
+    /// Whether n pulses may be taken at once: mild noise, no write noise, and a
+    /// step that is smooth in the state. `train::AtOnce` states the error.
     pub(super) at_once: bool,
 }
 
@@ -108,5 +109,5 @@ impl Cells {
 fn composable(device: &Device) -> bool {
     let mild =
         device.cycle_noise.deviation() <= 0.5 && !matches!(device.cycle_noise, CycleNoise::Complex { .. });
-    mild && device.write_noise == 0.0
+    mild && device.write_noise == 0.0 && super::laws::has_law(device)
 }

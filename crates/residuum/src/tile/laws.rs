@@ -129,27 +129,49 @@ impl Law for Exponential<'_> {
     }
 }
 
-/// Something to be done with the law of a stretch of cells, whichever it is.
+/// Parameters of some cells: a stretch of a row, or cells gathered from it.
+#[derive(Clone, Copy)]
+pub(super) struct Parameters<'a> {
+    pub(super) scale: [&'a [f32]; 2],
+    pub(super) shape: [&'a [f32]; 2],
+    pub(super) max: &'a [f32],
+    pub(super) min: &'a [f32],
+}
+
+impl<'a> Parameters<'a> {
+    /// Those of cells `from..to` of the array.
+    pub(super) fn stretch(cells: &'a Cells, from: usize, to: usize) -> Self {
+        let shape = |s: usize| cells.shape[s].get(from..to).unwrap_or(&[]);
+        Self {
+            scale: [&cells.scale[0][from..to], &cells.scale[1][from..to]],
+            shape: [shape(0), shape(1)],
+            max: &cells.max[from..to],
+            min: &cells.min[from..to],
+        }
+    }
+}
+
+/// Something to be done with the law of some cells, whichever it is.
 pub(super) trait WithLaw {
     type Output;
     fn run<L: Law>(self, law: L) -> Self::Output;
 }
 
-/// Hands the law of cells `from..to` to `work`; `None` if the model has no vector form.
-pub(super) fn with_law<W: WithLaw>(
-    device: &Device,
-    cells: &Cells,
-    from: usize,
-    to: usize,
-    work: W,
-) -> Option<W::Output> {
-    let scale = [&cells.scale[0][from..to], &cells.scale[1][from..to]];
-    let (max, min) = (&cells.max[from..to], &cells.min[from..to]);
-    let shape = || [&cells.shape[0][from..to], &cells.shape[1][from..to]];
-    Some(match &device.step {
+/// Whether a model has a vector form.
+pub(super) fn has_law(device: &Device) -> bool {
+    !matches!(device.step, StepModel::Piecewise { .. })
+}
+
+/// Hands the law of these cells to `work`.
+///
+/// # Panics
+/// If the model has no vector form: see [`has_law`].
+pub(super) fn with_law<W: WithLaw>(device: &Device, p: Parameters<'_>, work: W) -> W::Output {
+    let Parameters { scale, shape, max, min } = p;
+    match &device.step {
         StepModel::Constant => work.run(Constant { scale }),
-        StepModel::Linear { .. } => work.run(Linear { scale, slope: shape() }),
-        StepModel::Power { .. } => work.run(Power { scale, shape: shape(), max, min }),
+        StepModel::Linear { .. } => work.run(Linear { scale, slope: shape }),
+        StepModel::Power { .. } => work.run(Power { scale, shape, max, min }),
         StepModel::Exponential { amplitude, rate, stretch, shift } => work.run(Exponential {
             scale,
             max,
@@ -159,6 +181,6 @@ pub(super) fn with_law<W: WithLaw>(
             stretch: *stretch,
             shift: *shift,
         }),
-        StepModel::Piecewise { .. } => return None,
-    })
+        StepModel::Piecewise { .. } => unreachable!("has_law is asked first"),
+    }
 }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::Tile;
 use super::cells::Cells;
 use super::device::{CycleNoise, Device};
-use super::laws::{Law, WithLaw, with_law};
+use super::laws::{Law, Parameters, WithLaw, has_law, with_law};
 use super::management::{Plan, Trains};
 use super::{fill_normal, pulse};
 use crate::error::{ParameterError, same_length};
@@ -30,7 +30,7 @@ pub(super) struct Scratch {
     plans: Vec<Option<Plan>>,
     rows: Vec<u32>,
     cols: Vec<u32>,
-    /// Columns that fire, by sample and slot; `fired[at[s]..at[s + 1]]` is list s.
+    /// Columns that fire, by sample, slot and sign of their signal; `fired[at[s]..at[s + 1]]` is list s.
     fired: Vec<u32>,
     at: Vec<usize>,
 }
@@ -137,19 +137,19 @@ impl Scratch {
                 draw_trains(x, plan.col, plan.slots, false, key.named("cols"), col_trains);
             }
             let sparse = plan.is_some_and(|p| p.slots <= SPARSE_SLOTS);
-            for slot in 0..SPARSE_SLOTS {
+            for (slot, sign) in (0..SPARSE_SLOTS).flat_map(|slot| [(slot, 0), (slot, SIGN)]) {
                 if sparse {
-                    let bit = 1 << slot;
-                    self.fired
-                        .extend((0u32..).zip(&*col_trains).filter(|(_, m)| **m & bit != 0).map(|(j, _)| j));
+                    let (mask, wanted) = (SIGN | 1 << slot, sign | 1 << slot);
+                    let fires = (0u32..).zip(&*col_trains).filter(|(_, train)| **train & mask == wanted);
+                    self.fired.extend(fires.map(|(j, _)| j));
                 }
                 self.at.push(self.fired.len());
             }
         }
     }
 
-    fn list(&self, sample: usize, slot: u32) -> &[u32] {
-        let s = sample * SPARSE_SLOTS as usize + slot as usize;
+    fn list(&self, sample: usize, slot: u32, negative: bool) -> &[u32] {
+        let s = (sample * SPARSE_SLOTS as usize + slot as usize) * 2 + usize::from(negative);
         &self.fired[self.at[s]..self.at[s + 1]]
     }
 }
@@ -181,6 +181,8 @@ struct RowVisit<'a> {
 
 /// Noise is drawn for this many cells at a time, so that it stays in the first-level cache.
 const CHUNK: usize = 256;
+/// Cells gathered at a time: one chunk of noise.
+const GATHER: usize = normal32::CHUNK;
 
 impl RowVisit<'_> {
     fn sample(&mut self, scratch: &Scratch, sample: usize, plan: Plan, train: u32, key: Key) {
@@ -188,45 +190,80 @@ impl RowVisit<'_> {
         let col_trains = &scratch.cols[sample * cols..(sample + 1) * cols];
         if plan.slots <= SPARSE_SLOTS {
             for slot in (0..plan.slots).filter(|slot| train >> slot & 1 == 1) {
-                self.listed(scratch.list(sample, slot), col_trains, train, key.fold(u64::from(slot)));
+                for negative in [false, true] {
+                    let up = negative == (train & SIGN != 0);
+                    let key = key.fold(u64::from(2 * slot + u32::from(negative)));
+                    self.listed(scratch.list(sample, slot, negative), up, key);
+                }
             }
-        } else if self.cells.at_once && self.together(col_trains, train, key) {
+        } else if self.cells.at_once {
+            self.together(col_trains, train, key);
         } else {
             for slot in (0..plan.slots).filter(|slot| train >> slot & 1 == 1) {
-                let bit = 1 << slot;
                 let mut list = [0u32; CHUNK];
-                let key = key.fold(u64::from(slot));
                 for (chunk, trains) in col_trains.chunks(CHUNK).enumerate() {
-                    let mut n = 0;
-                    for (j, t) in trains.iter().enumerate() {
-                        list[n] = (chunk * CHUNK + j) as u32;
-                        n += usize::from(t & bit != 0);
+                    for negative in [false, true] {
+                        let wanted = 1 << slot | if negative { SIGN } else { 0 };
+                        let mut n = 0;
+                        for (j, t) in trains.iter().enumerate() {
+                            list[n] = (chunk * CHUNK + j) as u32;
+                            n += usize::from(t & (SIGN | 1 << slot) == wanted);
+                        }
+                        let up = negative == (train & SIGN != 0);
+                        let key = key.fold(u64::from(2 * slot + u32::from(negative))).fold(chunk as u64);
+                        self.listed(&list[..n], up, key);
                     }
-                    self.listed(&list[..n], col_trains, train, key.fold(chunk as u64));
                 }
             }
         }
     }
 
     /// One pulse on each listed cell.
-    fn listed(&mut self, list: &[u32], cols: &[u32], train: u32, key: Key) {
+    fn listed(&mut self, list: &[u32], up: bool, key: Key) {
         self.pulses += list.len() as u64;
-        if self.hidden.is_none()
-            && let CycleNoise::Multiplicative(noise) = self.device.cycle_noise
-        {
-            let cells = self.cells;
-            let (from, to) = (self.first, self.first + self.weights.len());
-            let bounds = (&cells.max[from..to], &cells.min[from..to]);
-            let work = Listed { list, cols, train, key, noise, bounds, weights: self.weights };
-            if with_law(self.device, cells, from, to, work).is_some() {
-                return;
+        match self.device.cycle_noise {
+            CycleNoise::Multiplicative(noise) if self.hidden.is_none() && has_law(self.device) => {
+                for (chunk, part) in list.chunks(GATHER).enumerate() {
+                    self.gathered(part, up, noise, key, chunk as u64);
+                }
+            }
+            _ => self.one_by_one(list, up, key),
+        }
+    }
+
+    /// Brings the listed cells together, pulses them as a vector, and puts them back.
+    fn gathered(&mut self, list: &[u32], up: bool, noise: f32, key: Key, chunk: u64) {
+        let n = list.len();
+        let row = Parameters::stretch(self.cells, self.first, self.first + self.weights.len());
+        let side = usize::from(!up);
+        let (scale, shape) = (row.scale[side], row.shape[side]);
+        let [mut w, mut scales, mut shapes, mut max, mut min] = [[0.0f32; GATHER]; 5];
+        for (k, &j) in list.iter().enumerate() {
+            let j = j as usize;
+            w[k] = self.weights[j];
+            scales[k] = scale[j];
+            max[k] = row.max[j];
+            min[k] = row.min[j];
+        }
+        if !shape.is_empty() {
+            for (shape_here, &j) in shapes.iter_mut().zip(list) {
+                *shape_here = shape[j as usize];
             }
         }
-        self.one_by_one(list, cols, train, key);
+        let together =
+            Parameters { scale: [&scales[..n]; 2], shape: [&shapes[..n]; 2], max: &max[..n], min: &min[..n] };
+        with_law(
+            self.device,
+            together,
+            Single { up, noise, key, chunk, bounds: (&max[..n], &min[..n]), w: &mut w[..n] },
+        );
+        for (w, &j) in w.iter().zip(list) {
+            self.weights[j as usize] = *w;
+        }
     }
 
     /// The same for every model and noise, write noise included.
-    fn one_by_one(&mut self, list: &[u32], cols: &[u32], train: u32, key: Key) {
+    fn one_by_one(&mut self, list: &[u32], up: bool, key: Key) {
         let mut xi = [0.0f32; CHUNK];
         let mut write = [0.0f32; CHUNK];
         for (chunk, part) in list.chunks(CHUNK).enumerate() {
@@ -239,7 +276,6 @@ impl RowVisit<'_> {
             let spread = self.device.write_noise * self.device.pulse_step;
             for (n, &j) in part.iter().enumerate() {
                 let j = j as usize;
-                let up = (train ^ cols[j]) & SIGN == 0;
                 let state = self.hidden.as_deref().map_or(self.weights[j], |h| h[j]);
                 let w = pulse::one(self.device, self.cells, self.first + j, up, state, xi[n]);
                 match &mut self.hidden {
@@ -253,8 +289,8 @@ impl RowVisit<'_> {
         }
     }
 
-    /// All coincidences of a sample at once; false if the model has no vector form.
-    fn together(&mut self, col_trains: &[u32], train: u32, key: Key) -> bool {
+    /// All coincidences of a sample at once.
+    fn together(&mut self, col_trains: &[u32], train: u32, key: Key) {
         let mut flagged = [0u32; CHUNK];
         let (noise, additive) = match self.device.cycle_noise {
             CycleNoise::Additive(s) => (s, true),
@@ -277,7 +313,7 @@ impl RowVisit<'_> {
                 flagged: &mut flagged[..end - start],
                 weights: &mut self.weights[start..end],
             };
-            let Some((pulses, any)) = with_law(self.device, self.cells, from, to, work) else { return false };
+            let (pulses, any) = with_law(self.device, Parameters::stretch(self.cells, from, to), work);
             self.pulses += pulses;
             if any {
                 // Cells whose step changes too much within a train take their pulses one by one.
@@ -295,46 +331,48 @@ impl RowVisit<'_> {
             }
             start = end;
         }
-        true
     }
 }
 
-/// One pulse on each listed cell, multiplicative noise, no write noise.
-struct Listed<'a> {
-    list: &'a [u32],
-    cols: &'a [u32],
-    train: u32,
-    key: Key,
+/// One pulse of one direction on each gathered cell, multiplicative noise.
+struct Single<'a> {
+    up: bool,
     noise: f32,
+    key: Key,
+    chunk: u64,
     bounds: (&'a [f32], &'a [f32]),
-    weights: &'a mut [f32],
+    w: &'a mut [f32],
 }
 
-struct ListedKernel<'a, L>(Listed<'a>, L);
+struct SingleKernel<'a, L, const UP: bool>(Single<'a>, L);
 
-impl WithLaw for Listed<'_> {
+impl WithLaw for Single<'_> {
     type Output = ();
+
     fn run<L: Law>(self, law: L) {
-        simd::dispatch(ListedKernel(self, law));
+        if self.up {
+            simd::dispatch(SingleKernel::<L, true>(self, law));
+        } else {
+            simd::dispatch(SingleKernel::<L, false>(self, law));
+        }
     }
 }
 
-impl<L: Law> Kernel for ListedKernel<'_, L> {
+impl<L: Law, const UP: bool> Kernel for SingleKernel<'_, L, UP> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self(Listed { list, cols, train, key, noise, bounds: (max, min), weights }, law) = self;
-        for (chunk, part) in list.chunks(normal32::CHUNK).enumerate() {
-            let xi = if noise > 0.0 { normal32::normals(key, chunk as u64) } else { [0.0; normal32::CHUNK] };
-            for (&j, xi) in part.iter().zip(&xi) {
-                let j = j as usize;
-                let up = (train ^ cols[j]) & SIGN == 0;
-                let (v, _) = law.at(j, up, weights[j]);
-                let next = weights[j] + v * (1.0 + noise * xi);
-                let next = if next > max[j] { max[j] } else { next };
-                weights[j] = if next < min[j] { min[j] } else { next };
-            }
+        let Self(Single { noise, key, chunk, bounds, w, .. }, law) = self;
+        let n = w.len();
+        let (law, max, min) = (law.first(n), &bounds.0[..n], &bounds.1[..n]);
+        let draws = if noise > 0.0 { normal32::normals(key, chunk) } else { [0.0; GATHER] };
+        let xi = &draws[..n];
+        for k in 0..n {
+            let (v, _) = law.at(k, UP, w[k]);
+            let next = w[k] + v * (1.0 + noise * xi[k]);
+            let next = if next > max[k] { max[k] } else { next };
+            w[k] = if next < min[k] { min[k] } else { next };
         }
     }
 }
