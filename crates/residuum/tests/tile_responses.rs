@@ -7,11 +7,10 @@
 
 use residuum::Key;
 use residuum::stats::{Summary, Z};
-use residuum::tile::{CycleNoise, Device, Spread, StepModel, Tile};
+use residuum::tile::{CycleNoise, Device, Reference, Spread, StepModel, Tile};
 use serde_json::Value;
 
-/// Files whose devices need nothing but a step model, spread and noise.
-const DEVICES: [&str; 15] = [
+const DEVICES: [&str; 21] = [
     "ConstantStepDevice",
     "LinearStepDevice",
     "LinearStepDevice_gamma0.5",
@@ -27,6 +26,12 @@ const DEVICES: [&str; 15] = [
     "IdealizedPresetDevice",
     "ReRamESPresetDevice",
     "ReRamSBPresetDevice",
+    "SoftBoundsPmaxDevice",
+    "PCMPresetDevice",
+    "PowStepDevice_gamma2",
+    "EcRamMOPresetDevice",
+    "ReRamArrayOMPresetDevice",
+    "ReRamArrayHfO2PresetDevice",
 ];
 
 fn reference(name: &str) -> Value {
@@ -65,21 +70,34 @@ fn device(config: &Value) -> Device {
         StepModel::Constant
     };
     let deviation = number("dw_min_std");
-    let cycle_noise = if config["mult_noise"] == false {
+    let cycle_noise = if number("dw_min_std_add") > 0.0 || number("dw_min_std_slope") > 0.0 {
+        CycleNoise::Complex { deviation, offset: number("dw_min_std_add"), slope: number("dw_min_std_slope") }
+    } else if config["mult_noise"] == false {
         CycleNoise::Additive(deviation)
     } else {
         CycleNoise::Multiplicative(deviation)
     };
+    let reference = has("reference_std").then(|| Reference {
+        mean: number("reference_mean"),
+        deviation: number("reference_std"),
+        at_symmetric_point: config["subtract_symmetry_point"] == true,
+    });
+    let base = if has("p_max") {
+        Device::soft_bounds_p_max(number("p_max"), number("alpha"), number("range_min"), number("range_max"))
+    } else {
+        let imbalance = number("up_down");
+        Device { imbalance, ..Device::ideal(step, number("dw_min"), number("w_min"), number("w_max")) }
+    };
     let log_normal = config["dw_min_dtod_log_normal"] == true;
     Device {
         step_spread: Spread { deviation: number("dw_min_dtod"), log_normal },
-        imbalance: number("up_down"),
         imbalance_spread: number("up_down_dtod"),
         max_spread: number("w_max_dtod"),
         min_spread: number("w_min_dtod"),
         cycle_noise,
         write_noise: number("write_noise_std"),
-        ..Device::ideal(step, number("dw_min"), number("w_min"), number("w_max"))
+        reference,
+        ..base
     }
 }
 

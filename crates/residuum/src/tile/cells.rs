@@ -10,6 +10,8 @@ pub(super) struct Cells {
     pub(super) scale: [Vec<f32>; 2],
     pub(super) max: Vec<f32>,
     pub(super) min: Vec<f32>,
+    /// Step at w = 0 where a reference makes it differ from s±; empty otherwise.
+    pub(super) base: [Vec<f32>; 2],
     /// Change of the step with the state (linear), or the exponent (power); empty otherwise.
     pub(super) shape: [Vec<f32>; 2],
     /// Whether n pulses may be taken at once: mild noise, no write noise, and a
@@ -59,9 +61,54 @@ impl Cells {
         if device.min_spread > 0.0 && device.min < 0.0 {
             min = side_of(min, -1.0);
         }
+        if let Some(stuck) = device.stuck {
+            for i in 0..n {
+                if key.named("stuck").uniform_at(i as u64) < f64::from(stuck.probability) {
+                    let (lo, hi) = (min[i].max(-stuck.range), max[i].min(stuck.range));
+                    let at = lo + (hi - lo) * key.named("stuck at").uniform_at(i as u64) as f32;
+                    (max[i], min[i]) = (at, at);
+                    scale.iter_mut().for_each(|s| s[i] = 0.0);
+                }
+            }
+        }
         let shape = Self::shapes(n, device, &scale, &max, &min, &normal);
-        let at_once = composable(device);
-        Self { scale, max, min, shape, at_once }
+        let mut cells =
+            Self { scale, max, min, base: [Vec::new(), Vec::new()], shape, at_once: composable(device) };
+        if let Some(reference) = device.reference {
+            let linear = matches!(device.step, StepModel::Linear { .. });
+            if linear {
+                cells.base = cells.scale.clone();
+            }
+            for i in 0..n {
+                let spread =
+                    if reference.deviation > 0.0 { reference.deviation * normal("reference", i) } else { 0.0 };
+                let point = if reference.at_symmetric_point { cells.symmetric_point(i) } else { 0.0 };
+                cells.shift(i, reference.mean + spread + point, linear);
+            }
+        }
+        cells
+    }
+
+    /// Where linear up and down steps are equal; 0 where they never meet.
+    fn symmetric_point(&self, i: usize) -> f32 {
+        let slopes = self.shape[1][i] - self.shape[0][i];
+        if slopes == 0.0 { 0.0 } else { (self.scale[0][i] - self.scale[1][i]) / slopes }
+    }
+
+    /// Counts the weight of cell i from `by`: everything that depends on the state moves.
+    fn shift(&mut self, i: usize, by: f32, linear: bool) {
+        self.max[i] -= by;
+        self.min[i] -= by;
+        if linear {
+            for s in 0..2 {
+                self.base[s][i] += self.shape[s][i] * by;
+            }
+        }
+    }
+
+    /// Step at w = 0 of linear models, both directions.
+    pub(super) fn base(&self) -> &[Vec<f32>; 2] {
+        if self.base[0].is_empty() { &self.scale } else { &self.base }
     }
 
     fn shapes(
@@ -92,8 +139,9 @@ impl Cells {
                 ]
             }
             StepModel::Power { shape, spread } => {
-                let exponents = |name: &str| (0..n).map(|i| shape * vary(name, spread, i)).collect();
-                [exponents("shape up"), exponents("shape down")]
+                // One draw for both directions.
+                let exponents: Vec<f32> = (0..n).map(|i| shape * vary("shape", spread, i).abs()).collect();
+                [exponents.clone(), exponents]
             }
             _ => [Vec::new(), Vec::new()],
         }

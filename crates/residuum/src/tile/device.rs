@@ -56,6 +56,26 @@ impl CycleNoise {
     }
 }
 
+/// What a read subtracts from a cell: weights are the difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reference {
+    /// Mean over the cells.
+    pub mean: f32,
+    /// Standard deviation over the cells.
+    pub deviation: f32,
+    /// Whether the cell's own symmetric point is subtracted besides (linear steps only), so that it comes to lie at 0.
+    pub at_symmetric_point: bool,
+}
+
+/// Cells that do not move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stuck {
+    /// Probability that a cell is stuck.
+    pub probability: f32,
+    /// Stuck values lie within the cell's bounds and ± this.
+    pub range: f32,
+}
+
 /// u±(w): how a step depends on the state.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StepModel {
@@ -123,6 +143,10 @@ pub struct Device {
     pub min_spread: f32,
     /// Noise from pulse to pulse.
     pub cycle_noise: CycleNoise,
+    /// A reference cell that every read subtracts.
+    pub reference: Option<Reference>,
+    /// Cells that do not move.
+    pub stuck: Option<Stuck>,
     /// Deviation of what a read sees from what pulses act on, in steps; redrawn when the cell is pulsed.
     pub write_noise: f32,
 }
@@ -141,6 +165,8 @@ impl Device {
             max_spread: 0.0,
             min_spread: 0.0,
             cycle_noise: CycleNoise::default(),
+            reference: None,
+            stuck: None,
             write_noise: 0.0,
         }
     }
@@ -150,6 +176,17 @@ impl Device {
     pub fn paper_power(shape: f32, radius: f32, pulse_step: f32) -> Self {
         let step = StepModel::Power { shape, spread: 0.0 };
         Self::ideal(step, pulse_step * 2f32.powf(shape), -radius, radius)
+    }
+
+    /// Soft bounds given by the number of pulses `p_max` and the rate `alpha` of the approach: AIHWKIT's conversion, which
+    /// under its one-sided imbalance overshoots `range_max` (see `docs/aihwkit.md`).
+    pub fn soft_bounds_p_max(p_max: f32, alpha: f32, range_min: f32, range_max: f32) -> Self {
+        let span = (range_max - range_min) / -(-p_max * alpha).exp_m1();
+        let step = StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: 0.0, own_bounds: true };
+        Self {
+            imbalance: 1.0 + 2.0 * range_min / span,
+            ..Self::ideal(step, span * alpha, range_min, range_min + span)
+        }
     }
 
     /// Whether pulses are noisy.
@@ -183,6 +220,22 @@ impl Device {
         ];
         for (name, value) in spreads {
             non_negative(name, f64::from(value))?;
+        }
+        if let Some(reference) = self.reference {
+            crate::error::finite("reference mean", f64::from(reference.mean))?;
+            non_negative("reference deviation", f64::from(reference.deviation))?;
+            let linear = matches!(self.step, StepModel::Linear { .. });
+            require(
+                linear || !reference.at_symmetric_point,
+                "at_symmetric_point",
+                "used with linear steps only; given (1 = yes)",
+                1.0,
+            )?;
+        }
+        if let Some(stuck) = self.stuck {
+            let probability = f64::from(stuck.probability);
+            require((0.0..=1.0).contains(&probability), "stuck probability", "between 0 and 1", probability)?;
+            non_negative("stuck range", f64::from(stuck.range))?;
         }
         match &self.step {
             StepModel::Constant => {}

@@ -76,7 +76,8 @@ impl Law for Power<'_> {
     #[inline(always)]
     fn at(&self, j: usize, up: bool, w: f32) -> (f32, f32) {
         let (max, min) = (self.max[j], self.min[j]);
-        let inverse = 1.0 / (max - min);
+        // A stuck cell has no range and no scale.
+        let inverse = if max > min { 1.0 / (max - min) } else { 0.0 };
         let distance = if up { max - w } else { w - min } * inverse;
         let distance = if distance > 0.0 { distance } else { 0.0 };
         let shape = pick(self.shape, j, up);
@@ -111,7 +112,8 @@ pub(super) struct Exponential<'a> {
 impl Law for Exponential<'_> {
     #[inline(always)]
     fn at(&self, j: usize, up: bool, w: f32) -> (f32, f32) {
-        let per_weight = 2.0 * self.stretch / (self.max[j] - self.min[j]);
+        let range = self.max[j] - self.min[j];
+        let per_weight = if range > 0.0 { 2.0 * self.stretch / range } else { 0.0 };
         let z = per_weight * w + self.shift;
         let (amplitude, rate) =
             if up { (self.amplitude[0], self.rate[0]) } else { (self.amplitude[1], -self.rate[1]) };
@@ -132,6 +134,7 @@ impl Law for Exponential<'_> {
 /// Parameters of some cells: a stretch of a row, or cells gathered from it.
 #[derive(Clone, Copy)]
 pub(super) struct Parameters<'a> {
+    /// Step at w = 0 of linear models, s± of the others.
     pub(super) scale: [&'a [f32]; 2],
     pub(super) shape: [&'a [f32]; 2],
     pub(super) max: &'a [f32],
@@ -143,7 +146,7 @@ impl<'a> Parameters<'a> {
     pub(super) fn stretch(cells: &'a Cells, from: usize, to: usize) -> Self {
         let shape = |s: usize| cells.shape[s].get(from..to).unwrap_or(&[]);
         Self {
-            scale: [&cells.scale[0][from..to], &cells.scale[1][from..to]],
+            scale: [&cells.base()[0][from..to], &cells.base()[1][from..to]],
             shape: [shape(0), shape(1)],
             max: &cells.max[from..to],
             min: &cells.min[from..to],

@@ -17,7 +17,7 @@ mod management;
 mod pulse;
 mod train;
 
-pub use device::{CycleNoise, Device, Spread, StepModel};
+pub use device::{CycleNoise, Device, Reference, Spread, StepModel, Stuck};
 pub use management::{Management, Trains};
 
 use crate::Key;

@@ -10,21 +10,25 @@ pub(super) fn step(device: &Device, cells: &Cells, i: usize, up: bool, w: f32) -
     let scale = cells.scale[s][i];
     match &device.step {
         StepModel::Constant => scale,
-        StepModel::Linear { .. } => scale + cells.shape[s][i] * w,
+        StepModel::Linear { .. } => cells.base()[s][i] + cells.shape[s][i] * w,
         StepModel::Power { .. } => {
             let (max, min) = (cells.max[i], cells.min[i]);
-            let distance = if up { max - w } else { w - min } / (max - min);
+            // A stuck cell has no range and no scale.
+            let inverse = if max > min { 1.0 / (max - min) } else { 0.0 };
+            let distance = if up { max - w } else { w - min } * inverse;
             scale * distance.max(0.0).powf(cells.shape[s][i])
         }
         StepModel::Exponential { amplitude, rate, stretch, shift } => {
-            let z = 2.0 * stretch * w / (cells.max[i] - cells.min[i]) + shift;
+            let range = cells.max[i] - cells.min[i];
+            let z = if range > 0.0 { 2.0 * stretch * w / range } else { 0.0 } + shift;
             let signed = if up { rate[0] * z } else { -rate[1] * z };
             scale * (1.0 - amplitude[s] * signed.exp()).max(0.0)
         }
         StepModel::Piecewise { up: above, down } => {
             let nodes = if up { above } else { down };
             let last = (nodes.len() - 1) as f32;
-            let at = ((w - cells.min[i]) / (cells.max[i] - cells.min[i]) * last).clamp(0.0, last);
+            let range = cells.max[i] - cells.min[i];
+            let at = if range > 0.0 { ((w - cells.min[i]) / range * last).clamp(0.0, last) } else { 0.0 };
             let left = (at as usize).min(nodes.len() - 2);
             let t = at - left as f32;
             scale * (nodes[left] * (1.0 - t) + nodes[left + 1] * t)
