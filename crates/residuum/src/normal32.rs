@@ -28,7 +28,7 @@ pub(crate) fn normals(key: Key, chunk: u64) -> [f32; CHUNK] {
 #[inline(always)]
 pub(crate) fn centered_uniforms(key: Key, chunk: u64) -> [f32; CHUNK] {
     // 24 bits: exact in single precision, so that the upper end is never reached.
-    words(key, chunk).map(|w| (w as i32 >> 8) as f32 * (1.0 / 16_777_216.0))
+    words(key, chunk).map(|w| (w.cast_signed() >> 8) as f32 * (1.0 / 16_777_216.0))
 }
 
 /// The words of LANES blocks: all first words, then all third, all second, all fourth; word `p` is paired with word
@@ -56,9 +56,9 @@ fn words(key: Key, chunk: u64) -> [u32; CHUNK] {
 #[inline(always)]
 fn box_muller(first: u32, second: u32) -> (f32, f32) {
     // (k + ½)/2³¹ for a 31-bit k: never 0, and the conversion is one that every instruction set has.
-    let u = (first >> 1) as i32 as f32 * (1.0 / 2_147_483_648.0) + 1.0 / 4_294_967_296.0;
+    let u = (first >> 1).cast_signed() as f32 * (1.0 / 2_147_483_648.0) + 1.0 / 4_294_967_296.0;
     let radius = (-2.0 * ln(u)).max(0.0).sqrt();
-    let (c, s) = cos_sin_turn(second as i32 as f32 * (1.0 / 4_294_967_296.0));
+    let (c, s) = cos_sin_turn(second.cast_signed() as f32 * (1.0 / 4_294_967_296.0));
     (radius * c, radius * s)
 }
 
@@ -69,20 +69,20 @@ fn ln(x: f32) -> f32 {
     const SQRT_HALF_BITS: u32 = 0x3F35_04F3;
     // x = m · 2^e with m in [√½, √2).
     let shifted = x.to_bits().wrapping_add(ONE_BITS - SQRT_HALF_BITS);
-    let e = (shifted >> 23) as i32 - 127;
+    let e = (shifted >> 23).cast_signed() - 127;
     let m = f32::from_bits((shifted & 0x007F_FFFF) + SQRT_HALF_BITS);
     let f = m - 1.0;
     let tail = horner(
         f,
         [
-            -0.0790274377,
-            0.126223198,
-            -0.129981838,
-            0.142144959,
-            -0.166412815,
-            0.200010451,
-            -0.250003064,
-            0.333333307,
+            -0.079_027_44,
+            0.126_223_19,
+            -0.129_981_83,
+            0.142_144_96,
+            -0.166_412_82,
+            0.200_010_45,
+            -0.250_003_07,
+            0.333_333_3,
         ],
     );
     let z = f * f;
@@ -98,8 +98,8 @@ fn cos_sin_turn(u: f32) -> (f32, f32) {
     let quadrant = t.to_bits();
     let r = u - 0.25 * (t - ROUND);
     let z = r * r;
-    let sin = r * horner(z, [-75.4016127, 81.5925429, -41.3416626, 6.28318529]);
-    let cos = horner(z, [59.220169, -85.4428447, 64.9393161, -19.7392087, 1.0]);
+    let sin = r * horner(z, [-75.401_61, 81.592_545, -41.341_663, 6.283_185_5]);
+    let cos = horner(z, [59.220_17, -85.442_85, 64.939_316, -19.739_208, 1.0]);
     // A quarter turn maps (c, s) to (−s, c): swap on odd quadrants, then fix the signs through the sign bit.
     let (c, s) = if quadrant & 1 == 1 { (sin, cos) } else { (cos, sin) };
     let cos_sign = ((quadrant >> 1) ^ quadrant) << 31;

@@ -12,11 +12,12 @@ const SHAPE: Shape = Shape { rows: 16, cols: 32 };
 const REPEATS: usize = 40_000;
 
 fn golden() -> Value {
-    serde_json::from_str(include_str!("../../../golden/aihwkit/forward_statistics.json")).unwrap()
+    serde_json::from_str(include_str!("../../../golden/aihwkit/forward_statistics.json"))
+        .expect("the reference is JSON")
 }
 
 fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
+    value.as_array().expect("an array").iter().map(|v| v.as_f64().expect("a number")).collect()
 }
 
 fn weights() -> Vec<f32> {
@@ -38,8 +39,8 @@ fn backward_input() -> Vec<f32> {
 
 /// Our settings for AIHWKIT's parameters; panics on one that we do not have, so that nothing is skipped.
 fn settings(io: &Value, transposed: bool) -> Settings {
-    let number = |name: &str| io[name].as_f64().unwrap();
-    let flag = |name: &str| io[name].as_bool().unwrap();
+    let number = |name: &str| io[name].as_f64().expect("a number");
+    let flag = |name: &str| io[name].as_bool().expect("a flag");
     if flag("is_perfect") {
         return Settings::default();
     }
@@ -51,21 +52,22 @@ fn settings(io: &Value, transposed: bool) -> Settings {
     let converter = |side: &str| Converter {
         stochastic: flag(&format!("{side}_sto_round")),
         noise: number(&format!("{side}_noise")),
-        ..Converter::from_aihwkit(number(&format!("{side}_bound")), number(&format!("{side}_res"))).unwrap()
+        ..Converter::from_aihwkit(number(&format!("{side}_bound")), number(&format!("{side}_res")))
+            .expect("valid")
     };
     // AIHWKIT halves until the reduction passes either limit; its absolute input resolution is 2·bound·res.
     let limit =
         number("max_bm_factor").min(number("max_bm_res") / (2.0 * number("inp_bound") * number("inp_res")));
-    let max_factor = (0..).map(|k| 1u32 << k).find(|&f| f64::from(f) > limit).unwrap();
+    let max_factor = (0..32).map(|k| 1u32 << k).find(|&f| f64::from(f) > limit).expect("a power of two");
     Settings {
         input: converter("inp"),
         output: converter("out"),
-        noise_management: match io["noise_management"].as_str().unwrap() {
+        noise_management: match io["noise_management"].as_str().expect("a name") {
             "None" => NoiseManagement::None,
             "AbsMax" => NoiseManagement::AbsMax { ceiling: None },
             other => panic!("noise management {other}"),
         },
-        bound_management: match io["bound_management"].as_str().unwrap() {
+        bound_management: match io["bound_management"].as_str().expect("a name") {
             // AIHWKIT's backward pass never manages bounds.
             "Iterative" if !transposed => BoundManagement::Iterative { max_factor },
             _ => BoundManagement::None,
@@ -76,7 +78,7 @@ fn settings(io: &Value, transposed: bool) -> Settings {
 
 /// Reads one sample `repeats` times; the outputs of each line.
 fn lines(settings: Settings, transposed: bool, repeats: usize) -> Vec<Vec<f64>> {
-    let readout = Readout::new(settings).unwrap();
+    let readout = Readout::new(settings).expect("valid settings");
     let (sample, n_out) = if transposed { (backward_input(), 32) } else { (forward_input(), 16) };
     let inputs = sample.repeat(repeats);
     let mut outputs = vec![0.0; repeats * n_out];
@@ -251,8 +253,8 @@ fn weight_noise_grows_with_the_norm_of_the_input() {
 #[test]
 fn stochastic_rounding_keeps_the_mean() {
     // A coarse converter: to the nearest step every output would be off by up to half of it, 1.
-    let mut s = Settings::default();
-    s.output = Converter { bound: Some(10.0), steps: Some(10), stochastic: true, ..Converter::default() };
+    let output = Converter { bound: Some(10.0), steps: Some(10), stochastic: true, ..Converter::default() };
+    let mut s = Settings { output, ..Settings::default() };
     let exact = numbers(&golden()["exact"]);
     for (samples, exact) in lines(s, false, REPEATS).into_iter().zip(&exact) {
         assert!(samples.iter().all(|y| y % 2.0 == 0.0));

@@ -62,9 +62,16 @@ impl Bank {
     /// One chunk of digital inputs becomes voltages: rounded, clipped, then noisy.
     #[inline(always)]
     pub fn drive(&self, values: &mut [f32; CHUNK], scale: f32, streams: Streams, chunk: u64) {
-        for v in values.iter_mut() {
-            // A division, so that the largest entry becomes exactly 1 and the smallest scale does no harm.
-            *v /= scale;
+        let inverse = scale.recip();
+        if inverse.is_finite() {
+            for v in values.iter_mut() {
+                *v *= inverse;
+            }
+        } else {
+            // A subnormal scale has no inverse, yet its quotients are sound.
+            for v in values.iter_mut() {
+                *v /= scale;
+            }
         }
         self.round(values, streams, chunk);
         for v in values.iter_mut() {
@@ -99,14 +106,15 @@ impl Bank {
     #[inline(always)]
     fn round(&self, values: &mut [f32; CHUNK], streams: Streams, chunk: u64) {
         let Some(step) = self.step else { return };
+        let steps = step.recip();
         if self.stochastic {
             let offsets = centered_uniforms(streams.rounding, chunk);
             for (v, u) in values.iter_mut().zip(offsets) {
-                *v = (*v / step + u).round_ties_even() * step;
+                *v = (*v * steps + u).round_ties_even() * step;
             }
         } else {
             for v in values.iter_mut() {
-                *v = (*v / step).round_ties_even() * step;
+                *v = (*v * steps).round_ties_even() * step;
             }
         }
     }
@@ -131,8 +139,21 @@ fn add_noise(values: &mut [f32; CHUNK], deviation: f32, key: Key, chunk: u64) {
     }
 }
 
-/// Drives the pending samples: fills `driven` with their voltages, one after another, and `norms` with the Euclidean
-/// norm of each.
+/// The largest magnitude, NaN if any entry is: the bit patterns of magnitudes are ordered as the numbers are, with NaN
+/// above all, and the maximum of integers is one instruction for many.
+pub(super) struct LargestMagnitude<'a>(pub &'a [f32]);
+
+impl Kernel for LargestMagnitude<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run(self) -> f32 {
+        f32::from_bits(self.0.iter().fold(0, |largest: u32, v| largest.max(v.abs().to_bits())))
+    }
+}
+
+/// Drives the pending samples: fills `driven` with their voltages, one after another, and, if asked,
+/// `norms` with the Euclidean norm of each.
 pub(super) struct Drive<'a> {
     pub bank: Bank,
     pub streams: Streams,
@@ -140,6 +161,7 @@ pub(super) struct Drive<'a> {
     pub inputs: &'a [f32],
     pub width: usize,
     pub driven: &'a mut [f32],
+    pub with_norms: bool,
     pub norms: &'a mut [f32],
 }
 
@@ -158,11 +180,15 @@ impl Kernel for Drive<'_> {
                 values[..from.len()].copy_from_slice(from);
                 self.bank.drive(&mut values, p.scale, streams, chunk as u64);
                 to.copy_from_slice(&values[..from.len()]);
-                for (square, v) in squares.iter_mut().zip(to) {
-                    *square += *v * *v;
+                if self.with_norms {
+                    for (square, v) in squares.iter_mut().zip(to) {
+                        *square += *v * *v;
+                    }
                 }
             }
-            *norm = squares.iter().sum::<f32>().sqrt();
+            if self.with_norms {
+                *norm = squares.iter().sum::<f32>().sqrt();
+            }
         }
     }
 }
@@ -206,7 +232,9 @@ impl Kernel for Digitize<'_> {
                 let chunk = chunk as u64;
                 let mut values = [0.0; CHUNK];
                 values[..from.len()].copy_from_slice(from);
-                add_noise(&mut values, self.weight_noise * norm, weight_key, chunk);
+                if self.weight_noise > 0.0 {
+                    add_noise(&mut values, self.weight_noise * norm, weight_key, chunk);
+                }
                 clipped |= self.bank.digitize(&mut values, from.len(), p.scale, streams, chunk);
                 to.copy_from_slice(&values[..from.len()]);
             }

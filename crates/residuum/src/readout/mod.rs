@@ -35,7 +35,7 @@ mod settings;
 
 pub use settings::{BoundManagement, Converter, IrDrop, NoiseManagement, Settings};
 
-use convert::{Bank, Digitize, Drive, Pending, Streams, drive_one};
+use convert::{Bank, Digitize, Drive, LargestMagnitude, Pending, Streams, drive_one};
 use product::{Direction, product};
 
 use crate::simd;
@@ -62,6 +62,7 @@ pub struct Scratch {
     magnitudes: Vec<f32>,
     currents: Vec<f32>,
     drops: Vec<f32>,
+    panel: Vec<f32>,
 }
 
 /// Converters and their noise around an array.
@@ -171,7 +172,7 @@ impl Readout {
         scratch: &mut Scratch,
     ) {
         if let (true, Source::Batch { inputs, to }) = (self.settings == Settings::default(), source) {
-            product(weights, shape, to, inputs, outputs);
+            product(weights, shape, to, inputs, outputs, &mut scratch.panel);
             return;
         }
         let (n_in, n_out) = match source {
@@ -213,9 +214,10 @@ impl Readout {
                         inputs,
                         width: n_in,
                         driven: &mut scratch.driven,
+                        with_norms: self.settings.weight_noise > 0.0,
                         norms: &mut scratch.norms,
                     });
-                    product(weights, shape, to, &scratch.driven, &mut scratch.sums);
+                    product(weights, shape, to, &scratch.driven, &mut scratch.sums, &mut scratch.panel);
                     if let Some(drop) = self.settings.ir_drop {
                         apply_drop(drop, weights, shape, to, n_in, scratch);
                     }
@@ -273,7 +275,7 @@ impl Readout {
 
     /// What a sample is divided by; `None` if there is nothing to read, so that the answer is zero without reading.
     fn scale(&self, management: NoiseManagement, sample: &[f32]) -> Option<f32> {
-        let largest = largest_magnitude(sample);
+        let largest = simd::dispatch(LargestMagnitude(sample));
         let capped = |value: f32, ceiling: Option<f64>| ceiling.map_or(value, |c| value.min(c as f32));
         let scale = match management {
             NoiseManagement::None => return Some(1.0),
@@ -301,22 +303,16 @@ impl Readout {
     }
 }
 
-/// The largest magnitude, NaN if any entry is: the bit patterns of magnitudes are ordered as the numbers are, with NaN
-/// above all, and integers have a maximum that vectorises.
-fn largest_magnitude(sample: &[f32]) -> f32 {
-    f32::from_bits(sample.iter().fold(0, |m: u32, v| m.max(v.abs().to_bits())))
-}
-
 /// Takes the voltage drop along the output lines from the sums.
 fn apply_drop(drop: IrDrop, weights: &[f32], shape: Shape, to: Direction, n_in: usize, scratch: &mut Scratch) {
-    let Scratch { driven, sums, magnitudes, currents, drops, .. } = scratch;
+    let Scratch { driven, sums, magnitudes, currents, drops, panel, .. } = scratch;
     // |W|, and behind it room for the inputs in the two forms that the formula wants.
     magnitudes.clear();
     magnitudes.extend(weights.iter().map(|w| w.abs()));
     magnitudes.extend(driven.iter().map(|x| x.abs()));
     let (weight_magnitudes, shaped) = magnitudes.split_at_mut(weights.len());
     currents.resize(sums.len(), 0.0);
-    product(weight_magnitudes, shape, to, shaped, currents);
+    product(weight_magnitudes, shape, to, shaped, currents, panel);
     for (row, x) in shaped.chunks_exact_mut(n_in).zip(driven.chunks_exact(n_in)) {
         for j in 0..n_in {
             let distance = 1.0 - j as f32 / n_in as f32;
@@ -324,7 +320,7 @@ fn apply_drop(drop: IrDrop, weights: &[f32], shape: Shape, to: Direction, n_in: 
         }
     }
     drops.resize(sums.len(), 0.0);
-    product(weights, shape, to, shaped, drops);
+    product(weights, shape, to, shaped, drops, panel);
     let load = n_in as f32 / drop.conductance_ratio as f32;
     for ((sum, current), lost) in sums.iter_mut().zip(currents).zip(drops) {
         let a = load * *current;

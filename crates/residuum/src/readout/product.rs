@@ -12,6 +12,8 @@ use super::Shape;
 const LANES: usize = 16;
 /// Neighbouring vectors of outputs that a transposed tile computes together.
 const PANEL: usize = 4;
+/// Samples that repay the copy of a panel.
+const REPAYS: usize = 32;
 /// Samples of a transposed tile.
 const SAMPLES: usize = 5;
 
@@ -24,15 +26,22 @@ pub(super) enum Direction {
     Transposed,
 }
 
-/// `outputs[s] = W inputs[s]` or `Wᵀ inputs[s]` for every sample `s`; both are batch-major.
-pub(super) fn product(weights: &[f32], shape: Shape, to: Direction, inputs: &[f32], outputs: &mut [f32]) {
+/// `outputs[s] = W inputs[s]` or `Wᵀ inputs[s]` for every sample `s`; both are batch-major. `panel` is memory to reuse.
+pub(super) fn product(
+    weights: &[f32],
+    shape: Shape,
+    to: Direction,
+    inputs: &[f32],
+    outputs: &mut [f32],
+    panel: &mut Vec<f32>,
+) {
     if inputs.is_empty() || outputs.is_empty() {
         outputs.fill(0.0); // A sum without terms.
         return;
     }
     match to {
         Direction::Forward => Arch::new().dispatch(Forward { weights, shape, inputs, outputs }),
-        Direction::Transposed => Arch::new().dispatch(Transposed { weights, shape, inputs, outputs }),
+        Direction::Transposed => Arch::new().dispatch(Transposed { weights, shape, inputs, outputs, panel }),
     }
 }
 
@@ -138,62 +147,79 @@ struct Transposed<'a> {
     shape: Shape,
     inputs: &'a [f32],
     outputs: &'a mut [f32],
+    panel: &'a mut Vec<f32>,
 }
 
 impl WithSimd for Transposed<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
-        let cols = self.shape.cols;
-        let batch = self.inputs.len() / self.shape.rows;
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { weights, shape: Shape { rows, cols }, inputs, outputs, panel } = self;
+        let batch = inputs.len() / rows;
+        let width = PANEL * lanes::<S>();
         let mut j = 0;
-        while j + PANEL * lanes::<S>() <= cols {
+        while j + width <= cols {
+            let mut columns = Columns { weights, stride: cols, first: j };
+            if batch >= REPAYS {
+                // Rows a power of two apart fall into the same few cache lines: a copy side by side stays in cache.
+                panel.clear();
+                for row in weights.chunks_exact(cols) {
+                    panel.extend_from_slice(&row[j..][..width]);
+                }
+                columns = Columns { weights: panel, stride: width, first: 0 };
+            }
             let mut s = 0;
             while s + SAMPLES <= batch {
-                self.sweep::<S, SAMPLES, PANEL>(simd, j, s);
+                let samples = std::array::from_fn(|r| &inputs[(s + r) * rows..][..rows]);
+                let sums = columns.sums::<S, SAMPLES, PANEL>(simd, samples);
+                for r in 0..SAMPLES {
+                    let out = &mut outputs[(s + r) * cols + j..][..width];
+                    S::as_mut_simd_f32s(out).0.copy_from_slice(&sums[r]);
+                }
                 s += SAMPLES;
             }
             for s in s..batch {
-                self.sweep::<S, 1, PANEL>(simd, j, s);
+                let [sums] = columns.sums::<S, 1, PANEL>(simd, [&inputs[s * rows..][..rows]]);
+                S::as_mut_simd_f32s(&mut outputs[s * cols + j..][..width]).0.copy_from_slice(&sums);
             }
-            j += PANEL * lanes::<S>();
+            j += width;
         }
         while j + lanes::<S>() <= cols {
+            let columns = Columns { weights, stride: cols, first: j };
             for s in 0..batch {
-                self.sweep::<S, 1, 1>(simd, j, s);
+                let [sums] = columns.sums::<S, 1, 1>(simd, [&inputs[s * rows..][..rows]]);
+                S::as_mut_simd_f32s(&mut outputs[s * cols + j..][..lanes::<S>()]).0.copy_from_slice(&sums);
             }
             j += lanes::<S>();
         }
         for j in j..cols {
             for s in 0..batch {
-                self.outputs[s * cols + j] = self
-                    .sample(s)
-                    .iter()
-                    .zip(self.weights[j..].iter().step_by(cols))
-                    .fold(0.0, |t: f32, (a, b)| a.mul_add(*b, t));
+                let column = weights[j..].iter().step_by(cols);
+                let terms = inputs[s * rows..][..rows].iter().zip(column);
+                outputs[s * cols + j] = terms.fold(0.0, |t: f32, (a, b)| a.mul_add(*b, t));
             }
         }
     }
 }
 
-impl<'a> Transposed<'a> {
-    #[inline(always)]
-    fn sample(&self, s: usize) -> &'a [f32] {
-        &self.inputs[s * self.shape.rows..][..self.shape.rows]
-    }
+/// Neighbouring columns of a matrix stored row by row.
+#[derive(Clone, Copy)]
+struct Columns<'a> {
+    weights: &'a [f32],
+    stride: usize,
+    first: usize,
+}
 
-    /// Outputs `j..` of `V` vectors for `R` samples from `s` on.
+impl Columns<'_> {
+    /// The transposed products of `R` samples with `V` vectors of columns.
     #[inline(always)]
-    fn sweep<S: Simd, const R: usize, const V: usize>(&mut self, simd: S, j: usize, s: usize) {
-        let Shape { rows, cols } = self.shape;
-        let width = V * lanes::<S>();
-        let d: [&[f32]; R] = std::array::from_fn(|r| &self.sample(s + r)[..rows]);
+    fn sums<S: Simd, const R: usize, const V: usize>(self, simd: S, d: [&[f32]; R]) -> [[S::f32s; V]; R] {
+        let d = d.map(|sample| &sample[..d[0].len()]);
         let mut sums = [[simd.splat_f32s(0.0); V]; R];
-        for (i, line) in self.weights.chunks_exact(cols).take(rows).enumerate() {
-            let line = S::as_simd_f32s(&line[j..][..width]).0;
+        for (i, row) in self.weights.chunks_exact(self.stride).take(d[0].len()).enumerate() {
             let mut b = [simd.splat_f32s(0.0); V];
-            b.copy_from_slice(line);
+            b.copy_from_slice(S::as_simd_f32s(&row[self.first..][..V * lanes::<S>()]).0);
             for r in 0..R {
                 let a = simd.splat_f32s(d[r][i]);
                 for v in 0..V {
@@ -201,10 +227,7 @@ impl<'a> Transposed<'a> {
                 }
             }
         }
-        for r in 0..R {
-            let out = &mut self.outputs[(s + r) * cols + j..][..width];
-            S::as_mut_simd_f32s(out).0.copy_from_slice(&sums[r]);
-        }
+        sums
     }
 }
 
@@ -256,12 +279,42 @@ mod tests {
             for (to, n_in, n_out) in [(Direction::Forward, cols, rows), (Direction::Transposed, rows, cols)] {
                 let x = draws(Key::new(2), batch * n_in);
                 let mut y = vec![f32::NAN; batch * n_out];
-                product(&w, shape, to, &x, &mut y);
+                product(&w, shape, to, &x, &mut y, &mut Vec::new());
                 for s in 0..batch {
                     let want = plain(&w, shape, to, &x[s * n_in..][..n_in]);
                     assert_eq!(y[s * n_out..][..n_out], want, "{rows}×{cols}, sample {s}, {to:?}");
                 }
             }
+        }
+    }
+
+    /// Narrower vectors than this machine's give the same bits.
+    #[test]
+    fn bits_do_not_depend_on_the_width_of_the_vectors() {
+        let shape = Shape { rows: 37, cols: 131 };
+        let batch = REPAYS + 3;
+        let weights = &draws(Key::new(3), 37 * 131);
+        let (x, d) = (&draws(Key::new(4), batch * 131), &draws(Key::new(5), batch * 37));
+        let (mut y, mut z) = (vec![0.0; batch * 37], vec![0.0; batch * 131]);
+        product(weights, shape, Direction::Forward, x, &mut y, &mut Vec::new());
+        product(weights, shape, Direction::Transposed, d, &mut z, &mut Vec::new());
+        let check = |run: &dyn Fn(Forward<'_>, Transposed<'_>)| {
+            let (mut narrow_y, mut narrow_z) = (vec![f32::NAN; y.len()], vec![f32::NAN; z.len()]);
+            let forward = Forward { weights, shape, inputs: x, outputs: &mut narrow_y };
+            let panel = &mut Vec::new();
+            run(forward, Transposed { weights, shape, inputs: d, outputs: &mut narrow_z, panel });
+            assert_eq!((&narrow_y, &narrow_z), (&y, &z));
+        };
+        check(&|forward, transposed| {
+            Simd::vectorize(pulp::Scalar::new(), forward);
+            Simd::vectorize(pulp::Scalar::new(), transposed);
+        });
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = pulp::x86::V3::try_new() {
+            check(&|forward, transposed| {
+                Simd::vectorize(simd, forward);
+                Simd::vectorize(simd, transposed);
+            });
         }
     }
 }
