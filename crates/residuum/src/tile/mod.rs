@@ -15,6 +15,8 @@ mod device;
 mod laws;
 mod management;
 mod pulse;
+#[cfg(test)]
+mod tests;
 mod train;
 
 pub use device::{CycleNoise, Device, Reference, Spread, StepModel, Stuck};
