@@ -233,21 +233,23 @@ impl RowVisit<'_> {
 
     /// Brings the listed cells together, pulses them as a vector, and puts them back.
     fn gathered(&mut self, list: &[u32], up: bool, noise: f32, key: Key, chunk: u64) {
-        let n = list.len();
-        let row = Parameters::stretch(self.cells, self.first, self.first + self.weights.len());
+        let (n, cols) = (list.len(), self.weights.len());
+        let row = Parameters::stretch(self.cells, self.first, self.first + cols);
         let side = usize::from(!up);
-        let (scale, shape) = (row.scale[side], row.shape[side]);
+        // One length for all, so that one bound check serves all.
+        let (state, scale) = (&self.weights[..cols], &row.scale[side][..cols]);
+        let (above, below) = (&row.max[..cols], &row.min[..cols]);
         let [mut w, mut scales, mut shapes, mut max, mut min] = [[0.0f32; GATHER]; 5];
-        for (k, &j) in list.iter().enumerate() {
+        for (k, &j) in list.iter().take(GATHER).enumerate() {
             let j = j as usize;
-            w[k] = self.weights[j];
+            w[k] = state[j];
             scales[k] = scale[j];
-            max[k] = row.max[j];
-            min[k] = row.min[j];
+            max[k] = above[j];
+            min[k] = below[j];
         }
-        if !shape.is_empty() {
-            for (shape_here, &j) in shapes.iter_mut().zip(list) {
-                *shape_here = shape[j as usize];
+        if !row.shape[side].is_empty() {
+            for (shape, &j) in shapes.iter_mut().zip(list) {
+                *shape = row.shape[side][j as usize];
             }
         }
         let together =
