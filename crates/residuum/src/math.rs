@@ -146,7 +146,7 @@ pub(crate) fn ln32(x: f32) -> f32 {
     let bits = x.to_bits();
     let biased = bits.wrapping_add(0x3F80_0000 - 0x3F35_04F3) >> 23;
     let m = f32::from_bits(bits.wrapping_sub(biased << 23).wrapping_add(0x3F80_0000));
-    let e = biased as i32 as f32 - 127.0;
+    let e = biased.cast_signed() as f32 - 127.0;
     let f = m - 1.0;
     let s = f / (m + 1.0);
     let z = s * s;

@@ -67,7 +67,9 @@ impl Cells {
                     let (lo, hi) = (min[i].max(-stuck.range), max[i].min(stuck.range));
                     let at = lo + (hi - lo) * key.named("stuck at").uniform_at(i as u64) as f32;
                     (max[i], min[i]) = (at, at);
-                    scale.iter_mut().for_each(|s| s[i] = 0.0);
+                    for s in &mut scale {
+                        s[i] = 0.0;
+                    }
                 }
             }
         }

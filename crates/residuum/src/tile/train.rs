@@ -157,7 +157,7 @@ impl Scratch {
 /// One train per line: in each slot the line fires with probability min(1, scale·|signal|).
 fn draw_trains(signals: &[f32], scale: f32, slots: u32, flip: bool, key: Key, out: &mut [u32]) {
     for (line, (train, &signal)) in out.iter_mut().zip(signals).enumerate() {
-        let sign = if (signal < 0.0) != flip { SIGN } else { 0 };
+        let sign = if (signal < 0.0) == flip { 0 } else { SIGN };
         // Probability in 2^-32; a certain line must fire at every slot, so 1 is kept apart.
         let probability = f64::from(scale) * f64::from(signal.abs());
         *train = sign
@@ -437,7 +437,7 @@ impl<L: Law, const ADDITIVE: bool> Kernel for AtOnceKernel<'_, L, ADDITIVE> {
             let common = (work.train & cols[j] & !SIGN).count_ones();
             pulses += common;
             let up = (work.train ^ cols[j]) & SIGN == 0;
-            let (count, w) = (common as i32 as f32, weights[j]);
+            let (count, w) = (common.cast_signed() as f32, weights[j]);
             let (v, b) = law.at(j, up, w);
             let g = geometric(count, b);
             let deviation = if ADDITIVE {
