@@ -234,8 +234,8 @@ impl<'a> DeviceReport<'a> {
             .x_axis(Axis::linear("w"))
             .y_axis(Axis::linear("multiplier of a write"))
             .legend(Legend::Below)
-            .line(Line::new(xs.clone(), curve(&|w| r.q_plus(w))).color(Color::BLUE).label("q_{+}"))
-            .line(Line::new(xs.clone(), curve(&|w| r.q_minus(w))).color(Color::VERMILLION).label("q_{−}"))
+            .line(Line::new(xs.clone(), curve(&|w| r.q_plus(w))).color(Color::VERMILLION).label("q_{+}"))
+            .line(Line::new(xs.clone(), curve(&|w| r.q_minus(w))).color(Color::BLUE).label("q_{−}"))
             .line(
                 Line::new(xs.clone(), curve(&|w| r.gain(w))).color(Color::GREY).dash(Dash::Dashed).label("F"),
             );

@@ -58,6 +58,8 @@ fn show(context: &Context, options: &ShowOptions) -> anyhow::Result<bool> {
             let files = [svg, png, csv].map(|p| p.display().to_string()).join(", ");
             terminal::print(&format!("\nwritten: {files}\n"))?;
         }
+    } else if !context.json {
+        terminal::print("\n--out DIR writes the plot of q±, R and R_c with its numbers.\n")?;
     }
     Ok(true)
 }

@@ -1,6 +1,7 @@
 //! Parameters of each cell, one array per parameter.
 
 use super::device::{CycleNoise, Device, StepModel};
+use super::fill_normal;
 use crate::Key;
 
 /// Structure of arrays; only what the step model needs is filled.
@@ -27,40 +28,30 @@ pub(super) fn side(up: bool) -> usize {
 
 impl Cells {
     pub(super) fn draw(n: usize, device: &Device, key: Key) -> Self {
-        let normal = |name: &str, i: usize| key.named(name).normal_at(i as u64) as f32;
-        let (up_extra, down_extra) = (device.imbalance.min(0.0), device.imbalance.max(0.0));
-        let mut scale = [Vec::with_capacity(n), Vec::with_capacity(n)];
-        for i in 0..n {
-            let spread = device.step_spread.deviation;
-            let gain = match (spread == 0.0, device.step_spread.log_normal) {
-                (true, _) => 1.0,
-                (false, true) => (spread * normal("step", i)).exp(),
-                (false, false) => 1.0 + spread * normal("step", i),
-            };
-            let tilt = if device.imbalance_spread > 0.0 {
-                device.imbalance_spread * normal("imbalance", i)
-            } else {
-                0.0
-            };
-            // A step that would go the wrong way is turned round: up pulses never lower a weight.
-            scale[0].push(((gain + tilt + up_extra) * device.pulse_step).abs());
-            scale[1].push(((gain - tilt - down_extra) * device.pulse_step).abs());
-        }
+        let deviations = |name: &str, deviation: f32| -> Vec<f32> {
+            let mut values = vec![0.0; n];
+            if deviation > 0.0 {
+                fill_normal(key.named(name), &mut values);
+                values.iter_mut().for_each(|v| *v *= deviation);
+            }
+            values
+        };
+        let gain: Vec<f32> = deviations("step", device.step_spread.deviation)
+            .into_iter()
+            .map(|d| if device.step_spread.log_normal { d.exp() } else { 1.0 + d })
+            .collect();
+        let tilt = deviations("imbalance", device.imbalance_spread);
+        // A step that would go the wrong way is turned round: up pulses never lower a weight.
+        let scales = |sign: f32, extra: f32| -> Vec<f32> {
+            gain.iter().zip(&tilt).map(|(g, t)| ((g + sign * t + extra) * device.pulse_step).abs()).collect()
+        };
+        let mut scale = [scales(1.0, device.imbalance.min(0.0)), scales(-1.0, -device.imbalance.max(0.0))];
         let bound = |name: &str, mean: f32, spread: f32| -> Vec<f32> {
-            (0..n).map(|i| if spread > 0.0 { mean * (1.0 + spread * normal(name, i)) } else { mean }).collect()
-        };
-        let side_of = |values: Vec<f32>, sign: f32| -> Vec<f32> {
             // A bound on the wrong side of 0 is mirrored, so that 0 stays inside.
-            values.into_iter().map(|b| if sign * b < 0.0 { -b } else { b }).collect()
+            deviations(name, spread).into_iter().map(|d| mean * (1.0 + d).abs()).collect()
         };
-        let (mut max, mut min) =
-            (bound("max", device.max, device.max_spread), bound("min", device.min, device.min_spread));
-        if device.max_spread > 0.0 && device.max > 0.0 {
-            max = side_of(max, 1.0);
-        }
-        if device.min_spread > 0.0 && device.min < 0.0 {
-            min = side_of(min, -1.0);
-        }
+        let mut max = bound("max", device.max, device.max_spread);
+        let mut min = bound("min", device.min, device.min_spread);
         if let Some(stuck) = device.stuck {
             for i in 0..n {
                 if key.named("stuck").uniform_at(i as u64) < f64::from(stuck.probability) {
@@ -73,7 +64,7 @@ impl Cells {
                 }
             }
         }
-        let shape = Self::shapes(n, device, &scale, &max, &min, &normal);
+        let shape = shapes(device, &scale, &max, &min, &deviations);
         let mut cells =
             Self { scale, max, min, base: [Vec::new(), Vec::new()], shape, at_once: composable(device) };
         if let Some(reference) = device.reference {
@@ -81,9 +72,7 @@ impl Cells {
             if linear {
                 cells.base = cells.scale.clone();
             }
-            for i in 0..n {
-                let spread =
-                    if reference.deviation > 0.0 { reference.deviation * normal("reference", i) } else { 0.0 };
+            for (i, spread) in deviations("reference", reference.deviation).into_iter().enumerate() {
                 let point = if reference.at_symmetric_point { cells.symmetric_point(i) } else { 0.0 };
                 cells.shift(i, reference.mean + spread + point, linear);
             }
@@ -113,46 +102,40 @@ impl Cells {
         if self.base[0].is_empty() { &self.scale } else { &self.base }
     }
 
-    fn shapes(
-        n: usize,
-        device: &Device,
-        scale: &[Vec<f32>; 2],
-        max: &[f32],
-        min: &[f32],
-        normal: &dyn Fn(&str, usize) -> f32,
-    ) -> [Vec<f32>; 2] {
-        let vary =
-            |name: &str, spread: f32, i: usize| if spread > 0.0 { 1.0 + spread * normal(name, i) } else { 1.0 };
-        match device.step {
-            StepModel::Linear { slope_up, slope_down, spread, own_bounds } => {
-                let slopes = |name: &str, slope: f32, scale: &[f32], own: &[f32], mean: f32| -> Vec<f32> {
-                    (0..n)
-                        .map(|i| {
-                            let bound = if own_bounds { own[i] } else { mean };
-                            // The spread of a slope is absolute: a flat mean slope still varies.
-                            let drawn = if spread > 0.0 { slope + spread * normal(name, i) } else { slope };
-                            -drawn.abs() * scale[i] / bound
-                        })
-                        .collect()
-                };
-                [
-                    slopes("slope up", slope_up, &scale[0], max, device.max),
-                    slopes("slope down", slope_down, &scale[1], min, device.min),
-                ]
-            }
-            StepModel::Power { shape, spread } => {
-                // One draw for both directions.
-                let exponents: Vec<f32> = (0..n).map(|i| shape * vary("shape", spread, i).abs()).collect();
-                [exponents.clone(), exponents]
-            }
-            _ => [Vec::new(), Vec::new()],
-        }
-    }
-
     #[inline(always)]
     pub(super) fn clip(&self, i: usize, w: f32) -> f32 {
         let w = if w > self.max[i] { self.max[i] } else { w };
         if w < self.min[i] { self.min[i] } else { w }
+    }
+}
+
+/// Slopes of linear steps, exponents of power steps, nothing otherwise.
+fn shapes(
+    device: &Device,
+    scale: &[Vec<f32>; 2],
+    max: &[f32],
+    min: &[f32],
+    deviations: &dyn Fn(&str, f32) -> Vec<f32>,
+) -> [Vec<f32>; 2] {
+    match device.step {
+        StepModel::Linear { slope_up, slope_down, spread, own_bounds } => {
+            let slopes = |name: &str, slope: f32, scale: &[f32], own: &[f32], mean: f32| -> Vec<f32> {
+                let drawn = deviations(name, spread);
+                let bound = |i: usize| if own_bounds { own[i] } else { mean };
+                (0..scale.len()).map(|i| -(slope + drawn[i]).abs() * scale[i] / bound(i)).collect()
+            };
+            [
+                slopes("slope up", slope_up, &scale[0], max, device.max),
+                slopes("slope down", slope_down, &scale[1], min, device.min),
+            ]
+        }
+        StepModel::Power { shape, spread } => {
+            // One draw for both directions.
+            let exponents: Vec<f32> =
+                deviations("shape", spread).into_iter().map(|d| shape * (1.0 + d).abs()).collect();
+            [exponents.clone(), exponents]
+        }
+        _ => [Vec::new(), Vec::new()],
     }
 }
 
