@@ -7,7 +7,7 @@
 
 use residuum::Key;
 use residuum::stats::{Summary, Z};
-use residuum::tile::{CycleNoise, Device, Reference, Spread, StepModel, Tile};
+use residuum::tile::{CycleNoise, Device, Reference, Spread, StepModel, Tile, presets};
 use serde_json::Value;
 
 const DEVICES: [&str; 21] = [
@@ -168,6 +168,28 @@ fn response_curves_are_aihwkits() {
         }
     }
     assert!(!failed, "a device is further away than allowed (1)");
+}
+
+/// The presets are the devices that the curves above were compared for.
+#[test]
+fn presets_have_aihwkits_parameters() {
+    let presets = [
+        ("ReRamES", presets::reram_es()),
+        ("ReRamSB", presets::reram_sb()),
+        ("ReRamArrayOM", presets::reram_array_om()),
+        ("ReRamArrayHfO2", presets::reram_array_hfo2()),
+        ("Capacitor", presets::capacitor()),
+        ("EcRam", presets::ecram()),
+        ("EcRamMO", presets::ecram_mo()),
+        ("Idealized", presets::idealized()),
+        ("GokmenVlasov", presets::gokmen_vlasov()),
+        ("PCM", presets::pcm()),
+    ];
+    for (name, preset) in presets {
+        let config = &reference(&format!("{name}PresetDevice"))["variants"]["default"]["config"];
+        assert_eq!(preset, device(config), "{name}");
+        assert!(preset.validate().is_ok(), "{name}");
+    }
 }
 
 /// The twin: a tenth more step, bounds or spread is seen.

@@ -14,6 +14,7 @@ mod cells;
 mod device;
 mod laws;
 mod management;
+pub mod presets;
 mod pulse;
 #[cfg(test)]
 mod tests;
