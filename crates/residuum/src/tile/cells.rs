@@ -32,7 +32,9 @@ impl Cells {
             let mut values = vec![0.0; n];
             if deviation > 0.0 {
                 fill_normal(key.named(name), &mut values);
-                values.iter_mut().for_each(|v| *v *= deviation);
+                for v in &mut values {
+                    *v *= deviation;
+                }
             }
             values
         };
