@@ -64,7 +64,7 @@ pub struct StationaryLaw {
 
 /// Rates proposed from the stationary law. *Practical*: they come with a prediction, not with a theorem.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PracticalRates {
+pub struct Proposal {
     /// The proposal.
     pub rates: Rates,
     /// What to expect of it.
@@ -155,7 +155,7 @@ impl LocalModel {
     ///
     /// # Errors
     /// If `steps` is too short for two time scales (below about 30).
-    pub fn rates_for_horizon(&self, steps: u64) -> Result<PracticalRates, ParameterError> {
+    pub fn rates_for_horizon(&self, steps: u64) -> Result<Proposal, ParameterError> {
         let horizon = steps as f64;
         let fast = SEPARATION * horizon.ln() / horizon;
         require(
@@ -171,7 +171,7 @@ impl LocalModel {
     ///
     /// # Errors
     /// If `target` is not positive, or the bias vanishes at every rate, so that it does not determine one.
-    pub fn rates_for_bias(&self, target: f64) -> Result<PracticalRates, ParameterError> {
+    pub fn rates_for_bias(&self, target: f64) -> Result<Proposal, ParameterError> {
         positive("target", target)?;
         // |E[W̄] − W*| = leverage · s_P, and s_P² = σ² fast / (2 total²).
         let offset = bias_over_deviation(self.ratio_at_minimizer, 0.0);
@@ -187,7 +187,7 @@ impl LocalModel {
         (self.stiffness() / self.curvature).max(1.0)
     }
 
-    fn with_fast_rate(&self, fast: f64) -> Result<PracticalRates, ParameterError> {
+    fn with_fast_rate(&self, fast: f64) -> Result<Proposal, ParameterError> {
         let mixing = self.proposed_mixing();
         let total = mixing * self.curvature + self.stiffness();
         let slow = fast / SEPARATION;
@@ -197,7 +197,7 @@ impl LocalModel {
             mixing,
         };
         let predicted = self.stationary(rates)?;
-        Ok(PracticalRates { rates, predicted, steps: steps_to_forget(slow) })
+        Ok(Proposal { rates, predicted, steps: steps_to_forget(slow) })
     }
 }
 
