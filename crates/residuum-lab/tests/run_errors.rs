@@ -429,7 +429,7 @@ cell_gain = "on""#,
         (
             "learning_rate = 0.01\ntransfer_rate = 0.02\nmixing = 1.0",
             r#"rates = "lemma""#,
-            r#"line 16: rule.rates = "lemma": the theorem needs 1 < X: 1.000000e0 against 1.674490e-5, at K = 10; smallest K: 597197 (and every K from 1623350 on)"#,
+            r#"line 16: rule.rates = "lemma": the theorem needs 1 < X (left side 1.0000e0, right side 1.6745e-5), at K = 10; smallest K: 597197 (and every K from 1623350 on)"#,
         ),
         (
             r#"kind = "residual_learning"

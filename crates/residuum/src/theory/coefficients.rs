@@ -92,7 +92,7 @@ impl Condition {
 
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {:.6e} against {:.6e}", self.statement, self.left, self.right)
+        write!(f, "{} (left side {:.4e}, right side {:.4e})", self.statement, self.left, self.right)
     }
 }
 
