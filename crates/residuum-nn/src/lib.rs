@@ -1,0 +1,3 @@
+//! Neural networks whose layers live on analog tiles or in digital memory.
+
+pub mod data;
