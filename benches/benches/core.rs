@@ -83,7 +83,8 @@ fn main() {
         let seconds = best_of(3, || {
             minimize(&oracle, rules, 100, Key::new(1), &mut |_: u64, _: usize, _: &dyn UpdateRule| {
                 Control::Continue
-            });
+            })
+            .expect("rules in f64 refuse nothing");
         });
         println!("  {name:<28} {:6.3} per rule", seconds * 1e9 / (100.0 * 20_000.0 * n as f64));
     };

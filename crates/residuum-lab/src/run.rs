@@ -110,7 +110,7 @@ fn trial(spec: &Spec, seed: u64, progress: &dyn Progress) -> Result<Vec<Record>,
             }
         }
     };
-    minimize(&oracle, &mut [&mut *rule], spec.steps, key, &mut observe);
+    minimize(&oracle, &mut [&mut *rule], spec.steps, key, &mut observe).map_err(|e| fail(e.to_string()))?;
     progress.advance(unreported);
     outcome?;
     Ok(recorder.records)

@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let many = Noisy::new(Arc::new(DiagonalQuadratic::replicas(1.0, 0.5, 1000)?), noise)?;
         let mut rule = Analog::new(AnalogArray::uniform(&[0.8; 1000], response)?, Source::sgd(0.005));
         let mut watch = |_: u64, _: usize, _: &dyn UpdateRule| Control::Continue;
-        minimize(&many, &mut [&mut rule], 4000, Key::new(1), &mut watch);
+        minimize(&many, &mut [&mut rule], 4000, Key::new(1), &mut watch)?;
         let mean = Summary::of(rule.main().state().iter().copied());
         let (zero, leading) = (theory.fixed_point[0], theory.penalized_minimizer[0]);
         println!("{deviation:>5} {:>12.4} ± {:.4} {zero:>12.4} {leading:>10.4}", mean.mean, mean.se);

@@ -138,6 +138,12 @@ impl AnalogArray {
         self.pulses_sent
     }
 
+    /// What a checkpoint must hold.
+    pub(crate) fn slots(&mut self, visit: &mut dyn FnMut(&str, crate::rule::Slot<'_>)) {
+        visit("weights", crate::rule::Slot::Doubles(&mut self.state));
+        visit("pulses", crate::rule::Slot::Count(&mut self.pulses_sent));
+    }
+
     /// `state ← state + A(scale · direction; state)` (`biased-update`), clipped to the dynamic range.
     ///
     /// `key` decides stochastic rounding and cycle-to-cycle noise; the expected update does not use it.

@@ -49,5 +49,5 @@ pub use objective::{GradientOracle, Noise, Noisy, Objective};
 pub use range::Range;
 pub use readout::Readout;
 pub use response::{Bounds, ResponseFunction};
-pub use rule::UpdateRule;
+pub use rule::{Gradient, StepError, UpdateRule};
 pub use schedule::Schedule;

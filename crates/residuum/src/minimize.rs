@@ -2,7 +2,7 @@
 
 use crate::Key;
 use crate::objective::GradientOracle;
-use crate::rule::UpdateRule;
+use crate::rule::{Gradient, StepError, UpdateRule};
 
 /// Whether to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,9 @@ impl<F: FnMut(u64, usize, &dyn UpdateRule) -> Control> Observer for F {
 /// Running rules together gives the bits of running them one by one; it only saves drawing the noise again.
 /// Returns the number of steps taken, which is smaller than `steps` if an observer stopped the run.
 ///
+/// # Errors
+/// If a rule's array refuses a step.
+///
 /// # Panics
 /// If a rule and the oracle differ in dimension.
 pub fn minimize(
@@ -38,7 +41,7 @@ pub fn minimize(
     steps: u64,
     key: Key,
     observer: &mut dyn Observer,
-) -> u64 {
+) -> Result<u64, StepError> {
     let n = oracle.dim();
     for rule in rules.iter() {
         assert_eq!(rule.dim(), n, "rule and problem differ in dimension");
@@ -57,7 +60,7 @@ pub fn minimize(
         control
     };
     if look(0, rules) == Control::Stop {
-        return 0;
+        return Ok(0);
     }
     for k in 0..steps {
         let shared = oracle.shared_noise(k, noise_key, &mut noise);
@@ -68,11 +71,11 @@ pub fn minimize(
             } else {
                 oracle.sample(k, &at, noise_key, &mut gradient);
             }
-            rule.step(k, &gradient, rule_key.fold(k));
+            rule.step(k, Gradient::Dense(&gradient), rule_key.fold(k))?;
         }
         if look(k + 1, rules) == Control::Stop {
-            return k + 1;
+            return Ok(k + 1);
         }
     }
-    steps
+    Ok(steps)
 }

@@ -125,7 +125,7 @@ fn the_step_of_the_lemmas_is_that_of_the_rule() {
             let mut rule = ResidualLearning::new(array(w), array(p), 1.5, 0.05, 0.03).unwrap();
             let mut at = [0.0];
             rule.effective_weights(&mut at);
-            rule.step(0, &[objective.slope(at[0]) + xi[0]], Key::new(0));
+            rule.step(0, (&[objective.slope(at[0]) + xi[0]]).into(), Key::new(0)).unwrap();
             step.lyapunov(rule.main().state()[0], rule.residual().state()[0])
         });
         assert!((step.contraction(w, p).smaller / expected - 1.0).abs() < 1e-13, "{w} {p}");
@@ -189,7 +189,7 @@ fn simulate(setting: &Setting, rates: Rates) -> ResidualLearning {
         ResidualLearning::new(main, residual, rates.mixing, rates.learning_rate, rates.transfer_rate).unwrap();
     let key = Key::new(2026).named("convergence").fold(setting.steps);
     let mut silent = |_: u64, _: usize, _: &dyn UpdateRule| Control::Continue;
-    minimize(&oracle, &mut [&mut rule], setting.steps, key, &mut silent);
+    minimize(&oracle, &mut [&mut rule], setting.steps, key, &mut silent).unwrap();
     rule
 }
 

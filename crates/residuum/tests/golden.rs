@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::{Exponential, Linear};
-use residuum::rule::ResidualLearning;
+use residuum::rule::{EffectiveRates, Gradient, ResidualLearning, Slot, StepError};
 use residuum::theory::residual_law::Rates;
 use residuum::{AnalogArray, Control, Key, Noise, Noisy, Objective, ResponseFunction, UpdateRule, minimize};
 use serde_json::Value;
@@ -51,7 +51,7 @@ where
         }
         Control::Continue
     };
-    minimize(&oracle, &mut [&mut analog, &mut residual], 6000, Key::new(0), &mut look);
+    minimize(&oracle, &mut [&mut analog, &mut residual], 6000, Key::new(0), &mut look).unwrap();
     assert_eq!(compared, 4 * trajectory.len(), "every recorded step is compared");
     assert!(["1", "100", "6000"].iter().all(|k| trajectory.contains_key(*k)));
     worst
@@ -79,16 +79,24 @@ impl UpdateRule for Ordered {
     fn effective_weights(&self, out: &mut [f64]) {
         self.rule.effective_weights(out);
     }
-    fn step(&mut self, k: u64, gradient: &[f64], key: Key) {
+    fn step(&mut self, k: u64, gradient: Gradient<'_>, key: Key) -> Result<(), StepError> {
         if self.order == Order::New {
             return self.rule.step(k, gradient, key);
         }
         let (mut main, mut residual) = (self.rule.main().clone(), self.rule.residual().clone());
         let old = residual.state().to_vec();
+        let Gradient::Dense(gradient) = gradient else { panic!("minimize gives one entry per weight") };
         residual.increment(-RATES.learning_rate, gradient, key);
         main.increment(RATES.transfer_rate * RATES.mixing, &old, key);
         let Rates { learning_rate, transfer_rate, mixing } = RATES;
         self.rule = ResidualLearning::new(main, residual, mixing, learning_rate, transfer_rate).unwrap();
+        Ok(())
+    }
+    fn effective_rates(&self, k: u64) -> EffectiveRates {
+        self.rule.effective_rates(k)
+    }
+    fn state(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
+        self.rule.state(visit);
     }
     fn arrays(&self) -> Vec<(&'static str, &[f64])> {
         self.rule.arrays()
@@ -154,7 +162,7 @@ fn sweep(mixing: f64, every: u64) -> Vec<Vec<f64>> {
             }
             Control::Continue
         };
-        minimize(&oracle, &mut [&mut rule], 1000, Key::new(0), &mut look);
+        minimize(&oracle, &mut [&mut rule], 1000, Key::new(0), &mut look).unwrap();
         gaps
     };
     CONDITIONS.into_iter().map(run).collect()

@@ -279,7 +279,7 @@ fn mini_batches_drift_to_the_zero_of_their_own_drift() {
                 }
                 residuum::Control::Continue
             };
-            residuum::minimize(&problem, &mut [&mut rule], steps, Key::new(seed), &mut look);
+            residuum::minimize(&problem, &mut [&mut rule], steps, Key::new(seed), &mut look).unwrap();
             sum.map(|s| s / (steps - steps / 2) as f64)
         })
         .collect();

@@ -110,7 +110,7 @@ fn variant(rule: &mut dyn UpdateRule, seed: u64) -> [Summary; 3] {
         }
         Control::Continue
     };
-    minimize(&toy::gaussian(1.0, n), &mut [rule], steps, Key::new(seed), &mut look);
+    minimize(&toy::gaussian(1.0, n), &mut [rule], steps, Key::new(seed), &mut look).unwrap();
     let bias = |s: Summary| Summary { mean: s.mean - toy::MINIMIZER, ..s };
     let tail = Summary::of(sum.iter().map(|s| s / (steps - steps / 2) as f64));
     [bias(toy::mean_of(rule, "main")), bias(toy::mean_effective(rule)), bias(tail)]
@@ -281,7 +281,7 @@ fn rules_run_together_as_they_run_alone() {
     let make = || (toy::analog(toy::power(1.0), 0.01, 33), toy::residual(toy::power(2.0), rates, 33));
     let (mut analog, mut residual) = make();
     let look = &mut |_: u64, _: usize, _: &dyn UpdateRule| Control::Continue;
-    minimize(&toy::gaussian(1.0, 33), &mut [&mut analog, &mut residual], 300, Key::new(23), look);
+    minimize(&toy::gaussian(1.0, 33), &mut [&mut analog, &mut residual], 300, Key::new(23), look).unwrap();
     let (mut lone_analog, mut lone_residual) = make();
     assert_eq!(states(&analog), bits(&mut lone_analog, 300));
     assert_eq!(states(&residual), bits(&mut lone_residual, 300));

@@ -104,7 +104,7 @@ fn curves(
     mixing: f64,
     deviation: f64,
     key: Key,
-) -> Result<Curves, ParameterError> {
+) -> Result<Curves, ReproduceError> {
     let mut rules = setting
         .hardware_conditions
         .iter()
@@ -132,7 +132,7 @@ fn curves(
     };
     let mut rules: Vec<&mut dyn UpdateRule> =
         rules.iter_mut().map(|rule| rule as &mut dyn UpdateRule).collect();
-    minimize(&problem, &mut rules, setting.steps, key, &mut record);
+    minimize(&problem, &mut rules, setting.steps, key, &mut record)?;
     Ok(curves)
 }
 

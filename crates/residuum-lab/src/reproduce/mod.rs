@@ -158,6 +158,9 @@ pub enum ReproduceError {
     /// A device, rule or problem could not be built from the options.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// An array refused a step.
+    #[error(transparent)]
+    Step(#[from] residuum::StepError),
     /// A prediction could not be made.
     #[error(transparent)]
     Theory(#[from] TheoryError),

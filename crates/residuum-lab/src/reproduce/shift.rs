@@ -152,7 +152,7 @@ fn weigh(w: &Weighing, key: Key, progress: &dyn Progress) -> Result<Weighed, Rep
         if progress.cancelled() { Control::Stop } else { Control::Continue }
     };
     progress.begin(NAME, w.steps);
-    if minimize(&problem, &mut [&mut rule], w.steps, key, &mut watch) < w.steps {
+    if minimize(&problem, &mut [&mut rule], w.steps, key, &mut watch)? < w.steps {
         return Err(Cancelled.into());
     }
     let samples = rule.residual().state();

@@ -121,7 +121,7 @@ impl Series {
 /// Final iterates of one noise level, by [`Series`].
 type Samples = [Vec<f64>; 5];
 
-fn run_block(setting: &Setting, deviation: f64, replicas: usize, key: Key) -> Result<Samples, ParameterError> {
+fn run_block(setting: &Setting, deviation: f64, replicas: usize, key: Key) -> Result<Samples, ReproduceError> {
     let initial = vec![setting.initial; replicas];
     let source = || Source::sgd(setting.learning_rate);
     let main = AnalogArray::uniform(&initial, setting.response()?)?;
@@ -133,7 +133,7 @@ fn run_block(setting: &Setting, deviation: f64, replicas: usize, key: Key) -> Re
     let problem = setting.problem(deviation, replicas)?;
     let mut rules: [&mut dyn UpdateRule; 3] = [&mut digital, &mut analog, &mut learning];
     let mut watch = |_: u64, _: usize, _: &dyn UpdateRule| Control::Continue;
-    minimize(&problem, &mut rules, setting.steps, key, &mut watch);
+    minimize(&problem, &mut rules, setting.steps, key, &mut watch)?;
     let effective = |rule: &dyn UpdateRule| {
         let mut w = vec![0.0; replicas];
         rule.effective_weights(&mut w);

@@ -99,7 +99,7 @@ fn sweep(context: &Context, hardware_condition: f64, mixing: f64) -> Result<Vec<
         }
         Control::Continue
     };
-    minimize(&problem, &mut [&mut rule], 1000, context.key("kappa-sweep"), &mut look);
+    minimize(&problem, &mut [&mut rule], 1000, context.key("kappa-sweep"), &mut look)?;
     Ok(errors)
 }
 

@@ -62,6 +62,9 @@ pub enum ClaimError {
     /// A device, rule or problem could not be built.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// An array refused a step.
+    #[error(transparent)]
+    Step(#[from] residuum::StepError),
     /// A prediction could not be made.
     #[error(transparent)]
     Theory(#[from] TheoryError),

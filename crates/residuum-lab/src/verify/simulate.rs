@@ -104,7 +104,7 @@ fn run(
     for rule in rules.iter_mut() {
         borrowed.push(&mut **rule);
     }
-    if minimize(problem, &mut borrowed, steps, key, &mut look) < steps {
+    if minimize(problem, &mut borrowed, steps, key, &mut look)? < steps {
         return Err(Cancelled.into());
     }
     let share = 1.0 / (steps / 4).max(1) as f64;

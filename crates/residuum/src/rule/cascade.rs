@@ -1,5 +1,5 @@
-use super::UpdateRule;
 use super::residual_learning::subtract;
+use super::{EffectiveRates, Gradient, Slot, StepError, UpdateRule, slot};
 use crate::Key;
 use crate::array::AnalogArray;
 use crate::cells::symmetric_points;
@@ -27,6 +27,7 @@ pub struct ResidualCascade {
     learning_rate: Schedule,
     transfer_rates: Vec<Schedule>,
     offset: Vec<f64>,
+    dense: Vec<f64>,
 }
 
 impl ResidualCascade {
@@ -69,11 +70,12 @@ impl ResidualCascade {
             learning_rate: learning_rate.into().validate()?,
             transfer_rates,
             offset,
+            dense: Vec::new(),
         })
     }
 }
 
-const NAMES: [&str; 9] = [
+pub(super) const NAMES: [&str; 9] = [
     "main",
     "residual",
     "residual_2",
@@ -101,7 +103,8 @@ impl UpdateRule for ResidualCascade {
         }
     }
 
-    fn step(&mut self, k: u64, gradient: &[f64], key: Key) {
+    fn step(&mut self, k: u64, gradient: Gradient<'_>, key: Key) -> Result<(), StepError> {
+        let gradient = gradient.dense(&mut self.dense);
         let last = self.arrays.len() - 1;
         self.arrays[last].increment(-self.learning_rate.at(k), gradient, key.named(NAMES[last]));
         for n in (0..last).rev() {
@@ -109,10 +112,22 @@ impl UpdateRule for ResidualCascade {
             let rate = self.transfer_rates[n].at(k) * self.mixing;
             self.arrays[n].increment(rate, &self.offset, key.named(NAMES[n]));
         }
+        Ok(())
     }
 
     fn arrays(&self) -> Vec<(&'static str, &[f64])> {
         NAMES.iter().copied().zip(self.arrays.iter().map(AnalogArray::state)).collect()
+    }
+
+    fn effective_rates(&self, k: u64) -> EffectiveRates {
+        let transfer = self.transfer_rates[0].at(k) * self.mixing;
+        EffectiveRates { learning: self.learning_rate.at(k), transfer: Some(transfer), sweep: 1 }
+    }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
+        for (name, array) in NAMES.iter().zip(&mut self.arrays) {
+            array.slots(&mut slot::within(name, visit));
+        }
     }
 
     fn pulses_sent(&self) -> u64 {

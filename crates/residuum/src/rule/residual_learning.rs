@@ -1,4 +1,4 @@
-use super::UpdateRule;
+use super::{EffectiveRates, Gradient, Slot, StepError, UpdateRule, slot};
 use crate::Key;
 use crate::array::AnalogArray;
 use crate::cells::symmetric_points;
@@ -36,6 +36,7 @@ pub struct ResidualLearning {
     transfer: Transfer,
     cell_gain: Option<[Vec<f64>; 2]>,
     offset: Vec<f64>,
+    dense: Vec<f64>,
 }
 
 impl ResidualLearning {
@@ -71,6 +72,7 @@ impl ResidualLearning {
         all_finite("symmetric_point", &symmetric_point)?;
         Ok(Self {
             offset: vec![0.0; main.len()],
+            dense: Vec::new(),
             main,
             residual,
             symmetric_point,
@@ -147,7 +149,8 @@ impl UpdateRule for ResidualLearning {
         }
     }
 
-    fn step(&mut self, k: u64, gradient: &[f64], key: Key) {
+    fn step(&mut self, k: u64, gradient: Gradient<'_>, key: Key) -> Result<(), StepError> {
+        let gradient = gradient.dense(&mut self.dense);
         match &self.cell_gain {
             None => self.residual.increment(-self.learning_rate.at(k), gradient, key.named("residual")),
             Some([_, gain]) => {
@@ -163,14 +166,25 @@ impl UpdateRule for ResidualLearning {
             self.compensate(floor);
         }
         self.main.increment(self.transfer_rate.at(k) * self.mixing, &self.offset, key.named("main"));
+        Ok(())
     }
 
     fn arrays(&self) -> Vec<(&'static str, &[f64])> {
         vec![("main", self.main.state()), ("residual", self.residual.state())]
     }
 
+    fn effective_rates(&self, k: u64) -> EffectiveRates {
+        let transfer = self.transfer_rate.at(k) * self.mixing;
+        EffectiveRates { learning: self.learning_rate.at(k), transfer: Some(transfer), sweep: 1 }
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.main.pulses_sent() + self.residual.pulses_sent()
+    }
+
+    fn state(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
+        self.main.slots(&mut slot::within("main", visit));
+        self.residual.slots(&mut slot::within("residual", visit));
     }
 
     fn label(&self) -> String {

@@ -1,6 +1,8 @@
 use crate::error::{ParameterError, positive, require};
 use crate::schedule::Schedule;
 
+use super::Slot;
+
 /// Where a desired increment ΔZ comes from: any optimiser's step can go through the one door.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
@@ -81,6 +83,40 @@ impl Source {
         }
     }
 
+    /// Digital memory for `dim` weights, before the first step, so that a checkpoint finds it.
+    pub(super) fn allocated(mut self, dim: usize) -> Self {
+        match &mut self {
+            Self::Sgd { .. } => {}
+            Self::Momentum { velocity, .. } => velocity.resize(dim, 0.0),
+            Self::Adam { first, second, .. } => {
+                first.resize(dim, 0.0);
+                second.resize(dim, 0.0);
+            }
+        }
+        self
+    }
+
+    /// α at step k.
+    pub fn learning_rate(&self, k: u64) -> f64 {
+        match self {
+            Self::Sgd { learning_rate }
+            | Self::Momentum { learning_rate, .. }
+            | Self::Adam { learning_rate, .. } => learning_rate.at(k),
+        }
+    }
+
+    /// Digital memory as a checkpoint sees it.
+    pub(super) fn state(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
+        match self {
+            Self::Sgd { .. } => {}
+            Self::Momentum { velocity, .. } => visit("velocity", Slot::Doubles(velocity)),
+            Self::Adam { first, second, .. } => {
+                visit("first", Slot::Doubles(first));
+                visit("second", Slot::Doubles(second));
+            }
+        }
+    }
+
     /// The desired step as `scale · direction`; `buffer` holds the direction when it is not the gradient itself.
     pub(super) fn desire<'a>(
         &'a mut self,
@@ -91,15 +127,12 @@ impl Source {
         match self {
             Self::Sgd { learning_rate } => (-learning_rate.at(k), gradient),
             Self::Momentum { learning_rate, momentum, velocity } => {
-                velocity.resize(gradient.len(), 0.0);
                 for (m, g) in velocity.iter_mut().zip(gradient) {
                     *m = *momentum * *m + g;
                 }
                 (-learning_rate.at(k), velocity)
             }
             Self::Adam { learning_rate, decay_first, decay_second, epsilon, first, second } => {
-                first.resize(gradient.len(), 0.0);
-                second.resize(gradient.len(), 0.0);
                 buffer.resize(gradient.len(), 0.0);
                 let age = i32::try_from(k + 1).unwrap_or(i32::MAX);
                 let (c1, c2) = (1.0 - decay_first.powi(age), 1.0 - decay_second.powi(age));

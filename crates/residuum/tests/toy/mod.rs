@@ -57,7 +57,7 @@ pub fn residual(response: impl ResponseFunction + Clone + 'static, rates: Rates,
 
 pub fn run(oracle: &dyn GradientOracle, rule: &mut dyn UpdateRule, steps: u64, seed: u64) {
     let look = &mut |_: u64, _: usize, _: &dyn UpdateRule| Control::Continue;
-    assert_eq!(minimize(oracle, &mut [rule], steps, Key::new(seed), look), steps);
+    assert_eq!(minimize(oracle, &mut [rule], steps, Key::new(seed), look), Ok(steps));
 }
 
 /// Mean over replicas of one array of the rule.

@@ -1,0 +1,71 @@
+//! The two forms in which a gradient arrives.
+
+/// A gradient with one entry per weight, or as the factors a layer has: errors and inputs of each sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Gradient<'a, T = f64> {
+    /// One entry per weight.
+    Dense(&'a [T]),
+    /// Σ_b errors_b inputsᵀ_b: `errors` holds batch × rows numbers, `inputs` batch × columns.
+    Outer {
+        /// Number of samples.
+        batch: usize,
+        /// Derivatives with respect to the outputs of the array.
+        errors: &'a [T],
+        /// Inputs of the array.
+        inputs: &'a [T],
+    },
+}
+
+impl<'a> Gradient<'a, f64> {
+    /// One entry per weight, row by row; `buffer` holds it where it has to be summed first.
+    pub(crate) fn dense(self, buffer: &'a mut Vec<f64>) -> &'a [f64] {
+        match self {
+            Self::Dense(gradient) => gradient,
+            Self::Outer { batch, errors, inputs } => {
+                let (rows, cols) = (errors.len() / batch.max(1), inputs.len() / batch.max(1));
+                buffer.clear();
+                buffer.resize(rows * cols, 0.0);
+                for (e, x) in errors.chunks_exact(rows.max(1)).zip(inputs.chunks_exact(cols.max(1))) {
+                    for (row, e) in buffer.chunks_exact_mut(cols.max(1)).zip(e) {
+                        for (g, x) in row.iter_mut().zip(x) {
+                            *g += e * x;
+                        }
+                    }
+                }
+                buffer
+            }
+        }
+    }
+}
+
+impl<'a, T> From<&'a [T]> for Gradient<'a, T> {
+    fn from(gradient: &'a [T]) -> Self {
+        Self::Dense(gradient)
+    }
+}
+
+impl<'a, T, const N: usize> From<&'a [T; N]> for Gradient<'a, T> {
+    fn from(gradient: &'a [T; N]) -> Self {
+        Self::Dense(gradient)
+    }
+}
+
+impl<'a, T> From<&'a Vec<T>> for Gradient<'a, T> {
+    fn from(gradient: &'a Vec<T>) -> Self {
+        Self::Dense(gradient)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_sum_to_the_outer_product() {
+        let (errors, inputs) = ([1.0, -2.0, 0.5, 3.0], [1.0, 0.0, 2.0, -1.0, 4.0, 1.0]);
+        let mut buffer = Vec::new();
+        let dense = Gradient::Outer { batch: 2, errors: &errors, inputs: &inputs }.dense(&mut buffer);
+        assert_eq!(dense, [1.0 - 0.5, 2.0, 2.0 + 0.5, -2.0 - 3.0, 12.0, -4.0 + 3.0]);
+        assert_eq!(Gradient::from(&[1.0, 2.0]).dense(&mut buffer), [1.0, 2.0]);
+    }
+}
