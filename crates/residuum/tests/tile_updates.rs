@@ -5,7 +5,7 @@
 
 use residuum::Key;
 use residuum::stats::Z;
-use residuum::tile::{CycleNoise, Device, Management, StepModel, Tile, Trains};
+use residuum::tile::{CycleNoise, Device, Management, Scheme, StepModel, Tile, Trains};
 use serde_json::Value;
 
 const GRID: [f32; 8] = [-1.0, -0.7, -0.3, -0.05, 0.05, 0.3, 0.7, 1.0];
@@ -140,6 +140,62 @@ fn unshared_lines_are_seen() {
     assert!(found[2] > 1.0 && found[3] > 1.0, "{found:?}");
 }
 
+/// Largest distance, in pulses, of one update without chance from the reference.
+fn rounded_distance(case: &Value, scheme: Scheme) -> f64 {
+    let step = number(&case["dw_min"]);
+    let device = Device::ideal(StepModel::Constant, step as f32, -10.0, 10.0);
+    let mut tile = Tile::new(8, 8, device, Key::new(1)).unwrap();
+    let d = GRID.map(|v| number(&case["d_scale"]) as f32 * v);
+    tile.update(-number(&case["lr"]) as f32, &d, &GRID, scheme, Key::new(2)).unwrap();
+    let means = theirs(case)[0];
+    let moved: f64 = means.as_flattened().iter().map(|m| (m / step).round().abs()).sum();
+    if tile.pulses_sent() as f64 != moved {
+        return f64::INFINITY;
+    }
+    let both = tile.weights().iter().zip(means.as_flattened());
+    both.map(|(w, m)| (f64::from(*w) - m).abs() / step).fold(0.0, f64::max)
+}
+
+#[test]
+fn updates_without_chance_are_aihwkits() {
+    let mut checked = 0;
+    for case in cases() {
+        let trains = trains(&case["update"]);
+        let (scheme, other) = match case["update"]["pulse_type"].as_str().unwrap() {
+            "MeanCount" => (Scheme::MeanCount(trains), Scheme::Deterministic(trains)),
+            "DeterministicImplicit" => (Scheme::Deterministic(trains), Scheme::MeanCount(trains)),
+            _ => continue,
+        };
+        let found = rounded_distance(&case, scheme);
+        assert!(found < 1e-3, "{scheme:?}: {found} pulses apart");
+        // The twin: the two ways of rounding differ where an update is long enough to show it.
+        if number(&case["d_scale"]) > 0.5 {
+            assert!(rounded_distance(&case, other) >= 1.0, "{other:?} passes for {scheme:?}");
+        }
+        checked += 1;
+    }
+    assert_eq!(checked, 4);
+}
+
+/// Pulses without chance have the cycle noise of single pulses: variance n·(σs)² on a constant device.
+#[test]
+fn updates_without_chance_have_their_noise() {
+    let (step, sigma, n) = (1e-3, 0.3, 20.0);
+    let device = Device {
+        cycle_noise: CycleNoise::Multiplicative(sigma),
+        ..Device::ideal(StepModel::Constant, step, -10.0, 10.0)
+    };
+    for scheme in [Scheme::Deterministic(Trains::default()), Scheme::MeanCount(Trains::default())] {
+        let mut tile = Tile::new(100, 300, device.clone(), Key::new(1)).unwrap();
+        tile.update(1.0, &[n * step; 100], &[1.0; 300], scheme, Key::new(6)).unwrap();
+        let sample = residuum::stats::Summary::of(tile.weights().iter().map(|w| f64::from(*w)));
+        let std = f64::from(sigma * step * n.sqrt());
+        assert!((sample.mean - f64::from(n * step)).abs() < Z * std / 30_000f64.sqrt() + 1e-7);
+        assert!((sample.std / std - 1.0).abs() < Z / 60_000f64.sqrt(), "{} instead of {std}", sample.std);
+        assert_eq!(tile.pulses_sent(), 600_000);
+    }
+}
+
 #[test]
 fn an_update_is_the_same_on_any_number_of_threads() {
     let device = Device {
@@ -151,21 +207,30 @@ fn an_update_is_the_same_on_any_number_of_threads() {
             0.6,
         )
     };
-    let run = |threads: usize, size: f32| {
+    let run = |threads: usize, size: f32, scheme: Scheme| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let mut tile = Tile::new(256, 200, device.clone(), Key::new(3)).unwrap();
             let mut signals = vec![0.0; 10 * 456];
             Key::new(4).fill_normal(&mut signals);
             let signals: Vec<f32> = signals.into_iter().map(|v| size * v as f32).collect();
-            tile.update(0.05, &signals[..2560], &signals[2560..], Trains::default(), Key::new(5)).unwrap();
+            tile.update(0.05, &signals[..2560], &signals[2560..], scheme, Key::new(5)).unwrap();
             (tile.weights().to_vec(), tile.pulses_sent())
         })
     };
-    for size in [1.0, 0.05] {
-        let (one, pulses) = run(1, size);
-        assert!(pulses > 1000);
-        assert_eq!((one, pulses), run(2, size));
+    let trains = Trains::default();
+    let schemes = [
+        Scheme::Stochastic(trains),
+        Scheme::Deterministic(trains),
+        Scheme::MeanCount(trains),
+        Scheme::Expected,
+    ];
+    for scheme in schemes {
+        for size in [1.0, 0.05] {
+            let (one, pulses) = run(1, size, scheme);
+            assert_eq!(pulses > 100, scheme != Scheme::Expected);
+            assert_eq!((one, pulses), run(2, size, scheme), "{scheme:?}");
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Crossbar tiles: f32 weights at cross points, written by pulses that meet there.
 //!
 //! A [`Device`] describes the cells (step, bounds, spread, noise); [`Tile::new`] draws one array of them. A tile's state
-//! changes through its verbs only: [`Tile::update`] sends pulse trains along rows and columns, [`Tile::pulse_all`] one
-//! pulse to every cell, [`Tile::program`] writes at set-up.
+//! changes through its verbs only: [`Tile::update`] writes outer products, by pulse trains along rows and columns or as
+//! another [`Scheme`] says; [`Tile::update_column`] and [`Tile::increment`] write columns and whole matrices;
+//! [`Tile::pulse_all`] sends one pulse to every cell, [`Tile::program`] writes at set-up.
 //!
 //! One pulse in direction ±, with the cell's own scale s±, shape u± and cycle noise σ (multiplicative):
 //!
@@ -11,17 +12,24 @@
 //! ```
 
 mod cells;
+mod column;
+mod counted;
 mod device;
+mod expected;
 mod laws;
 mod management;
 pub mod presets;
 mod pulse;
+mod rounded;
+mod rows;
+mod scheme;
 #[cfg(test)]
 mod tests;
 mod train;
 
 pub use device::{CycleNoise, Device, Reference, Spread, StepModel, Stuck};
 pub use management::{Management, Trains};
+pub use scheme::Scheme;
 
 use crate::Key;
 use crate::error::ParameterError;

@@ -10,10 +10,9 @@ use rayon::prelude::*;
 use super::Tile;
 use super::cells::Cells;
 use super::device::{CycleNoise, Device};
-use super::laws::{Law, Parameters, WithLaw, has_law, with_law};
+use super::laws::{Law, Parameters, WithLaw, with_law};
 use super::management::{Plan, Trains};
 use super::{fill_normal, pulse};
-use crate::error::{ParameterError, same_length};
 use crate::simd::{self, Kernel};
 use crate::{Key, normal32};
 
@@ -36,35 +35,20 @@ pub(super) struct Scratch {
 }
 
 impl Tile {
-    /// `W ← W + scale · Σ_b rows_b colsᵀ_b` by pulse trains, sample by sample (`biased-update` at every pulse).
-    ///
-    /// `row_signals` is batch × rows (errors), `col_signals` batch × cols (inputs). The mean update at u = 1 is the desired
-    /// one as long as no probability exceeds 1.
-    ///
-    /// # Errors
-    /// If shapes do not fit, the trains are impossible, or a signal is NaN or infinite; nothing is pulsed then.
-    pub fn update(
+    /// The update by trains that meet at random; the signals are known to fit.
+    pub(super) fn update_stochastic(
         &mut self,
         scale: f32,
         row_signals: &[f32],
         col_signals: &[f32],
         trains: Trains,
         key: Key,
-    ) -> Result<(), ParameterError> {
-        trains.validate()?;
+    ) {
         let batch = row_signals.len() / self.rows;
-        same_length("row_signals", batch * self.rows, row_signals.len())?;
-        same_length("col_signals", batch * self.cols, col_signals.len())?;
-        for (name, values) in [("row_signals", row_signals), ("col_signals", col_signals)] {
-            if let Some(index) = values.iter().position(|x| !x.is_finite()) {
-                return Err(ParameterError::NotFinite { name, index, value: f64::from(values[index]) });
-            }
-        }
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.fire(self, scale, row_signals, col_signals, trains, key);
         self.pulses_sent += self.meet(&scratch, batch, key);
         self.scratch = scratch;
-        Ok(())
     }
 
     /// Lets the trains meet; returns the number of pulses.
@@ -222,7 +206,7 @@ impl RowVisit<'_> {
     fn listed(&mut self, list: &[u32], up: bool, key: Key) {
         self.pulses += list.len() as u64;
         match self.device.cycle_noise {
-            CycleNoise::Multiplicative(noise) if self.hidden.is_none() && has_law(self.device) => {
+            CycleNoise::Multiplicative(noise) if self.hidden.is_none() => {
                 for (chunk, part) in list.chunks(GATHER).enumerate() {
                     self.gathered(part, up, noise, key, chunk as u64);
                 }

@@ -1,0 +1,95 @@
+//! Ways to turn a desired outer product into writes, and the verb that takes them.
+
+use super::Tile;
+use super::management::Trains;
+use crate::Key;
+use crate::error::{ParameterError, finite, same_length};
+
+/// How a desired increment reaches the cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// The operator itself (`biased-update`): every cell moves by its desired increment times its response
+    /// q± = s±u±(w)/granularity, without noise, and no pulse is counted.
+    Expected,
+    /// Lines fire at random; a cell is pulsed in the slots in which its row and its column fire together.
+    Stochastic(Trains),
+    /// Each cell gets its mean number of coincidences, rounded to the nearest whole number: AIHWKIT's
+    /// `DeterministicImplicit`. Has a dead zone below half a pulse.
+    Deterministic(Trains),
+    /// Each line's mean number of pulses is rounded first, then the coincidences: AIHWKIT's `MeanCount`.
+    MeanCount(Trains),
+}
+
+impl From<Trains> for Scheme {
+    /// Trains without further word are stochastic.
+    fn from(trains: Trains) -> Self {
+        Self::Stochastic(trains)
+    }
+}
+
+impl Default for Scheme {
+    fn default() -> Self {
+        Self::Stochastic(Trains::default())
+    }
+}
+
+impl Scheme {
+    /// Refuses impossible trains.
+    ///
+    /// # Errors
+    /// As [`Trains::validate`].
+    pub fn validate(&self) -> Result<(), ParameterError> {
+        match self {
+            Self::Expected => Ok(()),
+            Self::Stochastic(trains) | Self::Deterministic(trains) | Self::MeanCount(trains) => {
+                trains.validate()
+            }
+        }
+    }
+}
+
+impl Tile {
+    /// `W ← W + scale · Σ_b rows_b colsᵀ_b`, sample by sample (`biased-update` at every write).
+    ///
+    /// `row_signals` is batch × rows (errors), `col_signals` batch × cols (inputs). By trains, the mean update at u = 1 is
+    /// the desired one as long as no probability exceeds 1. `key` decides lines and noise.
+    ///
+    /// # Errors
+    /// If shapes do not fit, the trains are impossible, or a signal is NaN or infinite; nothing is written then.
+    pub fn update(
+        &mut self,
+        scale: f32,
+        row_signals: &[f32],
+        col_signals: &[f32],
+        scheme: impl Into<Scheme>,
+        key: Key,
+    ) -> Result<(), ParameterError> {
+        let scheme = scheme.into();
+        scheme.validate()?;
+        finite("scale", f64::from(scale))?;
+        let batch = row_signals.len() / self.rows;
+        same_length("row_signals", batch * self.rows, row_signals.len())?;
+        same_length("col_signals", batch * self.cols, col_signals.len())?;
+        all_finite("row_signals", row_signals)?;
+        all_finite("col_signals", col_signals)?;
+        match scheme {
+            Scheme::Expected => self.update_expected(scale, row_signals, col_signals),
+            Scheme::Stochastic(trains) => self.update_stochastic(scale, row_signals, col_signals, trains, key),
+            Scheme::Deterministic(trains) => {
+                self.update_rounded(scale, row_signals, col_signals, trains, false, key);
+            }
+            Scheme::MeanCount(trains) => {
+                self.update_rounded(scale, row_signals, col_signals, trains, true, key);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Every entry is finite.
+pub(super) fn all_finite(name: &'static str, values: &[f32]) -> Result<(), ParameterError> {
+    match values.iter().position(|v| !v.is_finite()) {
+        None => Ok(()),
+        Some(index) => Err(ParameterError::NotFinite { name, index, value: f64::from(values[index]) }),
+    }
+}

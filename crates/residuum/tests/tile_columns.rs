@@ -1,0 +1,183 @@
+//! Writes of one column and of a whole matrix.
+
+#![allow(clippy::unwrap_used)]
+
+use residuum::Key;
+use residuum::stats::Z;
+use residuum::tile::{CycleNoise, Device, Management, Scheme, StepModel, Tile, Trains, presets};
+
+fn schemes() -> [Scheme; 5] {
+    let trains = Trains::default();
+    [
+        Scheme::Expected,
+        Scheme::Stochastic(trains),
+        Scheme::Stochastic(Trains { length: 5, management: Management::Fixed }),
+        Scheme::Deterministic(trains),
+        Scheme::MeanCount(trains),
+    ]
+}
+
+fn devices() -> Vec<Device> {
+    let kinked = StepModel::Piecewise { up: vec![1.5, 0.8, 0.2], down: vec![0.1, 1.2] };
+    vec![
+        presets::gokmen_vlasov(),
+        presets::capacitor(),
+        presets::reram_es(),
+        presets::reram_array_om(),
+        presets::pcm(),
+        Device::paper_power(2.0, 1.0, 2e-3),
+        Device { cycle_noise: CycleNoise::Multiplicative(0.3), ..Device::ideal(kinked, 2e-3, -0.5, 0.7) },
+    ]
+}
+
+/// Some numbers between −1 and 1; every seventh is 0.
+fn numbers(n: usize, seed: u64) -> Vec<f32> {
+    let number = |i: usize| Key::new(seed).uniform_at(i as u64) as f32 * 2.0 - 1.0;
+    (0..n).map(|i| if i % 7 == 3 { 0.0 } else { number(i) }).collect()
+}
+
+fn seen(tile: &Tile) -> (Vec<f32>, Vec<f32>, u64) {
+    (tile.weights().to_vec(), tile.hidden().to_vec(), tile.pulses_sent())
+}
+
+#[test]
+fn a_matrix_is_written_as_its_columns_are() {
+    let (rows, cols) = (150, 131);
+    let direction = numbers(rows * cols, 1);
+    for device in devices() {
+        for scheme in schemes() {
+            let key = Key::new(3);
+            let mut whole = Tile::new(rows, cols, device.clone(), Key::new(2)).unwrap();
+            let mut by_columns = whole.clone();
+            let fresh = seen(&whole);
+            // Twice: large and small enough for single pulses.
+            for (scale, key) in [(-0.2, key.named("large")), (1e-3, key.named("small"))] {
+                whole.increment(scale, &direction, scheme, key).unwrap();
+                for j in 0..cols {
+                    let values: Vec<f32> = (0..rows).map(|i| direction[i * cols + j]).collect();
+                    by_columns.update_column(j, scale, &values, scheme, key.fold(j as u64)).unwrap();
+                }
+            }
+            assert!(seen(&whole) != fresh, "{scheme:?}, {:?}", device.step);
+            assert!(seen(&whole) == seen(&by_columns), "{scheme:?}, {:?}", device.step);
+        }
+    }
+}
+
+#[test]
+fn a_matrix_is_written_the_same_on_any_number_of_threads() {
+    let (rows, cols) = (512, 300);
+    let direction = numbers(rows * cols, 4);
+    for scheme in schemes() {
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let mut tile = Tile::new(rows, cols, presets::ecram(), Key::new(5)).unwrap();
+                tile.increment(0.01, &direction, scheme, Key::new(6)).unwrap();
+                seen(&tile)
+            })
+        };
+        assert!(run(1) == run(2), "{scheme:?}");
+    }
+}
+
+/// Without chance and noise, a column written is the update with a signal on that column alone, to the bit.
+#[test]
+fn a_column_is_an_update_with_one_signal() {
+    let (rows, cols, column) = (70, 9, 4);
+    let values = numbers(rows, 7);
+    let mut one_hot = vec![0.0; cols];
+    one_hot[column] = 1.0;
+    for device in devices() {
+        let device = Device { cycle_noise: CycleNoise::Multiplicative(0.0), write_noise: 0.0, ..device };
+        for scheme in schemes().into_iter().filter(|scheme| !matches!(scheme, Scheme::Stochastic(_))) {
+            let mut tile = Tile::new(rows, cols, device.clone(), Key::new(8)).unwrap();
+            let mut other = tile.clone();
+            tile.update(0.02, &values, &one_hot, scheme, Key::new(9)).unwrap();
+            other.update_column(column, 0.02, &values, scheme, Key::new(9)).unwrap();
+            assert!(seen(&tile) == seen(&other), "{scheme:?}, {:?}", device.step);
+            assert!(tile.weights().iter().any(|w| *w != 0.0));
+        }
+    }
+}
+
+/// Mean, variance and covariance of two cells of the written column over many draws of `write`.
+fn statistics(repeats: u64, write: impl Fn(&mut Tile, Key)) -> [f64; 3] {
+    let device = Device {
+        cycle_noise: CycleNoise::Multiplicative(0.3),
+        ..Device::ideal(StepModel::Constant, 1e-3, -1.0, 1.0)
+    };
+    let mut tile = Tile::new(2, 3, device, Key::new(1)).unwrap();
+    let [mut a, mut square, mut product, mut b] = [0.0; 4];
+    for k in 0..repeats {
+        let key = Key::new(10).fold(k);
+        tile.program(&[0.0; 6], key).unwrap();
+        write(&mut tile, key);
+        let [x, y] = [tile.weights()[1], tile.weights()[4]].map(|w| f64::from(w) / 1e-3);
+        (a, b) = (a + x, b + y);
+        (square, product) = (square + x * x, product + x * y);
+    }
+    let n = repeats as f64;
+    let (a, b) = (a / n, b / n);
+    [a, square / n - a * a, product / n - a * b]
+}
+
+/// Stochastic trains: the column's line is shared by its cells, so they are correlated as in an update.
+#[test]
+fn a_column_has_the_statistics_of_an_update() {
+    let scheme = Scheme::Stochastic(Trains { length: 10, management: Management::Fixed });
+    let (values, repeats) = ([0.5f32, -0.8], 20_000);
+    let updated =
+        statistics(repeats, |tile, key| tile.update(4e-3, &values, &[0.0, 1.0, 0.0], scheme, key).unwrap());
+    let written = statistics(repeats, |tile, key| tile.update_column(1, 4e-3, &values, scheme, key).unwrap());
+    // The twin: one write per row draws the column's line anew.
+    let apart = statistics(repeats, |tile, key| {
+        for (row, name) in ["first", "second"].into_iter().enumerate() {
+            let mut alone = [0.0; 2];
+            alone[row] = values[row];
+            tile.update_column(1, 4e-3, &alone, scheme, key.named(name)).unwrap();
+        }
+    });
+    // In each of 10 slots the column fires with q = √0.4, the rows with p = ½q and ⁴⁄₅q: n = 10pq, and so on.
+    let q = 0.4f64.sqrt();
+    let (p, r) = (0.5 * q, 0.8 * q);
+    let exact = [10.0 * p * q, 10.0 * (p * q * (1.0 - p * q) + 0.09 * p * q), -10.0 * p * r * q * (1.0 - q)];
+    let n = repeats as f64;
+    // Counts are nearly normal: standard errors of a mean, a variance and a covariance.
+    let other = 10.0 * (r * q * (1.0 - r * q) + 0.09 * r * q);
+    let allowed = [
+        (exact[1] / n).sqrt(),
+        1.1 * exact[1] * (2.0 / n).sqrt(),
+        1.1 * ((exact[1] * other + exact[2] * exact[2]) / n).sqrt(),
+    ];
+    for s in 0..3 {
+        for found in [updated[s], written[s]] {
+            assert!((found - exact[s]).abs() < Z * allowed[s], "{s}: {found} instead of {}", exact[s]);
+        }
+    }
+    assert!((apart[0] - exact[0]).abs() < Z * allowed[0]);
+    assert!((apart[2] - exact[2]).abs() > Z * allowed[2], "an unshared line is not seen: {}", apart[2]);
+}
+
+#[test]
+fn bad_writes_name_what_is_wrong_and_write_nothing() {
+    let mut tile = Tile::new(2, 3, Device::ideal(StepModel::Constant, 1e-3, -1.0, 1.0), Key::new(1)).unwrap();
+    let key = Key::new(2);
+    for scheme in schemes() {
+        let mut column = |j: usize, scale: f32, values: &[f32]| {
+            tile.update_column(j, scale, values, scheme, key).unwrap_err().to_string()
+        };
+        assert_eq!(column(3, 1.0, &[0.1, 0.2]), "column must be below the number of columns, got 3");
+        assert_eq!(column(0, 1.0, &[0.1]), "values must have 2 entries, got 1");
+        assert_eq!(column(0, 1.0, &[0.1, f32::INFINITY]), "values[1] must be finite, got inf");
+        assert_eq!(column(0, f32::NAN, &[0.1, 0.2]), "scale must be finite, got NaN");
+        let mut matrix =
+            |direction: &[f32]| tile.increment(0.1, direction, scheme, key).unwrap_err().to_string();
+        assert_eq!(matrix(&[0.1; 5]), "direction must have 6 entries, got 5");
+        assert_eq!(matrix(&[1.0, 1.0, f32::NAN, 1.0, 1.0, 1.0]), "direction[2] must be finite, got NaN");
+    }
+    let trains = Trains { length: 40, ..Trains::default() };
+    let message = tile.increment(0.1, &[0.1; 6], trains, key).unwrap_err().to_string();
+    assert_eq!(message, "train_length must be between 1 and 31, got 40");
+    assert!(tile.weights().iter().all(|w| *w == 0.0) && tile.pulses_sent() == 0);
+}
