@@ -14,6 +14,7 @@
 mod cells;
 mod column;
 mod counted;
+mod crossbar;
 mod device;
 mod expected;
 mod laws;
@@ -27,6 +28,7 @@ mod scheme;
 mod tests;
 mod train;
 
+pub use crossbar::Crossbar;
 pub use device::{CycleNoise, Device, Reference, Spread, StepModel, Stuck};
 pub use management::{Management, Trains};
 pub use scheme::Scheme;
