@@ -109,7 +109,7 @@ fn measure(algorithm: &str, kind: &str, rate: f64) -> [[Summary; 2]; 4] {
             }
         }
     }
-    found.map(|pair| pair.map(|values| Summary::of(values)))
+    found.map(|pair| pair.map(Summary::of))
 }
 
 /// Largest distance from the reference in units of what is allowed.
