@@ -7,7 +7,9 @@
 
 use residuum::Key;
 use residuum::stats::{Summary, Z};
-use residuum::tile::{CycleNoise, Device, Reference, Spread, StepModel, Tile, presets};
+use residuum::tile::{
+    CycleNoise, Decay, Device, Reference, Reset, Retention, Spread, StepModel, Tile, presets,
+};
 use serde_json::Value;
 
 const DEVICES: [&str; 21] = [
@@ -89,6 +91,12 @@ fn device(config: &Value) -> Device {
         Device { imbalance, ..Device::ideal(step, number("dw_min"), number("w_min"), number("w_max")) }
     };
     let log_normal = config["dw_min_dtod_log_normal"] == true;
+    let lifetime = number("lifetime");
+    let retention = Retention {
+        reset: Reset { value: number("reset"), spread: number("reset_dtod"), deviation: number("reset_std") },
+        decay: (lifetime > 0.0).then(|| Decay { lifetime, spread: number("lifetime_dtod") }),
+        ..Retention::default()
+    };
     Device {
         step_spread: Spread { deviation: number("dw_min_dtod"), log_normal },
         imbalance_spread: number("up_down_dtod"),
@@ -97,6 +105,7 @@ fn device(config: &Value) -> Device {
         cycle_noise,
         write_noise: number("write_noise_std"),
         reference,
+        retention,
         ..base
     }
 }

@@ -1,5 +1,6 @@
 //! What the cells of a tile are made of.
 
+use super::retention::Retention;
 use crate::error::{ParameterError, non_negative, positive, require};
 
 /// Device-to-device spread of a parameter around its mean.
@@ -149,6 +150,8 @@ pub struct Device {
     pub stuck: Option<Stuck>,
     /// Deviation of what a read sees from what pulses act on, in steps; redrawn when the cell is pulsed.
     pub write_noise: f32,
+    /// Leak, random walk, drift and reset.
+    pub retention: Retention,
 }
 
 impl Device {
@@ -168,6 +171,7 @@ impl Device {
             reference: None,
             stuck: None,
             write_noise: 0.0,
+            retention: Retention::default(),
         }
     }
 
@@ -237,6 +241,7 @@ impl Device {
             require((0.0..=1.0).contains(&probability), "stuck probability", "between 0 and 1", probability)?;
             non_negative("stuck range", f64::from(stuck.range))?;
         }
+        self.retention.validate()?;
         match &self.step {
             StepModel::Constant => {}
             StepModel::Linear { slope_up, slope_down, spread, .. } => {

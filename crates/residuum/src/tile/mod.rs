@@ -3,7 +3,8 @@
 //! A [`Device`] describes the cells (step, bounds, spread, noise); [`Tile::new`] draws one array of them. A tile's state
 //! changes through its verbs only: [`Tile::update`] writes outer products, by pulse trains along rows and columns or as
 //! another [`Scheme`] says; [`Tile::update_column`] and [`Tile::increment`] write columns and whole matrices;
-//! [`Tile::pulse_all`] sends one pulse to every cell, [`Tile::program`] writes at set-up.
+//! [`Tile::pulse_all`] sends one pulse to every cell, [`Tile::program`] writes at set-up; between updates a tile may
+//! [decay](Tile::decay), [diffuse](Tile::diffuse), [drift](Tile::drift) or be [reset](Tile::reset).
 //!
 //! One pulse in direction ±, with the cell's own scale s±, shape u± and cycle noise σ (multiplicative):
 //!
@@ -18,20 +19,26 @@ mod crossbar;
 mod device;
 mod expected;
 mod laws;
+mod ledger;
 mod management;
 pub mod presets;
 mod pulse;
+mod retention;
 mod rounded;
 mod rows;
 mod scheme;
 #[cfg(test)]
 mod tests;
 mod train;
+mod zero_shift;
 
 pub use crossbar::Crossbar;
 pub use device::{CycleNoise, Device, Reference, Spread, StepModel, Stuck};
+pub use ledger::Ledger;
 pub use management::{Management, Trains};
+pub use retention::{Decay, Diffusion, Drift, Reset, Retention};
 pub use scheme::Scheme;
+pub use zero_shift::{Residual, ZeroShift, ZeroShifted};
 
 use crate::Key;
 use crate::error::ParameterError;
@@ -50,6 +57,8 @@ pub struct Tile {
     /// What pulses act on, where write noise hides it; otherwise `weights` is the state.
     hidden: Option<Vec<f32>>,
     pulses_sent: u64,
+    ledger: Option<Ledger>,
+    retained: retention::Retained,
     scratch: train::Scratch,
 }
 
@@ -63,6 +72,7 @@ impl Tile {
         crate::error::require(rows > 0, "rows", "at least 1", rows as f64)?;
         crate::error::require(cols > 0, "cols", "at least 1", cols as f64)?;
         let cells = Cells::draw(rows * cols, &device, key);
+        let retained = retention::Retained::draw(rows * cols, &device.retention, key);
         let weights = vec![0.0; rows * cols];
         let hidden = (device.write_noise > 0.0).then(|| weights.clone());
         let mut tile = Self {
@@ -73,6 +83,8 @@ impl Tile {
             weights,
             hidden,
             pulses_sent: 0,
+            ledger: None,
+            retained,
             scratch: train::Scratch::default(),
         };
         tile.program(&vec![0.0; rows * cols], key.named("program"))?;
@@ -153,6 +165,9 @@ impl Tile {
         }
         self.show(key);
         self.pulses_sent += self.weights.len() as u64;
+        if let Some(ledger) = &mut self.ledger {
+            ledger.add(up, |_| 1);
+        }
     }
 }
 

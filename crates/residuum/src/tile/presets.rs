@@ -1,6 +1,17 @@
-//! Devices of the literature, with the parameters AIHWKIT 1.1.0 gives them. Decay and reset are not modelled yet.
+//! Devices of the literature, with the parameters AIHWKIT 1.1.0 gives them. Only the
+//! capacitor leaks; none diffuses or drifts. A reset leads to 0 ± 0.01 unless said otherwise, which is AIHWKIT's default.
 
 use super::device::{CycleNoise, Device, Reference, Spread, StepModel};
+use super::retention::{Decay, Reset, Retention};
+
+/// Ideal but for its resets.
+fn cell(step: StepModel, pulse_step: f32, min: f32, max: f32) -> Device {
+    let reset = Reset { deviation: 0.01, ..Reset::default() };
+    Device {
+        retention: Retention { reset, ..Retention::default() },
+        ..Device::ideal(step, pulse_step, min, max)
+    }
+}
 
 fn linear(slope_up: f32, slope_down: f32, spread: f32) -> StepModel {
     StepModel::Linear { slope_up, slope_down, spread, own_bounds: false }
@@ -26,7 +37,7 @@ pub fn reram_es() -> Device {
         min_spread: 0.3,
         cycle_noise: CycleNoise::Multiplicative(5.0),
         write_noise: 75.0,
-        ..Device::ideal(step, 0.00135, -1.0, 1.0)
+        ..cell(step, 0.00135, -1.0, 1.0)
     }
 }
 
@@ -40,7 +51,7 @@ pub fn reram_sb() -> Device {
         cycle_noise: CycleNoise::Additive(3.75),
         write_noise: 56.0,
         reference: Some(Reference::default()),
-        ..Device::ideal(soft_bounds(), 0.002, -0.75, 1.25)
+        ..cell(soft_bounds(), 0.002, -0.75, 1.25)
     }
 }
 
@@ -53,7 +64,7 @@ fn reram_array(step: f32, spread: f32, bounds: [f32; 2], noise: f32, write_noise
         cycle_noise: CycleNoise::Additive(noise),
         write_noise,
         reference: Some(Reference { mean: 0.0, deviation: 0.05, at_symmetric_point: true }),
-        ..Device::ideal(soft_bounds(), step, -1.0, 1.0)
+        ..cell(soft_bounds(), step, -1.0, 1.0)
     }
 }
 
@@ -67,15 +78,17 @@ pub fn reram_array_hfo2() -> Device {
     reram_array(0.4622, 0.7125, [0.4295, 0.599], 0.2174, 0.5841)
 }
 
-/// Capacitor cell: Li et al., VLSI 2018.
+/// Capacitor cell, which leaks within 10⁶ mini-batches: Li et al., VLSI 2018.
 pub fn capacitor() -> Device {
+    let leaky = cell(linear(0.05, 0.05, 0.01), 0.005, -1.0, 1.0);
     Device {
+        retention: Retention { decay: Some(Decay { lifetime: 1e6, spread: 0.3 }), ..leaky.retention },
         step_spread: Spread::normal(0.1),
         imbalance_spread: 0.06,
         max_spread: 0.07,
         min_spread: 0.07,
         cycle_noise: CycleNoise::Additive(0.3),
-        ..Device::ideal(linear(0.05, 0.05, 0.01), 0.005, -1.0, 1.0)
+        ..leaky
     }
 }
 
@@ -86,7 +99,7 @@ fn electrochemical(step: StepModel, pulse_step: f32, bounds: [f32; 2], noise: f3
         max_spread: 0.05,
         min_spread: 0.05,
         cycle_noise: CycleNoise::Multiplicative(noise),
-        ..Device::ideal(step, pulse_step, bounds[0], bounds[1])
+        ..cell(step, pulse_step, bounds[0], bounds[1])
     }
 }
 
@@ -107,7 +120,7 @@ fn constant(pulse_step: f32, imbalance_spread: f32) -> Device {
         max_spread: 0.3,
         min_spread: 0.3,
         cycle_noise: CycleNoise::Multiplicative(0.3),
-        ..Device::ideal(StepModel::Constant, pulse_step, -1.0, 1.0)
+        ..cell(StepModel::Constant, pulse_step, -1.0, 1.0)
     }
 }
 
@@ -121,7 +134,7 @@ pub fn gokmen_vlasov() -> Device {
     constant(0.0016, 0.01)
 }
 
-/// One phase-change cell of a pair: Nandakumar et al., Frontiers in Neuroscience 2020.
+/// One phase-change cell of a pair, to be reset when full: Nandakumar et al., Frontiers in Neuroscience 2020.
 pub fn pcm() -> Device {
     let step =
         StepModel::Exponential { amplitude: [-27.235, -2.235], rate: [2.5, 2.5], stretch: -1.0, shift: 0.0 };
@@ -129,7 +142,11 @@ pub fn pcm() -> Device {
         step_spread: Spread::normal(0.2),
         imbalance_spread: 0.05,
         max_spread: 0.1,
+        retention: Retention {
+            reset: Reset { value: 0.01, spread: 0.02, deviation: 0.01 },
+            ..Retention::default()
+        },
         cycle_noise: CycleNoise::Complex { deviation: 0.6, offset: 0.042, slope: 0.108 },
-        ..Device::ideal(step, 0.01, 0.0, 2.0)
+        ..cell(step, 0.01, 0.0, 2.0)
     }
 }

@@ -47,6 +47,9 @@ impl Tile {
         let batch = row_signals.len() / self.rows;
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.fire(self, scale, row_signals, col_signals, trains, key);
+        if let Some(ledger) = &mut self.ledger {
+            ledger.add_trains(&scratch.samples(self.rows, self.cols));
+        }
         self.pulses_sent += self.meet(&scratch, batch, key);
         self.scratch = scratch;
     }
@@ -130,6 +133,12 @@ impl Scratch {
                 self.at.push(self.fired.len());
             }
         }
+    }
+
+    /// Row and column trains of each sample that fires.
+    fn samples(&self, rows: usize, cols: usize) -> Vec<(&[u32], &[u32])> {
+        let trains = self.rows.chunks_exact(rows).zip(self.cols.chunks_exact(cols));
+        trains.zip(&self.plans).filter_map(|(trains, plan)| plan.map(|_| trains)).collect()
     }
 
     fn list(&self, sample: usize, slot: u32, negative: bool) -> &[u32] {

@@ -1,0 +1,326 @@
+//! What happens to a tile besides updates: leak, random walk, drift, reset.
+//!
+//! ```text
+//! decay     w ← β + (w − β)(1 − 1/L)              towards the reset value β, L the cell's lifetime in mini-batches
+//! diffuse   w ← w + ρξ                            once per mini-batch
+//! drift     w ← w₀ max((t − t_w)/t₀, 1)^(−ν)      w₀ written at t_w
+//! reset     w ← β + σξ
+//! ```
+//!
+//! β, L, ρ and ν are the cell's own; every result is clipped to the cell's bounds, so stuck cells stay. Where write noise
+//! hides the state, all of them act on the state, and what a read sees is drawn anew for the cells concerned.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use super::cells::Cells;
+use super::{Tile, fill_normal};
+use crate::error::{ParameterError, finite, non_negative, positive, require};
+use crate::{Key, math};
+
+/// What a device does when it is not pulsed; nothing, unless named.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Retention {
+    /// Where a reset leads, and decay tends; exactly 0 unless named.
+    pub reset: Reset,
+    /// Leak.
+    pub decay: Option<Decay>,
+    /// Random walk.
+    pub diffusion: Option<Diffusion>,
+    /// Power law in the time since the last write.
+    pub drift: Option<Drift>,
+}
+
+/// Where a reset leads. The value is what a read sees: a reference does not move it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reset {
+    /// Mean over the cells, in weight units.
+    pub value: f32,
+    /// Standard deviation between cells, in weight units.
+    pub spread: f32,
+    /// Standard deviation from reset to reset, in weight units.
+    pub deviation: f32,
+}
+
+/// Leak towards the reset value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decay {
+    /// Mini-batches after which 1/e is left; a cell drawn with 1 or less is reset at once.
+    pub lifetime: f32,
+    /// Relative standard deviation between cells.
+    pub spread: f32,
+}
+
+/// Random walk.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Diffusion {
+    /// Standard deviation of the change per mini-batch, in weight units.
+    pub deviation: f32,
+    /// Relative standard deviation of that between cells.
+    pub spread: f32,
+}
+
+/// Power law in the time since the last write.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// ν, mean over the cells.
+    pub exponent: f32,
+    /// Relative standard deviation of ν between cells.
+    pub spread: f32,
+    /// Relative standard deviation of ν from call to call.
+    pub exponent_noise: f32,
+    /// t₀: seconds after a write until drift sets in.
+    pub onset_s: f32,
+    /// Standard deviation of what is added after each call, in weight units; it does not add up over calls.
+    pub state_noise: f32,
+}
+
+impl Drift {
+    /// w₀(t/t₀)^(−ν), the same for every cell and call.
+    pub fn power_law(exponent: f32, onset_s: f32) -> Self {
+        Self { exponent, onset_s, spread: 0.0, exponent_noise: 0.0, state_noise: 0.0 }
+    }
+}
+
+impl Retention {
+    /// Refuses numbers no device can have.
+    pub(super) fn validate(&self) -> Result<(), ParameterError> {
+        finite("reset value", f64::from(self.reset.value))?;
+        non_negative("reset spread", f64::from(self.reset.spread))?;
+        non_negative("reset deviation", f64::from(self.reset.deviation))?;
+        if let Some(decay) = self.decay {
+            positive("lifetime", f64::from(decay.lifetime))?;
+            non_negative("lifetime spread", f64::from(decay.spread))?;
+        }
+        if let Some(diffusion) = self.diffusion {
+            non_negative("diffusion deviation", f64::from(diffusion.deviation))?;
+            non_negative("diffusion spread", f64::from(diffusion.spread))?;
+        }
+        if let Some(drift) = self.drift {
+            finite("drift exponent", f64::from(drift.exponent))?;
+            positive("onset_s", f64::from(drift.onset_s))?;
+            non_negative("drift spread", f64::from(drift.spread))?;
+            non_negative("exponent_noise", f64::from(drift.exponent_noise))?;
+            non_negative("state_noise", f64::from(drift.state_noise))?;
+        }
+        Ok(())
+    }
+}
+
+/// A parameter of every cell; one number where all cells share it.
+#[derive(Clone, Debug, Default)]
+struct PerCell {
+    mean: f32,
+    own: Vec<f32>,
+}
+
+impl PerCell {
+    /// mean + deviation·N, cell by cell.
+    fn draw(cells: usize, mean: f32, deviation: f32, key: Key) -> Self {
+        let mut own = vec![0.0; if deviation > 0.0 { cells } else { 0 }];
+        fill_normal(key, &mut own);
+        for v in &mut own {
+            *v = mean + deviation * *v;
+        }
+        Self { mean, own }
+    }
+
+    fn map(mut self, f: impl Fn(f32) -> f32) -> Self {
+        self.mean = f(self.mean);
+        for v in &mut self.own {
+            *v = f(*v);
+        }
+        self
+    }
+
+    #[inline(always)]
+    fn at(&self, i: usize) -> f32 {
+        self.own.get(i).copied().unwrap_or(self.mean)
+    }
+}
+
+/// What the cells of one array retain, and since when.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Retained {
+    /// β.
+    reset: PerCell,
+    /// 1/L, at most 1.
+    leak: PerCell,
+    /// ρ.
+    diffusion: PerCell,
+    /// ν.
+    exponent: PerCell,
+    /// Begun when time first passes.
+    clock: Option<Clock>,
+}
+
+/// Time that has passed, and when each cell was written last.
+#[derive(Clone, Debug)]
+struct Clock {
+    now_s: f64,
+    written: Vec<Written>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    /// t_w and w₀.
+    at_s: f64,
+    start: f32,
+    /// What drift made of it: a cell found elsewhere has been written since.
+    left: f32,
+}
+
+impl Retained {
+    pub(super) fn draw(cells: usize, retention: &Retention, key: Key) -> Self {
+        let relative = |name: &str, mean: f32, spread: f32| {
+            PerCell::draw(cells, mean, mean.abs() * spread, key.named(name))
+        };
+        let reset = retention.reset;
+        let mut retained = Self {
+            reset: PerCell::draw(cells, reset.value, reset.spread, key.named("reset")),
+            ..Self::default()
+        };
+        if let Some(Decay { lifetime, spread }) = retention.decay {
+            retained.leak = relative("lifetime", lifetime, spread).map(|l| if l > 1.0 { 1.0 / l } else { 1.0 });
+        }
+        if let Some(Diffusion { deviation, spread }) = retention.diffusion {
+            retained.diffusion = relative("diffusion", deviation, spread).map(f32::abs);
+        }
+        if let Some(drift) = retention.drift {
+            retained.exponent = relative("drift", drift.exponent, drift.spread);
+        }
+        retained
+    }
+}
+
+impl Tile {
+    /// Leak over a number of mini-batches: w ← β + (w − β)(1 − 1/L)^n. Nothing on a device that does not leak.
+    ///
+    /// One call for n mini-batches equals n calls up to rounding, and f32 rounds the leak of a single one away for lifetimes
+    /// beyond 10⁷: leak over many at a time there. `key` decides write noise.
+    pub fn decay(&mut self, mini_batches: u32, key: Key) {
+        if self.device.retention.decay.is_none() || mini_batches == 0 {
+            return;
+        }
+        let (reset, leak) = (&self.retained.reset, &self.retained.leak);
+        let lost = |leak: f32| match mini_batches {
+            1 => leak,
+            n => (1.0 - math::pow(1.0 - f64::from(leak), f64::from(n))) as f32,
+        };
+        let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
+        each(state, &self.cells, None, |i, w, _| w + (reset.at(i) - w) * lost(leak.at(i)));
+        self.show(key);
+    }
+
+    /// Random walk over a number of mini-batches: w ← w + ρ√n ξ. Nothing on a device that does not diffuse.
+    ///
+    /// One call for n mini-batches has the law of n calls, as long as no bound is met on the way.
+    pub fn diffuse(&mut self, mini_batches: u32, key: Key) {
+        if self.device.retention.diffusion.is_none() || mini_batches == 0 {
+            return;
+        }
+        let (diffusion, root) = (&self.retained.diffusion, f64::from(mini_batches).sqrt() as f32);
+        let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
+        each(state, &self.cells, Some(key.named("diffusion")), |i, w, xi| w + diffusion.at(i) * root * xi);
+        self.show(key);
+    }
+
+    /// Lets time pass: w ← w₀ max((t − t_w)/t₀, 1)^(−ν). Nothing on a device that does not drift.
+    ///
+    /// A cell that is not where the last call left it has been written since: its clock starts at that call, with what it
+    /// holds now as w₀. The clock of an array that was never let drift starts at its first call. Two calls equal one long one.
+    ///
+    /// # Errors
+    /// If `elapsed_s` is negative or not finite.
+    pub fn drift(&mut self, elapsed_s: f64, key: Key) -> Result<(), ParameterError> {
+        non_negative("elapsed_s", elapsed_s)?;
+        let Some(drift) = self.device.retention.drift else { return Ok(()) };
+        let (cells, exponent) = (&self.cells, &self.retained.exponent);
+        let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
+        let clock = self.retained.clock.get_or_insert_with(|| Clock {
+            now_s: 0.0,
+            written: state.iter().map(|&w| Written { at_s: 0.0, start: w, left: w }).collect(),
+        });
+        let before_s = clock.now_s;
+        clock.now_s += elapsed_s;
+        let now_s = clock.now_s;
+        let draws = |noise: f32, name: &str, chunk: usize| {
+            let mut xi = [0.0f32; CHUNK];
+            if noise > 0.0 {
+                fill_normal(key.named(name).fold(chunk as u64), &mut xi);
+            }
+            xi
+        };
+        state.par_chunks_mut(CHUNK).zip(clock.written.par_chunks_mut(CHUNK)).enumerate().for_each(
+            |(chunk, (state, written))| {
+                let xi = draws(drift.exponent_noise, "exponent", chunk);
+                let zeta = draws(drift.state_noise, "state", chunk);
+                for (n, (w, written)) in state.iter_mut().zip(written).enumerate() {
+                    let i = chunk * CHUNK + n;
+                    if *w != written.left {
+                        (written.at_s, written.start) = (before_s, *w);
+                    }
+                    let age = ((now_s - written.at_s) / f64::from(drift.onset_s)).max(1.0);
+                    let nu = exponent.at(i) * (1.0 + drift.exponent_noise * xi[n]);
+                    let drifted = written.start * math::pow(age, f64::from(-nu)) as f32;
+                    *w = cells.clip(i, drifted + drift.state_noise * zeta[n]);
+                    written.left = *w;
+                }
+            },
+        );
+        self.show(key);
+        Ok(())
+    }
+
+    /// Resets the cells of some columns: w ← β + σξ. A reset is not counted as a pulse.
+    ///
+    /// # Errors
+    /// If a column does not exist; nothing is reset then.
+    pub fn reset(&mut self, columns: Range<usize>, key: Key) -> Result<(), ParameterError> {
+        require(
+            columns.end <= self.cols,
+            "columns",
+            "columns of the tile; one given",
+            columns.end as f64 - 1.0,
+        )?;
+        self.reset_where(|_, column| columns.contains(&column), key);
+        Ok(())
+    }
+
+    /// Resets the cells that are `chosen` by row and column. What a cell is reset to does not depend on the choice of others.
+    pub fn reset_where(&mut self, chosen: impl Fn(usize, usize) -> bool + Sync, key: Key) {
+        let cols = self.cols;
+        let chosen = |i: usize| chosen(i / cols, i % cols);
+        let (reset, deviation) = (&self.retained.reset, self.device.retention.reset.deviation);
+        let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
+        let noise = (deviation > 0.0).then(|| key.named("reset"));
+        each(state, &self.cells, noise, |i, w, xi| if chosen(i) { reset.at(i) + deviation * xi } else { w });
+        if self.hidden.is_some() {
+            let before = self.weights.clone();
+            self.show(key);
+            for (i, (w, before)) in self.weights.iter_mut().zip(before).enumerate() {
+                if !chosen(i) {
+                    *w = before;
+                }
+            }
+        }
+    }
+}
+
+/// Cells that one thread takes at a time. Noise is drawn by chunk, so it never depends on threads.
+const CHUNK: usize = 1024;
+
+/// w ← clip(change(i, w, ξ)) for every cell; ξ is 0 without `noise`.
+fn each(state: &mut [f32], cells: &Cells, noise: Option<Key>, change: impl Fn(usize, f32, f32) -> f32 + Sync) {
+    state.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, part)| {
+        let mut xi = [0.0f32; CHUNK];
+        if let Some(key) = noise {
+            fill_normal(key.fold(chunk as u64), &mut xi[..part.len()]);
+        }
+        for (n, w) in part.iter_mut().enumerate() {
+            let i = chunk * CHUNK + n;
+            *w = cells.clip(i, change(i, *w, xi[n]));
+        }
+    });
+}
