@@ -2,7 +2,8 @@
 
 use residuum::Key;
 use residuum::readout::{
-    BoundManagement, Converter, IrDrop, NoiseManagement, Readout, Scratch, Settings, Shape,
+    BoundManagement, Converter, IrDrop, NoiseManagement, Nonlinearity, OutputLine, Passes, Readout, Scratch,
+    Settings, Shape, WeightNoise,
 };
 use residuum::stats::{Summary, Z};
 use serde_json::Value;
@@ -44,16 +45,20 @@ fn settings(io: &Value, transposed: bool) -> Settings {
     if flag("is_perfect") {
         return Settings::default();
     }
-    for off in
-        ["inp_asymmetry", "out_asymmetry", "w_noise", "ir_drop", "v_offset_std", "out_noise_std", "r_series"]
-    {
-        assert_eq!(number(off), 0.0, "{off}");
-    }
-    let converter = |side: &str| Converter {
-        stochastic: flag(&format!("{side}_sto_round")),
-        noise: number(&format!("{side}_noise")),
-        ..Converter::from_aihwkit(number(&format!("{side}_bound")), number(&format!("{side}_res")))
-            .expect("valid")
+    assert_eq!(number("out_scale"), 1.0);
+    let converter = |side: &str| {
+        let (bound, resolution) = (number(&format!("{side}_bound")), number(&format!("{side}_res")));
+        let unlimited = Converter { bound: Some(bound), ..Converter::default() };
+        Converter {
+            stochastic: flag(&format!("{side}_sto_round")),
+            noise: number(&format!("{side}_noise")),
+            negative_loss: number(&format!("{side}_asymmetry")),
+            ..if resolution > 0.0 {
+                Converter::from_aihwkit(bound, resolution).expect("valid")
+            } else {
+                unlimited
+            }
+        }
     };
     // AIHWKIT halves until the reduction passes either limit; its absolute input resolution is 2·bound·res.
     let limit =
@@ -65,6 +70,8 @@ fn settings(io: &Value, transposed: bool) -> Settings {
         noise_management: match io["noise_management"].as_str().expect("a name") {
             "None" => NoiseManagement::None,
             "AbsMax" => NoiseManagement::AbsMax { ceiling: None },
+            // Its parameters do not offer the decay.
+            "AverageAbsMax" => NoiseManagement::AverageAbsMax { decay: 1e-3 },
             other => panic!("noise management {other}"),
         },
         bound_management: match io["bound_management"].as_str().expect("a name") {
@@ -72,7 +79,32 @@ fn settings(io: &Value, transposed: bool) -> Settings {
             "Iterative" if !transposed => BoundManagement::Iterative { max_factor },
             _ => BoundManagement::None,
         },
-        ..Settings::default()
+        weight_noise: number("w_noise"),
+        weight_noise_kind: match io["w_noise_type"].as_str().expect("a name") {
+            "None" | "AdditiveConstant" => WeightNoise::Constant,
+            "PCMRead" => WeightNoise::PhaseChange,
+            other => panic!("weight noise {other}"),
+        },
+        ir_drop: (number("ir_drop") > 0.0)
+            .then(|| IrDrop { strength: number("ir_drop"), conductance_ratio: number("ir_drop_g_ratio") }),
+        passes: match io["mv_type"].as_str().expect("a name") {
+            "OnePass" => Passes::One,
+            "PosNegSeparate" => Passes::SignsAnalog,
+            "PosNegSeparateDigitalSum" => Passes::SignsDigital,
+            other => panic!("passes {other}"),
+        },
+        read_asymmetry: number("w_read_asymmetry_dtod"),
+        output_line: (number("v_offset_std") > 0.0 || number("r_series") > 0.0).then(|| OutputLine {
+            offset_spread: number("v_offset_std"),
+            reference_weight: -number("v_offset_w_min"),
+            series_resistance: number("r_series"),
+        }),
+        nonlinearity: (number("out_nonlinearity") > 0.0).then(|| Nonlinearity {
+            strength: number("out_nonlinearity"),
+            spread: number("out_nonlinearity_std"),
+        }),
+        slope_calibration: number("slope_calibration"),
+        output_noise_spread: number("out_noise_std"),
     }
 }
 
@@ -91,15 +123,37 @@ fn lines(settings: Settings, transposed: bool, repeats: usize) -> Vec<Vec<f64>> 
     (0..n_out).map(|i| outputs[i..].iter().step_by(n_out).map(|&y| f64::from(y)).collect()).collect()
 }
 
+/// Reads one sample from each of `arrays` arrays; the outputs of each line.
+fn lines_of_arrays(settings: Settings, transposed: bool, arrays: usize) -> Vec<Vec<f64>> {
+    let (sample, n_out) = if transposed { (backward_input(), 32) } else { (forward_input(), 16) };
+    let (w, scratch) = (weights(), &mut Scratch::default());
+    let mut lines = vec![Vec::new(); n_out];
+    for k in 0..arrays as u64 {
+        let readout = Readout::of_array(settings, Key::new(12).fold(k)).expect("valid settings");
+        let (key, mut outputs) = (Key::new(13).fold(k), vec![0.0; n_out]);
+        if transposed {
+            readout.read_transposed(&w, SHAPE, &sample, key, &mut outputs, scratch);
+        } else {
+            readout.read(&w, SHAPE, &sample, key, &mut outputs, scratch);
+        }
+        lines.iter_mut().zip(outputs).for_each(|(line, y)| line.push(f64::from(y)));
+    }
+    lines
+}
+
 /// The lines whose mean or standard deviation differs from the reference by more than sampling explains.
 fn disagreements(case: &Value, settings: Settings, transposed: bool) -> Vec<String> {
+    differing(case, &lines(settings, transposed, REPEATS), transposed)
+}
+
+fn differing(case: &Value, lines: &[Vec<f64>], transposed: bool) -> Vec<String> {
     let (mean, std) = if transposed { ("bwd_mean", "bwd_std") } else { ("mean", "std") };
     let (means, deviations) = (numbers(&case[mean]), numbers(&case[std]));
     let mut wrong = Vec::new();
-    for (line, samples) in lines(settings, transposed, REPEATS).iter().enumerate() {
+    for (line, samples) in lines.iter().enumerate() {
         let ours = Summary::of(samples.iter().copied());
         // Both sides' standard errors, from our shape of the law: the reference has a tenth of the repeats.
-        let both = (1.0 / 4000.0 + 1.0 / REPEATS as f64).sqrt();
+        let both = (1.0 / 4000.0 + 1.0 / samples.len() as f64).sqrt();
         let fourth = Summary::of(samples.iter().map(|y| (y - ours.mean).powi(4))).mean;
         let std_se = if ours.std > 0.0 {
             (fourth - ours.std.powi(4)).max(0.0).sqrt() / (2.0 * ours.std) * both
@@ -124,7 +178,7 @@ fn disagreements(case: &Value, settings: Settings, transposed: bool) -> Vec<Stri
 fn statistics_agree_with_aihwkit_in_every_recorded_setting() {
     let golden = golden();
     let cases = golden["cases"].as_object().unwrap();
-    assert_eq!(cases.len(), 8);
+    assert_eq!(cases.len(), 17);
     for (name, case) in cases {
         for transposed in [false, true] {
             let wrong = disagreements(case, settings(&case["io"], transposed), transposed);
@@ -161,6 +215,119 @@ fn wrong_settings_do_not_agree() {
 }
 
 #[test]
+fn arrays_differ_as_those_of_aihwkit_do() {
+    let golden = golden();
+    let arrays = golden["arrays"].as_object().unwrap();
+    assert_eq!(arrays.len(), 6);
+    for (name, case) in arrays {
+        for transposed in [false, true] {
+            let settings = settings(&case["io"], transposed);
+            let wrong = differing(case, &lines_of_arrays(settings, transposed, 20_000), transposed);
+            assert!(wrong.is_empty(), "{name}, transposed {transposed}: {wrong:#?}");
+        }
+    }
+}
+
+#[test]
+fn wrong_arrays_do_not_agree() {
+    let golden = golden();
+    let twin = |case: &str, spoil: &dyn Fn(&mut Settings)| {
+        let case = &golden["arrays"][case];
+        [false, true].map(|transposed| {
+            let mut wrong = settings(&case["io"], transposed);
+            spoil(&mut wrong);
+            differing(case, &lines_of_arrays(wrong, transposed, 4000), transposed).len()
+        })
+    };
+    let line = |s: &mut Settings| s.output_line.expect("a line");
+    let cases: [(&str, &dyn Fn(&mut Settings)); 8] = [
+        ("out_noise_std", &|s| s.output_noise_spread = 0.0),
+        ("out_noise_std", &|s| s.output_noise_spread *= 1.6),
+        ("v_offset", &|s| s.output_line = Some(OutputLine { offset_spread: 0.12, ..line(s) })),
+        ("v_offset", &|s| s.output_line = Some(OutputLine { reference_weight: 0.0, ..line(s) })),
+        ("v_offset_r_series", &|s| s.output_line = Some(OutputLine { series_resistance: 0.0, ..line(s) })),
+        ("nonlinearity_std", &|s| s.nonlinearity = Some(Nonlinearity { strength: 0.7, spread: 0.6 })),
+        ("nonlinearity_std", &|s| s.slope_calibration = 0.4),
+        ("read_asymmetry", &|s| s.read_asymmetry *= 1.2),
+    ];
+    for (k, (case, spoil)) in cases.into_iter().enumerate() {
+        let [forward, transposed] = twin(case, spoil);
+        assert!(forward > 4 && transposed > 8, "{case}, spoiled as number {k}: {forward} and {transposed}");
+    }
+}
+
+#[test]
+fn wrong_passes_and_lines_do_not_agree() {
+    let golden = golden();
+    let twin = |case: &str, spoil: &dyn Fn(&mut Settings)| {
+        let case = &golden["cases"][case];
+        let mut wrong = settings(&case["io"], false);
+        spoil(&mut wrong);
+        disagreements(case, wrong, false).len()
+    };
+    let cases: [(&str, &dyn Fn(&mut Settings)); 8] = [
+        ("w_noise", &|s| s.weight_noise *= 1.2),
+        ("pcm_read", &|s| s.weight_noise_kind = WeightNoise::Constant),
+        ("ir_drop", &|s| s.ir_drop = None),
+        ("r_series", &|s| s.output_line = None),
+        ("nonlinearity", &|s| s.slope_calibration = 0.0),
+        ("asymmetry", &|s| s.output.negative_loss = 0.1),
+        ("pos_neg", &|s| s.passes = Passes::One),
+        ("pos_neg_digital", &|s| s.passes = Passes::SignsAnalog),
+    ];
+    for (case, spoil) in cases {
+        let wrong = twin(case, spoil);
+        assert!(wrong > 4, "{case}: {wrong} lines differ");
+    }
+}
+
+#[test]
+fn the_running_scale_follows_the_samples() {
+    let golden = golden();
+    let sequence = &golden["sequence"];
+    let samples: Vec<f32> = (0..200)
+        .flat_map(|s| forward_input().into_iter().map(move |x| (1.0 + 0.5 * (s as f32).sin()) * x))
+        .collect();
+    let worst = |noise_management, block: usize| {
+        let settings = Settings { noise_management, ..settings(&sequence["io"], false) };
+        let readout = Readout::new(settings).unwrap();
+        let (mut outputs, scratch) = (vec![0.0; 200 * 16], &mut Scratch::default());
+        for (x, y) in samples.chunks(block * 32).zip(outputs.chunks_mut(block * 16)) {
+            readout.read(&weights(), SHAPE, x, Key::new(1), y, scratch);
+        }
+        let recorded = sequence["outputs"].as_object().unwrap().iter();
+        recorded
+            .flat_map(|(s, y)| {
+                let ours = &outputs[s.parse::<usize>().unwrap() * 16..][..16];
+                numbers(y).into_iter().zip(ours).map(|(a, b)| (a - f64::from(*b)).abs()).collect::<Vec<_>>()
+            })
+            .fold(0.0, f64::max)
+    };
+    for block in [200, 7, 1] {
+        let difference = worst(NoiseManagement::AverageAbsMax { decay: 1e-3 }, block);
+        assert!(difference < 1e-3, "batches of {block}: {difference}");
+    }
+    let spoiled = [
+        NoiseManagement::AverageAbsMax { decay: 2e-2 },
+        NoiseManagement::AbsMax { ceiling: None },
+        NoiseManagement::Constant { scale: 0.8 },
+    ];
+    for management in spoiled {
+        assert!(worst(management, 200) > 1e-2, "{management:?}");
+    }
+    // The memory is the caller's: put back, it continues as if nothing had been read in between.
+    let readout = Readout::new(settings(&sequence["io"], false)).unwrap();
+    let (mut scratch, mut y) = (Scratch::default(), [[0.0; 16]; 2]);
+    assert_eq!(scratch.running_scale(), None);
+    for y in &mut y {
+        scratch.set_running_scale(Some(0.5));
+        readout.read(&weights(), SHAPE, &samples[..32], Key::new(1), y, &mut scratch);
+    }
+    assert_eq!(y[0], y[1]);
+    assert_eq!(scratch.running_scale(), Some(0.999 * 0.5 + 1e-3 * 0.8));
+}
+
+#[test]
 fn the_default_is_the_exact_product() {
     let (w, x, d) = (weights(), forward_input(), backward_input());
     let (mut y, mut z) = ([0.0; 16], [0.0; 32]);
@@ -186,7 +353,39 @@ fn everything() -> Settings {
     s.output = Converter { bound: Some(2.0), stochastic: true, negative_loss: 0.01, ..s.output };
     s.weight_noise = 0.02;
     s.ir_drop = Some(IrDrop { strength: 1.0, conductance_ratio: 1e4 });
+    s.output_line = Some(OutputLine { offset_spread: 0.0, reference_weight: 1.0, series_resistance: 0.01 });
+    s.nonlinearity = Some(Nonlinearity { strength: 0.1, spread: 0.0 });
+    s.slope_calibration = 0.5;
     s
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    // Batches that threads share by samples, and one sample large enough that they share its lines.
+    for (rows, cols, batch) in [(120, 200, 61), (1100, 1010, 1), (1100, 1010, 3)] {
+        let shape = Shape { rows, cols };
+        let w: Vec<f32> = (0..rows * cols).map(|k| 0.3 * (0.37 * k as f32).sin()).collect();
+        let signals: Vec<f32> = (0..batch * 1100).map(|k| (k % 7) as f32 * (0.11 * k as f32).cos()).collect();
+        let digital = Settings { passes: Passes::SignsDigital, read_asymmetry: 0.1, ..everything() };
+        for settings in [Settings::default(), Settings::aihwkit(), everything(), digital] {
+            let readout = Readout::of_array(settings, Key::new(3)).unwrap();
+            let read = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| {
+                    let (mut y, mut z) = (vec![f32::NAN; batch * rows], vec![f32::NAN; batch * cols]);
+                    let (key, scratch) = (Key::new(4), &mut Scratch::default());
+                    readout.read(&w, shape, &signals[..batch * cols], key, &mut y, scratch);
+                    readout.read_transposed(&w, shape, &signals[..batch * rows], key, &mut z, scratch);
+                    (y, z)
+                })
+            };
+            let alone = read(1);
+            assert!(alone.0.iter().chain(&alone.1).all(|v| v.is_finite()));
+            for threads in [2, 3, 5] {
+                assert!(read(threads) == alone, "{threads} threads, {rows}×{cols}, batch {batch}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -221,12 +420,14 @@ fn a_column_reads_as_the_one_hot_sample() {
     let mut no_input_noise = everything();
     no_input_noise.input.noise = 0.0;
     no_input_noise.ir_drop = None;
+    no_input_noise.output_line = None;
     no_input_noise.output.bound = Some(0.3);
+    let passes = Settings { passes: Passes::SignsAnalog, ..no_input_noise };
     let worst = Settings {
         bound_management: BoundManagement::IterativeWorstCase { max_factor: 16, assumed_weight: 0.6 },
         ..no_input_noise
     };
-    for settings in [Settings::default(), Settings::aihwkit(), no_input_noise, worst, everything()] {
+    for settings in [Settings::default(), Settings::aihwkit(), no_input_noise, worst, passes, everything()] {
         let readout = Readout::new(settings).unwrap();
         for column in 0..32 {
             let key = Key::new(9).fold(column as u64);
@@ -340,6 +541,7 @@ fn nan_is_never_turned_into_a_number() {
         NoiseManagement::Max { ceiling: Some(1.0) },
         NoiseManagement::Constant { scale: 1.0 },
         NoiseManagement::AbsMaxSum { assumed_weight: 1.0, max_factor: 4.0 },
+        NoiseManagement::AverageAbsMax { decay: 0.1 },
     ];
     for noise_management in managements {
         let readout = Readout::new(Settings { noise_management, ..everything() }).unwrap();
@@ -373,7 +575,7 @@ fn settings_no_readout_can_have_are_named() {
         spoil(&mut s);
         Readout::new(s).unwrap_err().to_string()
     };
-    let cases: [(&dyn Fn(&mut Settings), &str); 12] = [
+    let cases: [(&dyn Fn(&mut Settings), &str); 16] = [
         (&|s| s.input.bound = Some(-1.0), "input.bound must be positive and finite, got -1"),
         (&|s| s.output.bound = Some(f64::NAN), "output.bound must be positive and finite, got NaN"),
         (&|s| s.input.steps = Some(0), "input.steps must be at least 1, got 0"),
@@ -401,11 +603,30 @@ fn settings_no_readout_can_have_are_named() {
             &|s| s.input = Converter { stochastic: true, ..Converter::default() },
             "input.steps must be given when rounding is stochastic",
         ),
+        (
+            &|s| s.noise_management = NoiseManagement::AverageAbsMax { decay: 0.0 },
+            "noise_management.decay must be in (0, 1], got 0",
+        ),
+        (
+            &|s| s.slope_calibration = 0.5,
+            "slope_calibration must be zero unless nonlinearity or output_line has a value, got 0.5",
+        ),
+        (
+            &|s| s.output_noise_spread = 0.3,
+            "output_noise_spread must be zero unless the readout is made for one array, got 0.3",
+        ),
+        (
+            &|s| s.nonlinearity = Some(Nonlinearity { strength: -1.0, spread: 0.0 }),
+            "nonlinearity.strength must be zero or positive",
+        ),
     ];
     for (spoil, expected) in cases {
         let message = message(spoil);
         assert!(message.starts_with(expected), "{message:?} should start with {expected:?}");
     }
+    let one_pass = Settings { read_asymmetry: 0.1, ..Settings::aihwkit() };
+    let ignored = Readout::of_array(one_pass, Key::new(1)).unwrap_err().to_string();
+    assert!(ignored.starts_with("read_asymmetry must be zero unless the passes are separate"), "{ignored}");
     assert_eq!(Converter::from_aihwkit(1.0, 1.0 / 126.0).unwrap().steps, Some(126));
     assert_eq!(Converter::from_aihwkit(1.0, 126.0).unwrap().steps, Some(126));
     let fraction = Converter::from_aihwkit(1.0, 0.3).unwrap_err().to_string();

@@ -41,8 +41,14 @@ impl Lines {
         self.noise.iter_mut().for_each(|xi| *xi = noise * (1.0 + spread * *xi).abs());
 
         let spread = settings.output_line.map_or(0.0, |line| line.offset_spread as f32);
-        draw(key.named("offset"), settings.output_line.map_or(0, |_| n_out), &mut self.offsets);
-        self.offsets.iter_mut().for_each(|xi| *xi = (spread * *xi).max(0.0));
+        let lines = settings.output_line.map_or(0, |_| n_out);
+        draw(key.named("offset"), lines, &mut self.offsets);
+        // AIHWKIT writes max(spread·ξ, 0), but its `MAX` is a macro that evaluates the greater side again, so that a
+        // positive first draw is replaced by a second one of either sign. The arrays it simulates are these.
+        for (i, xi) in self.offsets.iter_mut().enumerate() {
+            let chosen = key.named("offset chosen").uniform_at(i as u64) < 0.5;
+            *xi = if chosen { spread * *xi } else { 0.0 };
+        }
 
         let bound = settings.output.bound.unwrap_or(1.0);
         let (strength, spread) =

@@ -145,12 +145,13 @@ pub enum Passes {
     SignsDigital,
 }
 
-/// Voltage offset and series resistance of the output lines, read against a reference line of equal weights: with the
-/// line's own `v_i = max(offset_spread·ξ_i, 0)`, `r = series_resistance` and `y₀ = reference_weight·Σ_j x_j`,
+/// Voltage offset `v_i` and series resistance `r` of the output lines, read against a reference line of equal weights:
+/// with `y₀ = reference_weight·Σ_j x_j`,
 /// `y_i ← (1 − v_i)·(y_i + y₀)/(1 + r|y_i + y₀|) − (1 + v_i)·y₀/(1 + r|y₀|)`, as AIHWKIT has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutputLine {
-    /// Deviation of the offsets before the negative ones are set to zero, relative to the read voltage.
+    /// Half of the lines, chosen at random, have no offset; this is the standard deviation of the offsets of the
+    /// others, relative to the read voltage. So it is in the tiles of AIHWKIT, though its source means another law.
     pub offset_spread: f64,
     /// Weight of every cell of the reference line, AIHWKIT's `−v_offset_w_min`; 0 is no reference.
     pub reference_weight: f64,
