@@ -1,6 +1,6 @@
 """Speed of AIHWKIT's compiled tile on one thread: pulsed updates, Tiki-Taka v1, forward and backward.
 
-usage: python bench_tiles.py [--quick] > aihwkit.json
+usage: python bench_tiles.py [--quick] [--passes] > aihwkit.json
 prints one JSON document; `ns` is nanoseconds per weight and sample, the best of several calls
 
 Every row has the best wall time and the best process CPU time: on a busy machine the second is the fairer one. Regimes of
@@ -123,10 +123,14 @@ def tiki_taka():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one shape, two batches, little repetition")
-    bench = Bench(parser.parse_args().quick)
+    parser.add_argument("--passes", action="store_true", help="forward and backward alone, no updates")
+    options = parser.parse_args()
+    bench = Bench(options.quick)
     for shape in bench.shapes:
         bench.passes("default IO", IOParameters, shape)
         bench.passes("ideal", lambda: IOParameters(is_perfect=True), shape)
+        if options.passes:
+            continue
         for name, device in DEVICES.items():
             bench.update(name, SingleRPUConfig(device=device()), shape, single=True)
         bench.update("Tiki-Taka v1, fast_lr 0.01", tiki_taka(), shape, single=False)

@@ -1,164 +1,15 @@
-//! Reads agree with AIHWKIT's recorded statistics, and keep their own promises.
+//! Reads keep their promises.
+#![allow(clippy::unwrap_used)]
 
+mod readout_signals;
+
+use readout_signals::{REPEATS, SHAPE, backward_input, forward_input, golden, lines, numbers, weights};
 use residuum::Key;
 use residuum::readout::{
-    BoundManagement, Converter, IrDrop, NoiseManagement, Readout, Scratch, Settings, Shape,
+    BoundManagement, Converter, IrDrop, NoiseManagement, Nonlinearity, OutputLine, Passes, Readout, Scratch,
+    Settings, Shape,
 };
 use residuum::stats::{Summary, Z};
-use serde_json::Value;
-
-const SHAPE: Shape = Shape { rows: 16, cols: 32 };
-/// Ten times the repeats of the reference, so that its error dominates.
-const REPEATS: usize = 40_000;
-
-fn golden() -> Value {
-    serde_json::from_str(include_str!("../../../golden/aihwkit/forward_statistics.json"))
-        .expect("the reference is JSON")
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().expect("an array").iter().map(|v| v.as_f64().expect("a number")).collect()
-}
-
-fn weights() -> Vec<f32> {
-    (0..16 * 32)
-        .map(|k| {
-            let (i, j) = ((k / 32) as f32, (k % 32) as f32);
-            0.5 * (0.7 * i + 0.31 * j + 0.2 * i * j / 7.0).sin()
-        })
-        .collect()
-}
-
-fn forward_input() -> Vec<f32> {
-    (0..32).map(|j| 0.8 * (0.5 * j as f32).cos()).collect()
-}
-
-fn backward_input() -> Vec<f32> {
-    (0..16).map(|i| 0.3 * (1.3 * i as f32).cos()).collect()
-}
-
-/// Our settings for AIHWKIT's parameters; panics on one that we do not have, so that nothing is skipped.
-fn settings(io: &Value, transposed: bool) -> Settings {
-    let number = |name: &str| io[name].as_f64().expect("a number");
-    let flag = |name: &str| io[name].as_bool().expect("a flag");
-    if flag("is_perfect") {
-        return Settings::default();
-    }
-    for off in
-        ["inp_asymmetry", "out_asymmetry", "w_noise", "ir_drop", "v_offset_std", "out_noise_std", "r_series"]
-    {
-        assert_eq!(number(off), 0.0, "{off}");
-    }
-    let converter = |side: &str| Converter {
-        stochastic: flag(&format!("{side}_sto_round")),
-        noise: number(&format!("{side}_noise")),
-        ..Converter::from_aihwkit(number(&format!("{side}_bound")), number(&format!("{side}_res")))
-            .expect("valid")
-    };
-    // AIHWKIT halves until the reduction passes either limit; its absolute input resolution is 2·bound·res.
-    let limit =
-        number("max_bm_factor").min(number("max_bm_res") / (2.0 * number("inp_bound") * number("inp_res")));
-    let max_factor = (0..32).map(|k| 1u32 << k).find(|&f| f64::from(f) > limit).expect("a power of two");
-    Settings {
-        input: converter("inp"),
-        output: converter("out"),
-        noise_management: match io["noise_management"].as_str().expect("a name") {
-            "None" => NoiseManagement::None,
-            "AbsMax" => NoiseManagement::AbsMax { ceiling: None },
-            other => panic!("noise management {other}"),
-        },
-        bound_management: match io["bound_management"].as_str().expect("a name") {
-            // AIHWKIT's backward pass never manages bounds.
-            "Iterative" if !transposed => BoundManagement::Iterative { max_factor },
-            _ => BoundManagement::None,
-        },
-        ..Settings::default()
-    }
-}
-
-/// Reads one sample `repeats` times; the outputs of each line.
-fn lines(settings: Settings, transposed: bool, repeats: usize) -> Vec<Vec<f64>> {
-    let readout = Readout::new(settings).expect("valid settings");
-    let (sample, n_out) = if transposed { (backward_input(), 32) } else { (forward_input(), 16) };
-    let inputs = sample.repeat(repeats);
-    let mut outputs = vec![0.0; repeats * n_out];
-    let (w, key, scratch) = (weights(), Key::new(11), &mut Scratch::default());
-    if transposed {
-        readout.read_transposed(&w, SHAPE, &inputs, key, &mut outputs, scratch);
-    } else {
-        readout.read(&w, SHAPE, &inputs, key, &mut outputs, scratch);
-    }
-    (0..n_out).map(|i| outputs[i..].iter().step_by(n_out).map(|&y| f64::from(y)).collect()).collect()
-}
-
-/// The lines whose mean or standard deviation differs from the reference by more than sampling explains.
-fn disagreements(case: &Value, settings: Settings, transposed: bool) -> Vec<String> {
-    let (mean, std) = if transposed { ("bwd_mean", "bwd_std") } else { ("mean", "std") };
-    let (means, deviations) = (numbers(&case[mean]), numbers(&case[std]));
-    let mut wrong = Vec::new();
-    for (line, samples) in lines(settings, transposed, REPEATS).iter().enumerate() {
-        let ours = Summary::of(samples.iter().copied());
-        // Both sides' standard errors, from our shape of the law: the reference has a tenth of the repeats.
-        let both = (1.0 / 4000.0 + 1.0 / REPEATS as f64).sqrt();
-        let fourth = Summary::of(samples.iter().map(|y| (y - ours.mean).powi(4))).mean;
-        let std_se = if ours.std > 0.0 {
-            (fourth - ours.std.powi(4)).max(0.0).sqrt() / (2.0 * ours.std) * both
-        } else {
-            0.0
-        };
-        let table = 0.0055 * ours.std;
-        let printed = |value: f64| 6e-5 * value.abs() + 1e-6;
-        let mean_tolerance = Z * ours.std * both + table + printed(means[line]);
-        let std_tolerance = Z * std_se + table + printed(deviations[line]);
-        if (ours.mean - means[line]).abs() > mean_tolerance {
-            wrong.push(format!("mean {line}: {} {} ± {mean_tolerance}", ours.mean, means[line]));
-        }
-        if (ours.std - deviations[line]).abs() > std_tolerance {
-            wrong.push(format!("std {line}: {} {} ± {std_tolerance}", ours.std, deviations[line]));
-        }
-    }
-    wrong
-}
-
-#[test]
-fn statistics_agree_with_aihwkit_in_every_recorded_setting() {
-    let golden = golden();
-    let cases = golden["cases"].as_object().unwrap();
-    assert_eq!(cases.len(), 8);
-    for (name, case) in cases {
-        for transposed in [false, true] {
-            let wrong = disagreements(case, settings(&case["io"], transposed), transposed);
-            assert!(wrong.is_empty(), "{name}, transposed {transposed}: {wrong:#?}");
-        }
-    }
-}
-
-#[test]
-fn wrong_settings_do_not_agree() {
-    let golden = golden();
-    let twin = |case: &str, transposed: bool, spoil: &dyn Fn(&mut Settings)| {
-        let case = &golden["cases"][case];
-        let mut wrong = settings(&case["io"], transposed);
-        spoil(&mut wrong);
-        disagreements(case, wrong, transposed).len()
-    };
-    for transposed in [false, true] {
-        assert!(twin("default", transposed, &|s| s.output.noise *= 2.0) > 10, "output noise doubled");
-        assert!(twin("default", transposed, &|s| s.output.noise *= 1.1) > 10, "output noise a tenth larger");
-        assert!(twin("inp_noise_0.01", transposed, &|s| s.input.noise *= 4.0) > 10, "input noise");
-        // Without noise one line on another step is proof enough.
-        assert!(twin("no_noise", transposed, &|s| s.output.steps = Some(255)) > 0, "output resolution");
-        assert!(twin("no_noise", transposed, &|s| s.input.steps = Some(63)) > 0, "input resolution");
-        let unmanaged: &dyn Fn(&mut Settings) = &|s| s.noise_management = NoiseManagement::None;
-        assert!(twin("default", transposed, unmanaged) > 10, "noise management off");
-    }
-    assert!(
-        twin("out_bound_1", false, &|s| s.bound_management = BoundManagement::None) > 5,
-        "bounds unmanaged"
-    );
-    let early: &dyn Fn(&mut Settings) = &|s| s.bound_management = BoundManagement::Iterative { max_factor: 4 };
-    assert!(twin("out_bound_1", false, early) > 0, "bound management that gives up early");
-}
 
 #[test]
 fn the_default_is_the_exact_product() {
@@ -186,7 +37,39 @@ fn everything() -> Settings {
     s.output = Converter { bound: Some(2.0), stochastic: true, negative_loss: 0.01, ..s.output };
     s.weight_noise = 0.02;
     s.ir_drop = Some(IrDrop { strength: 1.0, conductance_ratio: 1e4 });
+    s.output_line = Some(OutputLine { offset_spread: 0.0, reference_weight: 1.0, series_resistance: 0.01 });
+    s.nonlinearity = Some(Nonlinearity { strength: 0.1, spread: 0.0 });
+    s.slope_calibration = 0.5;
     s
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    // Batches that threads share by samples, and one sample large enough that they share its lines.
+    for (rows, cols, batch) in [(120, 200, 61), (1100, 1010, 1), (1100, 1010, 3)] {
+        let shape = Shape { rows, cols };
+        let w: Vec<f32> = (0..rows * cols).map(|k| 0.3 * (0.37 * k as f32).sin()).collect();
+        let signals: Vec<f32> = (0..batch * 1100).map(|k| (k % 7) as f32 * (0.11 * k as f32).cos()).collect();
+        let digital = Settings { passes: Passes::SignsDigital, read_asymmetry: 0.1, ..everything() };
+        for settings in [Settings::default(), Settings::aihwkit(), everything(), digital] {
+            let readout = Readout::of_array(settings, Key::new(3)).unwrap();
+            let read = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| {
+                    let (mut y, mut z) = (vec![f32::NAN; batch * rows], vec![f32::NAN; batch * cols]);
+                    let (key, scratch) = (Key::new(4), &mut Scratch::default());
+                    readout.read(&w, shape, &signals[..batch * cols], key, &mut y, scratch);
+                    readout.read_transposed(&w, shape, &signals[..batch * rows], key, &mut z, scratch);
+                    (y, z)
+                })
+            };
+            let alone = read(1);
+            assert!(alone.0.iter().chain(&alone.1).all(|v| v.is_finite()));
+            for threads in [2, 3, 5] {
+                assert!(read(threads) == alone, "{threads} threads, {rows}×{cols}, batch {batch}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -221,12 +104,14 @@ fn a_column_reads_as_the_one_hot_sample() {
     let mut no_input_noise = everything();
     no_input_noise.input.noise = 0.0;
     no_input_noise.ir_drop = None;
+    no_input_noise.output_line = None;
     no_input_noise.output.bound = Some(0.3);
+    let passes = Settings { passes: Passes::SignsAnalog, ..no_input_noise };
     let worst = Settings {
         bound_management: BoundManagement::IterativeWorstCase { max_factor: 16, assumed_weight: 0.6 },
         ..no_input_noise
     };
-    for settings in [Settings::default(), Settings::aihwkit(), no_input_noise, worst, everything()] {
+    for settings in [Settings::default(), Settings::aihwkit(), no_input_noise, worst, passes, everything()] {
         let readout = Readout::new(settings).unwrap();
         for column in 0..32 {
             let key = Key::new(9).fold(column as u64);
@@ -340,6 +225,7 @@ fn nan_is_never_turned_into_a_number() {
         NoiseManagement::Max { ceiling: Some(1.0) },
         NoiseManagement::Constant { scale: 1.0 },
         NoiseManagement::AbsMaxSum { assumed_weight: 1.0, max_factor: 4.0 },
+        NoiseManagement::AverageAbsMax { decay: 0.1 },
     ];
     for noise_management in managements {
         let readout = Readout::new(Settings { noise_management, ..everything() }).unwrap();
@@ -373,7 +259,7 @@ fn settings_no_readout_can_have_are_named() {
         spoil(&mut s);
         Readout::new(s).unwrap_err().to_string()
     };
-    let cases: [(&dyn Fn(&mut Settings), &str); 12] = [
+    let cases: [(&dyn Fn(&mut Settings), &str); 16] = [
         (&|s| s.input.bound = Some(-1.0), "input.bound must be positive and finite, got -1"),
         (&|s| s.output.bound = Some(f64::NAN), "output.bound must be positive and finite, got NaN"),
         (&|s| s.input.steps = Some(0), "input.steps must be at least 1, got 0"),
@@ -401,11 +287,30 @@ fn settings_no_readout_can_have_are_named() {
             &|s| s.input = Converter { stochastic: true, ..Converter::default() },
             "input.steps must be given when rounding is stochastic",
         ),
+        (
+            &|s| s.noise_management = NoiseManagement::AverageAbsMax { decay: 0.0 },
+            "noise_management.decay must be in (0, 1], got 0",
+        ),
+        (
+            &|s| s.slope_calibration = 0.5,
+            "slope_calibration must be zero unless nonlinearity or output_line has a value, got 0.5",
+        ),
+        (
+            &|s| s.output_noise_spread = 0.3,
+            "output_noise_spread must be zero unless the readout is made for one array, got 0.3",
+        ),
+        (
+            &|s| s.nonlinearity = Some(Nonlinearity { strength: -1.0, spread: 0.0 }),
+            "nonlinearity.strength must be zero or positive",
+        ),
     ];
     for (spoil, expected) in cases {
         let message = message(spoil);
         assert!(message.starts_with(expected), "{message:?} should start with {expected:?}");
     }
+    let one_pass = Settings { read_asymmetry: 0.1, ..Settings::aihwkit() };
+    let ignored = Readout::of_array(one_pass, Key::new(1)).unwrap_err().to_string();
+    assert!(ignored.starts_with("read_asymmetry must be zero unless the passes are separate"), "{ignored}");
     assert_eq!(Converter::from_aihwkit(1.0, 1.0 / 126.0).unwrap().steps, Some(126));
     assert_eq!(Converter::from_aihwkit(1.0, 126.0).unwrap().steps, Some(126));
     let fraction = Converter::from_aihwkit(1.0, 0.3).unwrap_err().to_string();

@@ -3,6 +3,7 @@
 //! Both banks work through chunks of [`CHUNK`] lines. The random numbers of a line depend on the key, the sample, the
 //! round of bound management and the line, so it does not matter which samples are read together.
 
+use super::lines::Lines;
 use super::settings::Converter;
 use crate::Key;
 use crate::normal32::{CHUNK, centered_uniforms, normals};
@@ -11,29 +12,30 @@ use crate::simd::Kernel;
 /// A sample on its way through the array.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
-    /// Its place in the batch.
+    /// Its place in the block.
     pub sample: usize,
     /// What it is divided by before conversion and multiplied by afterwards.
     pub scale: f32,
 }
 
-/// The streams of one bank in one round of bound management.
+/// The streams of one bank in one round of bound management, for a block whose samples start at `first` in the batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Streams {
     noise: Key,
     rounding: Key,
+    first: usize,
     round: u64,
 }
 
 impl Streams {
-    pub fn new(bank: Key, round: u64) -> Self {
-        Self { noise: bank.named("noise"), rounding: bank.named("rounding"), round }
+    pub fn new(bank: Key, first: usize, round: u64) -> Self {
+        Self { noise: bank.named("noise"), rounding: bank.named("rounding"), first, round }
     }
 
     #[inline(always)]
     fn of_sample(self, sample: usize) -> Self {
-        let child = |key: Key| key.fold(sample as u64).fold(self.round);
-        Self { noise: child(self.noise), rounding: child(self.rounding), round: self.round }
+        let child = |key: Key| key.fold((self.first + sample) as u64).fold(self.round);
+        Self { noise: child(self.noise), rounding: child(self.rounding), ..self }
     }
 }
 
@@ -82,21 +84,30 @@ impl Bank {
     }
 
     /// One chunk of analog sums becomes digital outputs: noisy, then rounded and clipped. Returns whether any of the
-    /// first `lines` passed the bound; a last chunk has no lines beyond them.
+    /// first `width` passed the bound; a last chunk has no lines beyond them.
     #[inline(always)]
     fn digitize(
         &self,
         values: &mut [f32; CHUNK],
-        lines: usize,
+        width: usize,
+        lines: &Lines,
         scale: f32,
         streams: Streams,
         chunk: u64,
     ) -> bool {
+        bend(values, lines, chunk);
         self.lose(values);
-        add_noise(values, self.noise, streams.noise, chunk);
+        if lines.noise.is_empty() {
+            add_noise(values, self.noise, streams.noise, chunk);
+        } else {
+            let deviations = &lines.noise[chunk as usize * CHUNK..];
+            for ((v, n), deviation) in values.iter_mut().zip(normals(streams.noise, chunk)).zip(deviations) {
+                *v += deviation * n;
+            }
+        }
         self.round(values, streams, chunk);
         let mut clipped = 0;
-        for v in &mut values[..lines] {
+        for v in &mut values[..width] {
             clipped |= u32::from(v.abs() > self.bound);
             *v = v.clamp(-self.bound, self.bound) * scale;
         }
@@ -129,6 +140,21 @@ impl Bank {
     }
 }
 
+/// The characteristic of the output lines, calibrated.
+#[inline(always)]
+fn bend(values: &mut [f32; CHUNK], lines: &Lines, chunk: u64) {
+    if !lines.nonlinearity.is_empty() {
+        for (v, n) in values.iter_mut().zip(&lines.nonlinearity[chunk as usize * CHUNK..]) {
+            *v /= 1.0 + n * v.abs();
+        }
+    }
+    if lines.gain != 1.0 {
+        for v in values.iter_mut() {
+            *v *= lines.gain;
+        }
+    }
+}
+
 #[inline(always)]
 fn add_noise(values: &mut [f32; CHUNK], deviation: f32, key: Key, chunk: u64) {
     if deviation > 0.0 {
@@ -152,8 +178,7 @@ impl Kernel for LargestMagnitude<'_> {
     }
 }
 
-/// Drives the pending samples: fills `driven` with their voltages, one after another, and, if asked,
-/// `norms` with the Euclidean norm of each.
+/// Drives the pending samples: fills `driven` with their voltages, one after another.
 pub(super) struct Drive<'a> {
     pub bank: Bank,
     pub streams: Streams,
@@ -161,8 +186,6 @@ pub(super) struct Drive<'a> {
     pub inputs: &'a [f32],
     pub width: usize,
     pub driven: &'a mut [f32],
-    pub with_norms: bool,
-    pub norms: &'a mut [f32],
 }
 
 impl Kernel for Drive<'_> {
@@ -170,24 +193,14 @@ impl Kernel for Drive<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let rows = self.driven.chunks_exact_mut(self.width);
-        for ((p, driven), norm) in self.pending.iter().zip(rows).zip(self.norms) {
+        for (p, driven) in self.pending.iter().zip(self.driven.chunks_exact_mut(self.width)) {
             let streams = self.streams.of_sample(p.sample);
             let input = &self.inputs[p.sample * self.width..][..self.width];
-            let mut squares = [0.0f32; CHUNK];
             for (chunk, (from, to)) in input.chunks(CHUNK).zip(driven.chunks_mut(CHUNK)).enumerate() {
                 let mut values = [0.0; CHUNK];
                 values[..from.len()].copy_from_slice(from);
                 self.bank.drive(&mut values, p.scale, streams, chunk as u64);
                 to.copy_from_slice(&values[..from.len()]);
-                if self.with_norms {
-                    for (square, v) in squares.iter_mut().zip(to) {
-                        *square += *v * *v;
-                    }
-                }
-            }
-            if self.with_norms {
-                *norm = squares.iter().sum::<f32>().sqrt();
             }
         }
     }
@@ -202,19 +215,18 @@ pub(super) fn drive_one(bank: Bank, streams: Streams, pending: Pending, line: us
     values[line % CHUNK]
 }
 
-/// Digitizes the sums of the pending samples into their places in `outputs`; `clipped` receives those that passed the
-/// bound.
+/// Digitizes the sums of the pending samples into their places in `outputs`, or adds them there; marks in `clipped`
+/// those that passed the bound.
 pub(super) struct Digitize<'a> {
     pub bank: Bank,
+    pub lines: &'a Lines,
     pub streams: Streams,
-    pub weight_noise: f32,
-    pub weight_key: Key,
     pub pending: &'a [Pending],
-    pub norms: &'a [f32],
     pub sums: &'a [f32],
     pub width: usize,
     pub outputs: &'a mut [f32],
-    pub clipped: &'a mut Vec<Pending>,
+    pub adds: bool,
+    pub clipped: &'a mut [bool],
 }
 
 impl Kernel for Digitize<'_> {
@@ -223,23 +235,19 @@ impl Kernel for Digitize<'_> {
     #[inline(always)]
     fn run(self) {
         let rows = self.sums.chunks_exact(self.width);
-        for ((p, sums), norm) in self.pending.iter().zip(rows).zip(self.norms) {
+        for ((p, sums), passed) in self.pending.iter().zip(rows).zip(self.clipped) {
             let streams = self.streams.of_sample(p.sample);
-            let weight_key = self.weight_key.fold(p.sample as u64).fold(self.streams.round);
             let outputs = &mut self.outputs[p.sample * self.width..][..self.width];
-            let mut clipped = false;
             for (chunk, (from, to)) in sums.chunks(CHUNK).zip(outputs.chunks_mut(CHUNK)).enumerate() {
-                let chunk = chunk as u64;
                 let mut values = [0.0; CHUNK];
                 values[..from.len()].copy_from_slice(from);
-                if self.weight_noise > 0.0 {
-                    add_noise(&mut values, self.weight_noise * norm, weight_key, chunk);
+                let width = from.len();
+                *passed |= self.bank.digitize(&mut values, width, self.lines, p.scale, streams, chunk as u64);
+                if self.adds {
+                    to.iter_mut().zip(values).for_each(|(out, v)| *out += v);
+                } else {
+                    to.copy_from_slice(&values[..width]);
                 }
-                clipped |= self.bank.digitize(&mut values, from.len(), p.scale, streams, chunk);
-                to.copy_from_slice(&values[..from.len()]);
-            }
-            if clipped {
-                self.clipped.push(*p);
             }
         }
     }

@@ -14,9 +14,12 @@
 //! is every output of the sample if it was the sample that held it. An infinite entry is clipped to the input bound if
 //! there is one and noise management does not look at it, as a converter does; otherwise its sample reads as infinite or NaN.
 //!
-//! Left out of AIHWKIT's list: average-abs-max noise management (it remembers earlier samples, while a read takes
-//! `&self`), shift bound management, device-to-device spread of the readout (voltage offsets, output noise, output
-//! non-linearity, asymmetric weights), series resistance, separate passes for the two signs.
+//! What differs between the lines and cells of an array for good, such as voltage offsets, is drawn from the key of the
+//! array that [`Readout::of_array`] takes. Large reads run on the threads of the current rayon pool; the outputs are
+//! the same for any number of them.
+//!
+//! Left out of AIHWKIT's list: shift bound management, which its library documents but refuses; time-resolved voltage
+//! drop and the split and bit-wise modes, which exist for inference in Torch alone.
 //!
 //! ```
 //! use residuum::Key;
@@ -29,17 +32,29 @@
 //! # Ok::<(), residuum::ParameterError>(())
 //! ```
 
+mod analog;
+mod block;
 mod convert;
+mod lines;
 mod product;
 mod settings;
 
-pub use settings::{BoundManagement, Converter, IrDrop, NoiseManagement, Settings};
+pub use settings::{
+    BoundManagement, Converter, IrDrop, NoiseManagement, Nonlinearity, OutputLine, Passes, Settings,
+    WeightNoise,
+};
 
-use convert::{Bank, Digitize, Drive, LargestMagnitude, Pending, Streams, drive_one};
-use product::{Direction, product};
+use analog::{Array, Weights, needs_magnitudes};
+use block::{Block, Read, Source, average_scales};
+use lines::{Cells, Lines};
+use product::Direction;
+use rayon::prelude::*;
 
-use crate::simd;
+use crate::error::require;
 use crate::{Key, ParameterError};
+
+/// Multiply–adds that repay waking other threads: some 30 µs of work.
+const REPAYS_THREADS: usize = 1 << 20;
 
 /// Rows (outputs of a forward read) and columns (inputs) of a weight matrix stored row by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,46 +65,60 @@ pub struct Shape {
     pub cols: usize,
 }
 
-/// Memory that reads reuse. Any scratch serves any readout and shape; it grows to the largest batch it has seen.
+/// Memory that reads reuse. Any scratch serves any readout and shape; it grows to the largest batch it has seen. Only
+/// under [`NoiseManagement::AverageAbsMax`] it also remembers: then every array needs its own.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
-    pending: Vec<Pending>,
-    clipped: Vec<Pending>,
+    running_scale: Option<f32>,
+    scales: Vec<f32>,
     one_hot: Vec<f32>,
-    driven: Vec<f32>,
-    norms: Vec<f32>,
-    sums: Vec<f32>,
+    lines: Lines,
+    cells: Cells,
     magnitudes: Vec<f32>,
-    currents: Vec<f32>,
-    drops: Vec<f32>,
-    panel: Vec<f32>,
+    negative_magnitudes: Vec<f32>,
+    blocks: Vec<Block>,
+}
+
+impl Scratch {
+    /// The average of [`NoiseManagement::AverageAbsMax`]; `None` before the first sample.
+    pub fn running_scale(&self) -> Option<f32> {
+        self.running_scale
+    }
+
+    /// Continues from an average saved earlier, or starts afresh.
+    pub fn set_running_scale(&mut self, scale: Option<f32>) {
+        self.running_scale = scale;
+    }
 }
 
 /// Converters and their noise around an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Readout {
     settings: Settings,
-}
-
-/// What is multiplied.
-#[derive(Clone, Copy)]
-enum Source<'a> {
-    Batch { inputs: &'a [f32], to: Direction },
-    Column(usize),
+    array: Key,
 }
 
 impl Default for Readout {
     /// The exact product.
     fn default() -> Self {
-        Self { settings: Settings::default() }
+        Self { settings: Settings::default(), array: Key::new(0) }
     }
 }
 
 impl Readout {
-    /// Checks the settings.
+    /// Checks the settings, which must be the same for all arrays: those with a spread between lines or cells belong
+    /// to [`of_array`](Self::of_array).
     pub fn new(settings: Settings) -> Result<Self, ParameterError> {
+        if let Some((name, spread)) = settings.has_spread() {
+            require(false, name, "zero unless the readout is made for one array", spread)?;
+        }
+        Self::of_array(settings, Key::new(0))
+    }
+
+    /// Checks the settings; `array` decides what the lines and cells of this array have for good.
+    pub fn of_array(settings: Settings, array: Key) -> Result<Self, ParameterError> {
         settings.validate()?;
-        Ok(Self { settings })
+        Ok(Self { settings, array })
     }
 
     /// What it was made from.
@@ -112,7 +141,7 @@ impl Readout {
         scratch: &mut Scratch,
     ) {
         check(weights, shape, [inputs.len(), shape.cols], [outputs.len(), shape.rows]);
-        self.run(weights, shape, Source::Batch { inputs, to: Direction::Forward }, key, outputs, scratch);
+        self.run(weights, shape, Source::Batch(inputs, Direction::Forward), key, outputs, scratch);
     }
 
     /// `outputs[s] = Wᵀ inputs[s]`: `inputs` holds batch × rows numbers, `outputs` batch × columns.
@@ -129,12 +158,12 @@ impl Readout {
         scratch: &mut Scratch,
     ) {
         check(weights, shape, [inputs.len(), shape.rows], [outputs.len(), shape.cols]);
-        self.run(weights, shape, Source::Batch { inputs, to: Direction::Transposed }, key, outputs, scratch);
+        self.run(weights, shape, Source::Batch(inputs, Direction::Transposed), key, outputs, scratch);
     }
 
     /// Column `column` of the weights: what [`read`](Self::read) gives for the one-hot sample with the same key, the
-    /// same numbers if all weights are finite, but without touching the other columns. Only input noise and voltage drop,
-    /// which involve the other columns, cost a full read.
+    /// same numbers if all weights are finite, but without touching the other columns. Input noise and voltage drop,
+    /// which involve the other columns, cost a full read, and so do separate passes, output lines and phase-change noise.
     ///
     /// # Panics
     /// If a length does not fit the shape or there is no such column.
@@ -150,15 +179,17 @@ impl Readout {
         check(weights, shape, [shape.cols; 2], [outputs.len(), shape.rows]);
         assert!(column < shape.cols, "column must be below {}, got {column}", shape.cols);
         assert_eq!(outputs.len(), shape.rows, "outputs must hold one column");
-        if self.settings.input.noise > 0.0 || self.settings.ir_drop.is_some() {
+        let s = &self.settings;
+        let alone = s.input.noise == 0.0 && s.passes == Passes::One && s.output_line.is_none();
+        if alone && !needs_magnitudes(s) {
+            self.run(weights, shape, Source::Column(column), key, outputs, scratch);
+        } else {
             let mut inputs = std::mem::take(&mut scratch.one_hot);
             inputs.clear();
             inputs.resize(shape.cols, 0.0);
             inputs[column] = 1.0;
             self.read(weights, shape, &inputs, key, outputs, scratch);
             scratch.one_hot = inputs;
-        } else {
-            self.run(weights, shape, Source::Column(column), key, outputs, scratch);
         }
     }
 
@@ -171,160 +202,69 @@ impl Readout {
         outputs: &mut [f32],
         scratch: &mut Scratch,
     ) {
-        if let (true, Source::Batch { inputs, to }) = (self.settings == Settings::default(), source) {
-            product(weights, shape, to, inputs, outputs, &mut scratch.panel);
-            return;
-        }
-        let (n_in, n_out) = match source {
-            Source::Batch { to: Direction::Transposed, .. } => (shape.rows, shape.cols),
-            _ => (shape.cols, shape.rows),
+        let to = match source {
+            Source::Batch(_, to) => to,
+            Source::Column(_) => Direction::Forward,
         };
+        let (n_in, n_out) = to.widths(shape);
         if n_in == 0 || n_out == 0 {
             outputs.fill(0.0); // A sum without terms.
             return;
         }
-        let sample = |s: usize| match source {
-            Source::Batch { inputs, .. } => &inputs[s * n_in..][..n_in],
-            Source::Column(_) => &[1.0], // The zeros of a one-hot sample change no maximum and no sum.
-        };
-        let (input, output) = (Bank::new(&self.settings.input), Bank::new(&self.settings.output));
-        let weight_key = key.named("weights");
-
-        scratch.pending.clear();
-        for (s, out) in outputs.chunks_exact_mut(n_out).enumerate() {
-            match self.scale(self.settings.noise_management, sample(s)) {
-                Some(scale) => scratch.pending.push(Pending { sample: s, scale }),
-                None => out.fill(0.0),
-            }
+        let settings = &self.settings;
+        let Scratch { running_scale, scales, lines, cells, magnitudes, negative_magnitudes, blocks, .. } =
+            scratch;
+        lines.update(settings, self.array, to, n_out);
+        magnitudes.clear();
+        negative_magnitudes.clear();
+        if needs_magnitudes(settings) {
+            magnitudes.extend(weights.iter().map(|w| w.abs()));
         }
-        let mut factor = 1;
-        for round in 0.. {
-            let count = scratch.pending.len();
-            let streams = Streams::new(key.named("input"), round);
-            // Every entry is overwritten below: only the lengths matter.
-            scratch.norms.resize(count, 0.0);
-            scratch.sums.resize(count * n_out, 0.0);
-            match source {
-                Source::Batch { inputs, to } => {
-                    scratch.driven.resize(count * n_in, 0.0);
-                    simd::dispatch(Drive {
-                        bank: input,
-                        streams,
-                        pending: &scratch.pending,
-                        inputs,
-                        width: n_in,
-                        driven: &mut scratch.driven,
-                        with_norms: self.settings.weight_noise > 0.0,
-                        norms: &mut scratch.norms,
-                    });
-                    product(weights, shape, to, &scratch.driven, &mut scratch.sums, &mut scratch.panel);
-                    if let Some(drop) = self.settings.ir_drop {
-                        apply_drop(drop, weights, shape, to, n_in, scratch);
-                    }
-                }
-                Source::Column(column) => {
-                    for (k, p) in scratch.pending.iter().enumerate() {
-                        let voltage = drive_one(input, streams, *p, column);
-                        scratch.norms[k] = voltage.abs();
-                        let cells = weights[column..].iter().step_by(shape.cols);
-                        for (sum, w) in scratch.sums[k * n_out..].iter_mut().zip(cells) {
-                            *sum = voltage * w;
-                        }
-                    }
-                }
+        let weights = Weights { values: weights, magnitudes };
+        let mut negative = weights;
+        if settings.read_asymmetry > 0.0 {
+            cells.update(settings.read_asymmetry, self.array, shape, weights.values);
+            if needs_magnitudes(settings) {
+                negative_magnitudes.extend(cells.weights.iter().map(|w| w.abs()));
             }
-            scratch.clipped.clear();
-            simd::dispatch(Digitize {
-                bank: output,
-                streams: Streams::new(key.named("output"), round),
-                weight_noise: self.settings.weight_noise as f32,
-                weight_key,
-                pending: &scratch.pending,
-                norms: &scratch.norms,
-                sums: &scratch.sums,
-                width: n_out,
-                outputs,
-                clipped: &mut scratch.clipped,
-            });
-            if scratch.clipped.is_empty() {
-                return;
-            }
-            // Only the clipped samples are read again, with a smaller input.
-            std::mem::swap(&mut scratch.pending, &mut scratch.clipped);
-            let max_factor = match self.settings.bound_management {
-                BoundManagement::None => return,
-                BoundManagement::IterativeWorstCase { max_factor, assumed_weight } if round == 0 => {
-                    let worst = NoiseManagement::AbsMaxSum { assumed_weight, max_factor: max_factor.into() };
-                    for p in &mut scratch.pending {
-                        p.scale = self.scale(worst, sample(p.sample)).unwrap_or(p.scale);
-                    }
-                    continue;
-                }
-                BoundManagement::Iterative { max_factor }
-                | BoundManagement::IterativeWorstCase { max_factor, .. } => max_factor,
+            negative = Weights { values: &cells.weights, magnitudes: negative_magnitudes };
+        }
+        let mut depend = None;
+        if let NoiseManagement::AverageAbsMax { decay } = settings.noise_management {
+            let samples = match source {
+                Source::Batch(inputs, _) => inputs.chunks_exact(n_in),
+                Source::Column(_) => [1.0].chunks_exact(1),
             };
-            factor *= 2;
-            if factor > max_factor {
-                return;
-            }
-            for p in &mut scratch.pending {
-                p.scale *= 2.0;
-            }
+            average_scales(decay, running_scale, samples, scales);
+            depend = Some(scales.as_slice());
         }
-    }
-
-    /// What a sample is divided by; `None` if there is nothing to read, so that the answer is zero without reading.
-    fn scale(&self, management: NoiseManagement, sample: &[f32]) -> Option<f32> {
-        let largest = simd::dispatch(LargestMagnitude(sample));
-        let capped = |value: f32, ceiling: Option<f64>| ceiling.map_or(value, |c| value.min(c as f32));
-        let scale = match management {
-            NoiseManagement::None => return Some(1.0),
-            NoiseManagement::Constant { scale } => return Some(scale as f32),
-            // `min` and `max` would lose it.
-            _ if largest.is_nan() => return Some(f32::NAN),
-            NoiseManagement::AbsMax { ceiling } => capped(largest, ceiling),
-            NoiseManagement::Max { ceiling } => {
-                capped(sample.iter().copied().fold(f32::NEG_INFINITY, f32::max), ceiling)
-            }
-            NoiseManagement::AbsMaxSum { assumed_weight, max_factor } => {
-                let positive: f32 = sample.iter().map(|v| v.max(0.0)).sum();
-                let negative: f32 = sample.iter().map(|v| (-v).max(0.0)).sum();
-                let bound = self.settings.output.bound.unwrap_or(1.0);
-                let worst = positive.max(negative) * (assumed_weight / bound) as f32;
-                largest.max(worst.min(largest * max_factor as f32))
-            }
-        };
-        if scale > 0.0 {
-            Some(scale)
-        } else {
-            // Noisy inputs drive the array even when the sample is zero.
-            (self.settings.input.noise > 0.0).then_some(1.0)
-        }
+        let array = Array { shape, to, weights, negative, lines };
+        let read = Read { settings, array, key, scales: depend };
+        read_blocks(&read, source, outputs, blocks);
     }
 }
 
-/// Takes the voltage drop along the output lines from the sums.
-fn apply_drop(drop: IrDrop, weights: &[f32], shape: Shape, to: Direction, n_in: usize, scratch: &mut Scratch) {
-    let Scratch { driven, sums, magnitudes, currents, drops, panel, .. } = scratch;
-    // |W|, and behind it room for the inputs in the two forms that the formula wants.
-    magnitudes.clear();
-    magnitudes.extend(weights.iter().map(|w| w.abs()));
-    magnitudes.extend(driven.iter().map(|x| x.abs()));
-    let (weight_magnitudes, shaped) = magnitudes.split_at_mut(weights.len());
-    currents.resize(sums.len(), 0.0);
-    product(weight_magnitudes, shape, to, shaped, currents, panel);
-    for (row, x) in shaped.chunks_exact_mut(n_in).zip(driven.chunks_exact(n_in)) {
-        for j in 0..n_in {
-            let distance = 1.0 - j as f32 / n_in as f32;
-            row[j] = x[j] * (1.0 - distance * distance);
+/// Cuts the batch into one block per thread if that pays.
+fn read_blocks(read: &Read<'_>, source: Source<'_>, outputs: &mut [f32], blocks: &mut Vec<Block>) {
+    let (n_in, n_out) = read.array.to.widths(read.array.shape);
+    let batch = outputs.len() / n_out;
+    let threads = if batch * n_in * n_out < REPAYS_THREADS { 1 } else { rayon::current_num_threads() };
+    let block = batch.div_ceil(threads).max(1);
+    blocks.resize_with(blocks.len().max(batch.div_ceil(block)), Block::default);
+    match source {
+        Source::Batch(inputs, to) if block < batch => outputs
+            .par_chunks_mut(block * n_out)
+            .zip(inputs.par_chunks(block * n_in))
+            .zip(blocks)
+            .enumerate()
+            .for_each(|(k, ((outputs, inputs), memory))| {
+                read.run(Source::Batch(inputs, to), k * block, outputs, memory);
+            }),
+        _ => {
+            if let Some(memory) = blocks.first_mut() {
+                read.run(source, 0, outputs, memory);
+            }
         }
-    }
-    drops.resize(sums.len(), 0.0);
-    product(weights, shape, to, shaped, drops, panel);
-    let load = n_in as f32 / drop.conductance_ratio as f32;
-    for ((sum, current), lost) in sums.iter_mut().zip(currents).zip(drops) {
-        let a = load * *current;
-        *sum -= drop.strength as f32 * (a * (a * (0.05 * a - 0.2) + 0.5)) * *lost;
     }
 }
 
@@ -354,12 +294,13 @@ mod tests {
         let mut settings = Settings::aihwkit();
         settings.output.bound = Some(1.0);
         settings.ir_drop = Some(IrDrop { strength: 1.0, conductance_ratio: 1e4 });
+        settings.passes = Passes::SignsAnalog;
         let readout = Readout::new(settings).unwrap();
         let (weights, inputs) = (vec![0.4; 45], vec![0.7; 27]);
         let mut scratch = Scratch::default();
         let capacities = |s: &Scratch| {
-            let floats = [&s.one_hot, &s.driven, &s.norms, &s.sums, &s.magnitudes, &s.currents, &s.drops];
-            (floats.map(|v| v.capacity()), s.pending.capacity(), s.clipped.capacity())
+            let whole = [&s.one_hot, &s.magnitudes].map(|v| v.capacity());
+            (whole, s.blocks.iter().map(Block::capacities).collect::<Vec<_>>())
         };
         let read_all = |key: Key, scratch: &mut Scratch| {
             readout.read(&weights, shape, &inputs, key, &mut [0.0; 15], scratch);
@@ -368,7 +309,7 @@ mod tests {
             capacities(scratch)
         };
         let first = read_all(Key::new(1), &mut scratch);
-        assert!(first.0.iter().all(|&c| c > 0), "the settings use every buffer: {first:?}");
+        assert!(first.0.iter().chain(&first.1[0]).all(|&c| c > 0), "the settings use every buffer: {first:?}");
         for k in 2..9 {
             assert_eq!(read_all(Key::new(k), &mut scratch), first);
         }

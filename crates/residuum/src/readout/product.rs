@@ -26,6 +26,16 @@ pub(super) enum Direction {
     Transposed,
 }
 
+impl Direction {
+    /// Numbers of inputs and outputs.
+    pub fn widths(self, shape: Shape) -> (usize, usize) {
+        match self {
+            Self::Forward => (shape.cols, shape.rows),
+            Self::Transposed => (shape.rows, shape.cols),
+        }
+    }
+}
+
 /// `outputs[s] = W inputs[s]` or `Wᵀ inputs[s]` for every sample `s`; both are batch-major. `panel` is memory to reuse.
 pub(super) fn product(
     weights: &[f32],

@@ -78,6 +78,13 @@ pub enum NoiseManagement {
         /// Largest increase over the largest magnitude.
         max_factor: f64,
     },
+    /// By a running average of the largest magnitudes: `m ← (1 − decay)·m + decay·max|x|` at every sample, before it
+    /// is read, with `m = max|x|` at the first. The average lives in the [`Scratch`](super::Scratch); AIHWKIT keeps
+    /// one for both directions of an array.
+    AverageAbsMax {
+        /// Weight of the newest sample, in (0, 1]; AIHWKIT's is 0.001.
+        decay: f64,
+    },
 }
 
 /// What happens to a sample that drives an output past its bound.
@@ -113,6 +120,55 @@ pub struct IrDrop {
     pub conductance_ratio: f64,
 }
 
+/// How the noise of a weight depends on the weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WeightNoise {
+    /// Not at all: its deviation is `weight_noise`, that of an output `weight_noise·‖x‖`.
+    #[default]
+    Constant,
+    /// As the read noise of phase-change cells: its deviation is `weight_noise·√|w|`, that of an output
+    /// `weight_noise·√(Σ_j |w_ij| x_j²)`. Costs a second product.
+    PhaseChange,
+}
+
+/// How often the array is driven for one sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Passes {
+    /// Once, with both signs.
+    #[default]
+    One,
+    /// Once with the negative inputs and once with the others; the sums are added before the output converters.
+    SignsAnalog,
+    /// As `SignsAnalog`, but both sums are digitized and the numbers added.
+    SignsDigital,
+}
+
+/// Voltage offset `v_i` and series resistance `r` of the output lines, read against a reference line of equal weights:
+/// with `y₀ = reference_weight·Σ_j x_j`,
+/// `y_i ← (1 − v_i)·(y_i + y₀)/(1 + r|y_i + y₀|) − (1 + v_i)·y₀/(1 + r|y₀|)`, as AIHWKIT has it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OutputLine {
+    /// Half of the lines, chosen at random, have no offset; this is the standard deviation of the offsets of the
+    /// others, relative to the read voltage. So it is in the tiles of AIHWKIT, though its source means another law.
+    pub offset_spread: f64,
+    /// Weight of every cell of the reference line, AIHWKIT's `−v_offset_w_min`; 0 is no reference.
+    pub reference_weight: f64,
+    /// Relative to the resistance of a line with the total current 1.
+    pub series_resistance: f64,
+}
+
+/// S-shaped characteristic of the output lines: `y_i ← y_i/(1 + n_i|y_i|)`, `n_i = |1 + spread·ξ_i|·strength/bound`.
+/// Without an output bound the bound counts as 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Nonlinearity {
+    /// 1 halves the output at the bound.
+    pub strength: f64,
+    /// Deviation of the strength between lines, relative to it.
+    pub spread: f64,
+}
+
 /// Everything that can be imperfect about a read. The default is ideal: the exact product.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
@@ -120,15 +176,31 @@ pub struct Settings {
     pub input: Converter,
     /// Converters that read it.
     pub output: Converter,
-    /// Standard deviation of the noise of every weight, fresh for every sample. It is drawn at the outputs, where it
-    /// is normal with deviation `weight_noise·‖x‖` of the converted input: equal in law.
+    /// Scale of the noise of every weight, fresh for every sample. It is drawn at the outputs, where it is normal
+    /// with the deviation that [`weight_noise_kind`](Self::weight_noise_kind) gives: equal in law.
     pub weight_noise: f64,
+    /// How that noise depends on the weight.
+    pub weight_noise_kind: WeightNoise,
     /// Scaling of a sample before it is converted.
     pub noise_management: NoiseManagement,
     /// Answer to clipped outputs.
     pub bound_management: BoundManagement,
     /// Voltage drop along the output lines.
     pub ir_drop: Option<IrDrop>,
+    /// Separate passes for the two signs of the inputs.
+    pub passes: Passes,
+    /// Spread of the read asymmetry of cells: a negative input sees the weight `w·(1 + read_asymmetry·ξ)` with the
+    /// cell's own ξ. Needs separate passes.
+    pub read_asymmetry: f64,
+    /// Voltage offset and series resistance of the output lines.
+    pub output_line: Option<OutputLine>,
+    /// Characteristic of the output lines.
+    pub nonlinearity: Option<Nonlinearity>,
+    /// Where between 0 and the output bound the mean characteristic is calibrated to have slope 1, as a fraction:
+    /// outputs are multiplied by `(1 + (mean n + series_resistance)·slope_calibration·bound)²`. 0 is not at all.
+    pub slope_calibration: f64,
+    /// Spread of the output noise between lines: line i has the deviation `output.noise·|1 + output_noise_spread·ξ_i|`.
+    pub output_noise_spread: f64,
 }
 
 impl Settings {
@@ -162,6 +234,9 @@ impl Settings {
                 let factor = finite("noise_management.max_factor", max_factor)?;
                 require(factor >= 1.0, "noise_management.max_factor", "at least 1", factor)?;
             }
+            NoiseManagement::AverageAbsMax { decay } => {
+                require(decay > 0.0 && decay <= 1.0, "noise_management.decay", "in (0, 1]", decay)?;
+            }
         }
         match self.bound_management {
             BoundManagement::None => {}
@@ -175,7 +250,47 @@ impl Settings {
             non_negative("ir_drop.strength", drop.strength)?;
             positive("ir_drop.conductance_ratio", drop.conductance_ratio)?;
         }
-        Ok(())
+        self.validate_lines()
+    }
+
+    fn validate_lines(&self) -> Result<(), ParameterError> {
+        if let Some(line) = self.output_line {
+            non_negative("output_line.offset_spread", line.offset_spread)?;
+            finite("output_line.reference_weight", line.reference_weight)?;
+            non_negative("output_line.series_resistance", line.series_resistance)?;
+        }
+        if let Some(characteristic) = self.nonlinearity {
+            non_negative("nonlinearity.strength", characteristic.strength)?;
+            non_negative("nonlinearity.spread", characteristic.spread)?;
+        }
+        let calibration = non_negative("slope_calibration", self.slope_calibration)?;
+        let bent = self.nonlinearity.is_some() || self.output_line.is_some();
+        let must = "zero unless nonlinearity or output_line has a value";
+        require(bent || calibration == 0.0, "slope_calibration", must, calibration)?;
+        non_negative("output_noise_spread", self.output_noise_spread)?;
+        let asymmetry = non_negative("read_asymmetry", self.read_asymmetry)?;
+        let separate = self.passes != Passes::One;
+        // AIHWKIT ignores the wish silently.
+        require(
+            separate || asymmetry == 0.0,
+            "read_asymmetry",
+            "zero unless the passes are separate",
+            asymmetry,
+        )
+    }
+
+    /// Whether two arrays with these settings differ, so that a readout must know which one it reads.
+    pub(super) fn has_spread(&self) -> Option<(&'static str, f64)> {
+        let offset = self.output_line.map_or(0.0, |line| line.offset_spread);
+        let strength = self.nonlinearity.map_or(0.0, |characteristic| characteristic.spread);
+        [
+            ("output_noise_spread", self.output_noise_spread),
+            ("output_line.offset_spread", offset),
+            ("nonlinearity.spread", strength),
+            ("read_asymmetry", self.read_asymmetry),
+        ]
+        .into_iter()
+        .find(|(_, spread)| *spread > 0.0)
     }
 
     fn validate_reduction(&self, max_factor: u32) -> Result<(), ParameterError> {
