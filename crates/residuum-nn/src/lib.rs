@@ -1,3 +1,33 @@
 //! Neural networks whose layers live on analog tiles or in digital memory.
+//!
+//! There is no tape: every [`Layer`] has an explicit forward and backward, activations are batch-major NHWC [`Tensor`]s,
+//! and every matrix sits behind [`Weights`]: read forward, read transposed, stepped from the errors and inputs of a
+//! mini-batch. Linear and convolutional layers know no more than that, so a crossbar and a digital matrix are the same
+//! to them: a row of the unfolded image is an input vector of the crossbar.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`tensor`] | shapes and batches of activations |
+//! | [`weights`] | the door to a matrix, digital SGD |
+//! | [`layer`] | layers, containers, residual blocks |
+//! | [`loss`] | cross-entropy and negative log-likelihood |
+//! | [`model`] | the networks of the paper, ResNets with torchvision's names |
+//! | [`state`] | named tensors: export, import, safetensors |
+//! | [`gemm`], [`kernel`] | the one matrix product, threads and vector loops |
+//! | [`data`] | data sets |
 
 pub mod data;
+pub mod gemm;
+pub mod kernel;
+pub mod layer;
+pub mod loss;
+pub mod model;
+pub mod state;
+pub mod tensor;
+pub mod weights;
+
+pub use layer::{Layer, Mode, Pass};
+pub use loss::Loss;
+pub use model::Network;
+pub use tensor::{Shape, Tensor};
+pub use weights::{Digital, Sgd, StepError, Weights};

@@ -142,7 +142,7 @@ pub(crate) fn cos_sin_turn(u: f64) -> (f64, f64) {
 
 /// Natural logarithm of a positive, normal single, relative error below 2e-7.
 #[inline(always)]
-pub(crate) fn ln32(x: f32) -> f32 {
+pub fn ln32(x: f32) -> f32 {
     let bits = x.to_bits();
     let biased = bits.wrapping_add(0x3F80_0000 - 0x3F35_04F3) >> 23;
     let m = f32::from_bits(bits.wrapping_sub(biased << 23).wrapping_add(0x3F80_0000));
@@ -156,7 +156,7 @@ pub(crate) fn ln32(x: f32) -> f32 {
 
 /// Exponential of a single in [−87, 88]; clamped outside. Relative error below 2e-7.
 #[inline(always)]
-pub(crate) fn exp32(x: f32) -> f32 {
+pub fn exp32(x: f32) -> f32 {
     const ROUND: f32 = 12_582_912.0;
     let y = x.clamp(-87.0, 88.0);
     let t = y * std::f32::consts::LOG2_E + ROUND;

@@ -1,0 +1,146 @@
+//! The one matrix product of the crate.
+//!
+//! Large products are cut into blocks of output rows, and the cut depends on the sizes alone: threads decide who
+//! computes a block, never how it is summed, so the bits are the same for any number of threads.
+
+use gemm_common::Parallelism;
+use gemm_f32::gemm::f32::get_gemm_fn;
+use rayon::prelude::*;
+
+/// Multiplications that repay waking another thread.
+const GRAIN: usize = 1 << 20;
+/// Most blocks of one product; each packs the right operand again.
+const BLOCKS: usize = 4;
+/// Block heights are multiples of this, so that the kernels have no ragged edge inside a product.
+const TILE: usize = 16;
+
+/// An operand, stored by rows.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand<'a> {
+    /// As it is.
+    Plain(&'a [f32]),
+    /// The transpose of what is stored.
+    Transposed(&'a [f32]),
+}
+
+impl<'a> Operand<'a> {
+    fn values(self) -> &'a [f32] {
+        match self {
+            Self::Plain(values) | Self::Transposed(values) => values,
+        }
+    }
+
+    /// Strides between rows and between columns of the operand, which is `rows × cols`.
+    fn strides(self, rows: usize, cols: usize) -> (usize, usize) {
+        match self {
+            Self::Plain(_) => (cols, 1),
+            Self::Transposed(_) => (1, rows),
+        }
+    }
+}
+
+/// `C ← keep · C + factor · A B` with A `m × k`, B `k × n` and C `m × n`, stored by rows. With `keep` 0 the old C is
+/// not read.
+///
+/// # Panics
+/// If a slice has not the length that the sizes ask for.
+pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32], keep: f32, factor: f32) {
+    assert_eq!(a.values().len(), m * k, "A must be {m} × {k}");
+    assert_eq!(b.values().len(), k * n, "B must be {k} × {n}");
+    assert_eq!(c.len(), m * n, "C must be {m} × {n}");
+    if c.is_empty() {
+        return;
+    }
+    let (a_row, a_col) = a.strides(m, k);
+    let (b_row, b_col) = b.strides(k, n);
+    let (lhs, rhs) = (a.values(), b.values());
+    let block = |(index, c): (usize, &mut [f32]), height: usize| {
+        let a = lhs.get(index * height * a_row..).unwrap_or(&[]);
+        // The kernels want columns of the output contiguous, so they are asked for Cᵀ = Bᵀ Aᵀ.
+        // SAFETY: `c` holds c.len() / n rows of n values, exclusively. The kernel reads A at rows below
+        // index · height + c.len() / n ≤ m and columns below k, B inside k × n, which the assertions above say are
+        // inside the slices; none overlaps `c`, which is borrowed mutably.
+        #[expect(unsafe_code, reason = "the kernels of gemm-f32 take pointers")]
+        unsafe {
+            get_gemm_fn()(
+                n,
+                c.len() / n,
+                k,
+                c.as_mut_ptr(),
+                n.cast_signed(),
+                1,
+                keep != 0.0,
+                rhs.as_ptr(),
+                b_row.cast_signed(),
+                b_col.cast_signed(),
+                a.as_ptr(),
+                a_row.cast_signed(),
+                a_col.cast_signed(),
+                keep,
+                factor,
+                false,
+                false,
+                false,
+                Parallelism::None,
+            );
+        }
+    };
+    let blocks = (m * n * k / GRAIN).clamp(1, BLOCKS);
+    let height = m.div_ceil(blocks).next_multiple_of(TILE);
+    if height >= m {
+        block((0, c), m);
+    } else {
+        c.par_chunks_mut(height * n).enumerate().for_each(|chunk| block(chunk, height));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use residuum::Key;
+
+    fn uniform(key: Key, n: usize) -> Vec<f32> {
+        (0..n as u64).map(|i| (key.uniform_at(i) - 0.5) as f32).collect()
+    }
+
+    fn at(x: Operand<'_>, rows: usize, cols: usize, i: usize, j: usize) -> f64 {
+        let (row, col) = x.strides(rows, cols);
+        f64::from(x.values()[i * row + j * col])
+    }
+
+    #[test]
+    fn every_orientation_is_the_plain_sum() {
+        let key = Key::new(1);
+        for size in
+            [[1, 1, 1], [3, 5, 7], [10, 784, 33], [130, 600, 70], [300, 64, 200], [17, 2, 40], [64, 3, 1]]
+        {
+            let [m, k, n] = size;
+            let (a, b) = (uniform(key.fold(1), m * k), uniform(key.fold(2), k * n));
+            let start = uniform(key.fold(3), m * n);
+            for left in [Operand::Plain(&a), Operand::Transposed(&a)] {
+                for right in [Operand::Plain(&b), Operand::Transposed(&b)] {
+                    let mut c = start.clone();
+                    gemm(size, left, right, &mut c, 0.5, -2.0);
+                    for i in 0..m {
+                        for j in 0..n {
+                            let sum: f64 = (0..k).map(|l| at(left, m, k, i, l) * at(right, k, n, l, j)).sum();
+                            let want = 0.5 * f64::from(start[i * n + j]) - 2.0 * sum;
+                            // k + 2 roundings of sums whose terms add up to at most k/4 · 2 + 1/4.
+                            let bound = f64::from(f32::EPSILON) * (k + 2) as f64 * (0.5 * k as f64 + 0.25);
+                            assert!((f64::from(c[i * n + j]) - want).abs() <= bound, "{size:?} at {i}, {j}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_of_the_old_output_is_read_when_nothing_is_kept() {
+        let mut c = vec![f32::NAN; 6];
+        gemm([2, 1, 3], Operand::Plain(&[1.0, 2.0]), Operand::Plain(&[1.0, 2.0, 3.0]), &mut c, 0.0, 1.0);
+        assert_eq!(c, [1.0, 2.0, 3.0, 2.0, 4.0, 6.0]);
+        gemm([2, 0, 3], Operand::Plain(&[]), Operand::Plain(&[]), &mut c, 0.0, 1.0);
+        assert_eq!(c, [0.0; 6]);
+    }
+}

@@ -1,0 +1,136 @@
+//! Loops over activations: vectors of the machine inside, threads outside, and one result for any number of either.
+
+use std::ops::Range;
+
+use pulp::Arch;
+use rayon::prelude::*;
+
+/// Values of one chunk: what a thread takes at a time, and the least that repays waking one.
+const CHUNK: usize = 1 << 14;
+
+/// Runs a loop compiled for the widest vectors of this machine. The closure and all it calls must be
+/// `#[inline(always)]`. No fused operations arise, so the bits do not depend on the machine.
+#[inline(always)]
+pub fn vectorized<R>(run: impl FnOnce() -> R) -> R {
+    Arch::new().dispatch(run)
+}
+
+/// Applies `run(first index, chunk)` to pieces of `out` that are whole rows of `row` values, in parallel when there are
+/// many. What a piece becomes must not depend on where the cuts are.
+pub fn for_rows(out: &mut [f32], row: usize, run: impl Fn(usize, &mut [f32]) + Sync) {
+    let rows = (CHUNK / row.max(1)).max(1);
+    if out.len() <= 2 * CHUNK {
+        run(0, out);
+    } else {
+        out.par_chunks_mut(rows * row).enumerate().for_each(|(i, chunk)| run(i * rows, chunk));
+    }
+}
+
+/// As [`for_rows`], but a piece is one row, however short: for rows whose cost is not told by their length.
+pub fn for_blocks(out: &mut [f32], row: usize, run: impl Fn(usize, &mut [f32]) + Sync) {
+    if out.len() <= CHUNK / 4 {
+        run(0, out);
+    } else {
+        out.par_chunks_mut(row).enumerate().for_each(|(i, row)| run(i, row));
+    }
+}
+
+/// `out[i] = f(a[i], b[i])`.
+pub fn zip(out: &mut [f32], a: &[f32], b: &[f32], f: impl Fn(f32, f32) -> f32 + Sync + Copy) {
+    assert!(out.len() == a.len() && out.len() == b.len(), "{} = {} = {} values", out.len(), a.len(), b.len());
+    for_rows(out, 1, |first, out| {
+        let (a, b) = (&a[first..][..out.len()], &b[first..][..out.len()]);
+        vectorized(
+            #[inline(always)]
+            || {
+                for ((out, &a), &b) in out.iter_mut().zip(a).zip(b) {
+                    *out = f(a, b);
+                }
+            },
+        );
+    });
+}
+
+/// `out[i] = f(a[i])`.
+pub fn map(out: &mut [f32], a: &[f32], f: impl Fn(f32) -> f32 + Sync + Copy) {
+    assert_eq!(out.len(), a.len(), "one output for one input");
+    for_rows(out, 1, |first, out| {
+        let a = &a[first..][..out.len()];
+        vectorized(
+            #[inline(always)]
+            || {
+                for (out, &a) in out.iter_mut().zip(a) {
+                    *out = f(a);
+                }
+            },
+        );
+    });
+}
+
+/// `out[i] += a[i]`.
+pub fn add(out: &mut [f32], a: &[f32]) {
+    assert_eq!(out.len(), a.len(), "one term for each sum");
+    for_rows(out, 1, |first, out| {
+        let terms = &a[first..][..out.len()];
+        out.iter_mut().zip(terms).for_each(|(out, term)| *out += term);
+    });
+}
+
+/// Sums over `rows` rows of `cols` values: `add(range, sums)` adds the terms of a range of rows to `sums`.
+///
+/// Sums of fixed blocks of rows are added in order, so that threads change nothing and long sums stay accurate.
+pub fn sum_rows(rows: usize, cols: usize, total: &mut [f32], add: impl Fn(Range<usize>, &mut [f32]) + Sync) {
+    let height = (CHUNK / cols.max(1)).clamp(1, 256);
+    let width = total.len();
+    let block = |index: usize| {
+        let mut sums = vec![0.0; width];
+        add(index * height..rows.min((index + 1) * height), &mut sums);
+        sums
+    };
+    total.fill(0.0);
+    let mut add_block = |sums: Vec<f32>| {
+        for (total, sum) in total.iter_mut().zip(sums) {
+            *total += sum;
+        }
+    };
+    let blocks = rows.div_ceil(height);
+    if rows * cols <= 2 * CHUNK {
+        (0..blocks).for_each(|index| add_block(block(index)));
+    } else {
+        (0..blocks).into_par_iter().map(block).collect::<Vec<_>>().into_iter().for_each(add_block);
+    }
+}
+
+/// `sums[j] = Σ_i values[i][j]` over the rows of a matrix with `sums.len()` columns.
+pub fn column_sums(values: &[f32], sums: &mut [f32]) {
+    let cols = sums.len();
+    sum_rows(values.len() / cols, cols, sums, |range, sums| {
+        let rows = &values[range.start * cols..range.end * cols];
+        vectorized(
+            #[inline(always)]
+            || {
+                for row in rows.chunks_exact(cols) {
+                    for (sum, value) in sums.iter_mut().zip(row) {
+                        *sum += value;
+                    }
+                }
+            },
+        );
+    });
+}
+
+/// Adds the same row to every row of a matrix.
+pub fn add_row(values: &mut [f32], row: &[f32]) {
+    for_rows(values, row.len(), |_, rows| {
+        vectorized(
+            #[inline(always)]
+            || {
+                for values in rows.chunks_exact_mut(row.len()) {
+                    for (value, term) in values.iter_mut().zip(row) {
+                        *value += term;
+                    }
+                }
+            },
+        );
+    });
+}

@@ -1,0 +1,49 @@
+//! From an image to a vector, in PyTorch's order.
+
+use super::{Layer, Pass, ShapeError, nothing_to_visit};
+use crate::{Shape, StepError, Tensor};
+
+/// An image as a vector in the order (channel, row, column): the order in which PyTorch's next layer expects it, so that
+/// weights can be exchanged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flatten;
+
+nothing_to_visit!(Flatten);
+
+/// `out[j · rows + i] = x[i · cols + j]` for every sample.
+fn transpose(x: &Tensor, rows: usize, cols: usize, out: &mut [f32]) {
+    for (x, out) in x.values().chunks_exact(rows * cols).zip(out.chunks_exact_mut(rows * cols)) {
+        for i in 0..rows {
+            for j in 0..cols {
+                out[j * rows + i] = x[i * cols + j];
+            }
+        }
+    }
+}
+
+impl Layer for Flatten {
+    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+        Ok(Shape::flat(input.len()))
+    }
+
+    fn forward(&mut self, input: &Tensor, output: &mut Tensor, _: Pass) {
+        let Shape { channels, .. } = input.shape();
+        output.resize(input.batch(), Shape::flat(input.shape().len()));
+        transpose(input, input.shape().positions(), channels, output.values_mut());
+    }
+
+    fn backward(
+        &mut self,
+        input: &Tensor,
+        _: &Tensor,
+        errors: &Tensor,
+        input_errors: Option<&mut Tensor>,
+        _: Pass,
+    ) -> Result<(), StepError> {
+        let Some(input_errors) = input_errors else { return Ok(()) };
+        let shape = input.shape();
+        input_errors.resize(input.batch(), shape);
+        transpose(errors, shape.channels, shape.positions(), input_errors.values_mut());
+        Ok(())
+    }
+}

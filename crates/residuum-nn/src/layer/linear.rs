@@ -1,0 +1,106 @@
+//! `y = W x + b`.
+
+use super::{Layer, Pass, ShapeError, join};
+use crate::state::{Role, Visit, Visitor};
+use crate::weights::Parameter;
+use crate::{Shape, StepError, Tensor, Weights, kernel};
+
+/// A fully connected layer: weights wherever they live, and a digital bias.
+#[derive(Debug)]
+pub struct Linear {
+    weights: Box<dyn Weights>,
+    bias: Option<Parameter>,
+}
+
+impl Linear {
+    /// A layer of these weights. The bias, if any, has one entry per row.
+    ///
+    /// # Panics
+    /// If it has not.
+    pub fn new(weights: Box<dyn Weights>, bias: Option<Parameter>) -> Self {
+        check_bias(weights.as_ref(), bias.as_ref());
+        Self { weights, bias }
+    }
+
+    /// The weights.
+    pub fn weights(&self) -> &dyn Weights {
+        self.weights.as_ref()
+    }
+
+    /// The weights, to change.
+    pub fn weights_mut(&mut self) -> &mut Box<dyn Weights> {
+        &mut self.weights
+    }
+
+    /// The bias.
+    pub fn bias(&self) -> Option<&Parameter> {
+        self.bias.as_ref()
+    }
+}
+
+pub(super) fn check_bias(weights: &dyn Weights, bias: Option<&Parameter>) {
+    if let Some(bias) = bias {
+        assert_eq!(bias.values.len(), weights.rows(), "a bias has one entry for each row of the weights");
+    }
+}
+
+impl Layer for Linear {
+    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+        if input.len() != self.weights.cols() {
+            let expected = format!("{} values", self.weights.cols());
+            return Err(ShapeError { layer: "a linear layer", expected, given: input });
+        }
+        Ok(Shape::flat(self.weights.rows()))
+    }
+
+    fn forward(&mut self, input: &Tensor, output: &mut Tensor, pass: Pass) {
+        output.resize(input.batch(), Shape::flat(self.weights.rows()));
+        self.weights.read(input.values(), output.values_mut(), pass.key.named("read"));
+        if let Some(bias) = &self.bias {
+            kernel::add_row(output.values_mut(), &bias.values);
+        }
+    }
+
+    fn backward(
+        &mut self,
+        input: &Tensor,
+        _: &Tensor,
+        errors: &Tensor,
+        input_errors: Option<&mut Tensor>,
+        pass: Pass,
+    ) -> Result<(), StepError> {
+        if let Some(input_errors) = input_errors {
+            input_errors.resize(input.batch(), input.shape());
+            let key = pass.key.named("read_transposed");
+            self.weights.read_transposed(errors.values(), input_errors.values_mut(), key);
+        }
+        if let Some(bias) = &mut self.bias
+            && bias.trains()
+        {
+            kernel::column_sums(errors.values(), &mut bias.gradient);
+            bias.step(pass.k);
+        }
+        self.weights.step(pass.k, errors.values(), input.values(), pass.key.named("step"))
+    }
+
+    fn trains(&self) -> bool {
+        self.weights.trains() || self.bias.as_ref().is_some_and(Parameter::trains)
+    }
+}
+
+impl Visit for Linear {
+    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
+        let name = join(path, "weight");
+        let shape = [self.weights.rows(), self.weights.cols()];
+        let mut values = vec![0.0; shape[0] * shape[1]];
+        self.weights.effective_weights(&mut values);
+        visitor.tensor(&name, Role::Parameter, &shape, &mut values);
+        if visitor.writes() {
+            self.weights.set_weights(&values);
+        }
+        self.weights.visit(&name, visitor);
+        if let Some(bias) = &mut self.bias {
+            bias.visit(&join(path, "bias"), visitor);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Layers with explicit forward and backward passes.
+//!
+//! A container owns the activations between its layers and hands each layer its input and output again on the way back,
+//! so a layer keeps only what the two do not tell. A backward pass also steps what the layer has learned: nothing below
+//! it needs its old weights, and the errors are still in the cache.
+
+mod activation;
+mod conv;
+mod dropout;
+mod flatten;
+mod linear;
+mod log_softmax;
+mod norm;
+mod patches;
+mod pool;
+mod residual;
+mod sequential;
+
+use std::fmt::Debug;
+
+use residuum::Key;
+use thiserror::Error;
+
+pub use activation::Activation;
+pub use conv::{Conv2d, Geometry};
+pub use dropout::Dropout;
+pub use flatten::Flatten;
+pub use linear::Linear;
+pub use log_softmax::LogSoftmax;
+pub(crate) use log_softmax::log_softmax;
+pub use norm::BatchNorm2d;
+pub use pool::{GlobalAvgPool, Pool2d, Reduce};
+pub use residual::Residual;
+pub use sequential::Sequential;
+
+use crate::state::Visit;
+use crate::{Shape, StepError, Tensor};
+
+/// What a pass is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A backward pass follows: activations are kept, batches are measured, units drop out.
+    Train,
+    /// Only the output counts.
+    Evaluate,
+}
+
+/// The circumstances of one pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// What it is for.
+    pub mode: Mode,
+    /// Number of the step, for schedules.
+    pub k: u64,
+    /// Where draws come from; containers name it after their layers.
+    pub key: Key,
+}
+
+impl Pass {
+    /// A pass that will be followed by a backward pass at step `k`. The key is that of the run: the step is folded in.
+    pub fn train(k: u64, key: Key) -> Self {
+        Self { mode: Mode::Train, k, key: key.fold(k) }
+    }
+
+    /// A pass for its output alone.
+    pub fn evaluate(key: Key) -> Self {
+        Self { mode: Mode::Evaluate, k: 0, key }
+    }
+
+    /// The same pass for the layer of this name.
+    pub fn named(self, name: &str) -> Self {
+        Self { key: self.key.named(name), ..self }
+    }
+}
+
+/// An input that a layer cannot take.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{layer} must be given {expected}, got {given}")]
+pub struct ShapeError {
+    /// The layer.
+    pub layer: &'static str,
+    /// What it takes.
+    pub expected: String,
+    /// What it was given.
+    pub given: Shape,
+}
+
+/// One step of a network.
+pub trait Layer: Visit + Debug + Send {
+    /// The shape of a sample behind this layer.
+    ///
+    /// # Errors
+    /// If the layer cannot take such an input.
+    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError>;
+
+    /// Computes `output` (resized as needed) from `input`.
+    fn forward(&mut self, input: &Tensor, output: &mut Tensor, pass: Pass);
+
+    /// Given the tensors of the last training pass and `errors` = ∂L/∂output, computes `input_errors` = ∂L/∂input, if
+    /// anyone wants them, and steps what the layer has learned.
+    ///
+    /// # Errors
+    /// If weights refuse their step.
+    fn backward(
+        &mut self,
+        input: &Tensor,
+        output: &Tensor,
+        errors: &Tensor,
+        input_errors: Option<&mut Tensor>,
+        pass: Pass,
+    ) -> Result<(), StepError>;
+
+    /// Whether a backward pass could change anything in this layer.
+    fn trains(&self) -> bool {
+        false
+    }
+}
+
+/// `path.name`, or `name` at the root.
+pub(crate) fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// Layers without tensors.
+macro_rules! nothing_to_visit {
+    ($($layer:ty),*) => {
+        $(impl crate::state::Visit for $layer {
+            fn visit(&mut self, _: &str, _: &mut dyn crate::state::Visitor) {}
+        })*
+    };
+}
+pub(crate) use nothing_to_visit;

@@ -1,0 +1,203 @@
+//! Pooling: the largest or the mean value of a window, by channel.
+
+use rayon::prelude::*;
+
+use super::{Geometry, Layer, Pass, ShapeError, nothing_to_visit};
+use crate::kernel::vectorized;
+use crate::{Shape, StepError, Tensor};
+
+/// What a pool makes of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduce {
+    /// The largest value; padding never wins. Its error goes to the first of equal values.
+    Max,
+    /// The mean; padding counts as zeros, as in PyTorch.
+    Average,
+}
+
+/// Pooling over sliding windows.
+#[derive(Clone, Debug)]
+pub struct Pool2d {
+    reduce: Reduce,
+    geometry: Geometry,
+    /// Where the largest values were: positions of the image.
+    winners: Vec<u32>,
+}
+
+nothing_to_visit!(Pool2d, GlobalAvgPool);
+
+impl Pool2d {
+    /// A pool. Its padding must be at most half its window, so that every window meets the image.
+    ///
+    /// # Panics
+    /// If it is not.
+    pub fn new(reduce: Reduce, geometry: Geometry) -> Self {
+        let Geometry { height, width, padding, .. } = geometry;
+        assert!(2 * padding <= height.min(width), "the padding must be at most half the window, got {padding}");
+        Self { reduce, geometry, winners: Vec::new() }
+    }
+
+    /// Calls `visit(output position, image position)` for every value of every window that lies inside the image.
+    #[inline(always)]
+    fn windows(geometry: Geometry, image: Shape, out: Shape, mut visit: impl FnMut(usize, usize)) {
+        let clip = |start: usize, kernel: usize, size: usize| {
+            start.saturating_sub(geometry.padding)..(start + kernel - geometry.padding).min(size)
+        };
+        for y in 0..out.height {
+            for x in 0..out.width {
+                for row in clip(y * geometry.stride, geometry.height, image.height) {
+                    for col in clip(x * geometry.stride, geometry.width, image.width) {
+                        visit(y * out.width + x, row * image.width + col);
+                    }
+                }
+            }
+        }
+    }
+
+    fn share(&self) -> f32 {
+        1.0 / (self.geometry.height * self.geometry.width) as f32
+    }
+}
+
+impl Layer for Pool2d {
+    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+        let Geometry { height, width, .. } = self.geometry;
+        let expected = format!("at least {height}×{width} positions");
+        self.geometry.output(input, input.channels).ok_or(ShapeError {
+            layer: "a pool",
+            expected,
+            given: input,
+        })
+    }
+
+    fn forward(&mut self, input: &Tensor, output: &mut Tensor, _: Pass) {
+        let (image, geometry) = (input.shape(), self.geometry);
+        let out = geometry.output(image, image.channels).expect("shapes are checked when a network is built");
+        output.resize(input.batch(), out);
+        self.winners.resize(input.batch() * out.len(), 0);
+        let (channels, share, reduce) = (image.channels, self.share(), self.reduce);
+        let sample = |((y, winners), x): ((&mut [f32], &mut [u32]), &[f32])| {
+            y.fill(if reduce == Reduce::Max { f32::NEG_INFINITY } else { 0.0 });
+            vectorized(
+                #[inline(always)]
+                || {
+                    Self::windows(geometry, image, out, |to, from| {
+                        let y = &mut y[to * channels..][..channels];
+                        let x = &x[from * channels..][..channels];
+                        match reduce {
+                            Reduce::Max => {
+                                let winners = &mut winners[to * channels..][..channels];
+                                for c in 0..channels {
+                                    let wins = x[c] > y[c] || x[c].is_nan();
+                                    y[c] = if wins { x[c] } else { y[c] };
+                                    winners[c] = if wins { from as u32 } else { winners[c] };
+                                }
+                            }
+                            Reduce::Average => {
+                                for c in 0..channels {
+                                    y[c] += share * x[c];
+                                }
+                            }
+                        }
+                    });
+                },
+            );
+        };
+        output
+            .values_mut()
+            .par_chunks_mut(out.len())
+            .zip(self.winners.par_chunks_mut(out.len()))
+            .zip(input.values().par_chunks(image.len()))
+            .with_min_len(samples_per_task(image))
+            .for_each(sample);
+    }
+
+    fn backward(
+        &mut self,
+        input: &Tensor,
+        output: &Tensor,
+        errors: &Tensor,
+        input_errors: Option<&mut Tensor>,
+        _: Pass,
+    ) -> Result<(), StepError> {
+        let Some(input_errors) = input_errors else { return Ok(()) };
+        let (image, out, geometry) = (input.shape(), output.shape(), self.geometry);
+        input_errors.resize(input.batch(), image);
+        let (channels, share, reduce) = (image.channels, self.share(), self.reduce);
+        let sample = |((x, winners), e): ((&mut [f32], &[u32]), &[f32])| {
+            x.fill(0.0);
+            if reduce == Reduce::Max {
+                for (e, winners) in e.chunks_exact(channels).zip(winners.chunks_exact(channels)) {
+                    for c in 0..channels {
+                        x[winners[c] as usize * channels + c] += e[c];
+                    }
+                }
+            } else {
+                Self::windows(geometry, image, out, |from, to| {
+                    let (x, e) = (&mut x[to * channels..][..channels], &e[from * channels..][..channels]);
+                    for c in 0..channels {
+                        x[c] += share * e[c];
+                    }
+                });
+            }
+        };
+        input_errors
+            .values_mut()
+            .par_chunks_mut(image.len())
+            .zip(self.winners.par_chunks(out.len()))
+            .zip(errors.values().par_chunks(out.len()))
+            .with_min_len(samples_per_task(image))
+            .for_each(sample);
+        Ok(())
+    }
+}
+
+/// Samples that repay waking a thread.
+fn samples_per_task(image: Shape) -> usize {
+    (1 << 15) / image.len().max(1) + 1
+}
+
+/// The mean over all positions, by channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GlobalAvgPool;
+
+impl Layer for GlobalAvgPool {
+    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+        Ok(Shape::flat(input.channels))
+    }
+
+    fn forward(&mut self, input: &Tensor, output: &mut Tensor, _: Pass) {
+        let Shape { channels, .. } = input.shape();
+        output.resize(input.batch(), Shape::flat(channels));
+        let share = 1.0 / input.shape().positions() as f32;
+        for (b, y) in output.values_mut().chunks_exact_mut(channels).enumerate() {
+            y.fill(0.0);
+            for x in input.sample(b).chunks_exact(channels) {
+                y.iter_mut().zip(x).for_each(|(y, x)| *y += x);
+            }
+            for y in y {
+                *y *= share;
+            }
+        }
+    }
+
+    fn backward(
+        &mut self,
+        input: &Tensor,
+        _: &Tensor,
+        errors: &Tensor,
+        input_errors: Option<&mut Tensor>,
+        _: Pass,
+    ) -> Result<(), StepError> {
+        let Some(input_errors) = input_errors else { return Ok(()) };
+        let shape = input.shape();
+        input_errors.resize(input.batch(), shape);
+        let share = 1.0 / shape.positions() as f32;
+        for (b, image) in input_errors.values_mut().chunks_exact_mut(shape.len()).enumerate() {
+            for x in image.chunks_exact_mut(shape.channels) {
+                x.iter_mut().zip(errors.sample(b)).for_each(|(x, e)| *x = share * e);
+            }
+        }
+        Ok(())
+    }
+}

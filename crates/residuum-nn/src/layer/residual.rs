@@ -1,0 +1,93 @@
+//! A residual block: `y = relu(main(x) + shortcut(x))`.
+
+use super::{Layer, Pass, Sequential, ShapeError, join};
+use crate::state::{Visit, Visitor};
+use crate::{Shape, StepError, Tensor, kernel};
+
+/// A main path and a shortcut around it: the identity, or layers called `downsample` that change the shape.
+#[derive(Debug)]
+pub struct Residual {
+    main: Sequential,
+    downsample: Option<Sequential>,
+    main_output: Tensor,
+    shortcut_output: Tensor,
+    /// Errors before the ReLU, and those that come back through the shortcut.
+    errors: Tensor,
+    shortcut_errors: Tensor,
+}
+
+impl Residual {
+    /// A block of these paths.
+    pub fn new(main: Sequential, downsample: Option<Sequential>) -> Self {
+        let [main_output, shortcut_output, errors, shortcut_errors] = [(); 4].map(|()| Tensor::default());
+        Self { main, downsample, main_output, shortcut_output, errors, shortcut_errors }
+    }
+}
+
+impl Layer for Residual {
+    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+        let main = self.main.output_shape(input)?;
+        let shortcut = self.downsample.as_ref().map_or(Ok(input), |path| path.output_shape(input))?;
+        if main != shortcut {
+            let expected = format!("an input whose shortcut ({shortcut}) meets its main path ({main})");
+            return Err(ShapeError { layer: "a residual block", expected, given: input });
+        }
+        Ok(main)
+    }
+
+    fn forward(&mut self, input: &Tensor, output: &mut Tensor, pass: Pass) {
+        self.main.forward(input, &mut self.main_output, pass);
+        let shortcut = match &mut self.downsample {
+            None => input,
+            Some(path) => {
+                path.forward(input, &mut self.shortcut_output, pass.named("downsample"));
+                &self.shortcut_output
+            }
+        };
+        output.resize(self.main_output.batch(), self.main_output.shape());
+        let (main, shortcut) = (self.main_output.values(), shortcut.values());
+        kernel::zip(output.values_mut(), main, shortcut, |m, s| {
+            let sum = m + s;
+            if sum < 0.0 { 0.0 } else { sum }
+        });
+    }
+
+    fn backward(
+        &mut self,
+        input: &Tensor,
+        output: &Tensor,
+        errors: &Tensor,
+        mut input_errors: Option<&mut Tensor>,
+        pass: Pass,
+    ) -> Result<(), StepError> {
+        self.errors.resize(output.batch(), output.shape());
+        let (e, y) = (errors.values(), output.values());
+        kernel::zip(self.errors.values_mut(), e, y, |e, y| if y > 0.0 { e } else { 0.0 });
+        self.main.backward(input, &self.main_output, &self.errors, input_errors.as_deref_mut(), pass)?;
+        let through_shortcut = match &mut self.downsample {
+            None => &self.errors,
+            Some(path) => {
+                let wanted = input_errors.is_some().then_some(&mut self.shortcut_errors);
+                path.backward(input, &self.shortcut_output, &self.errors, wanted, pass.named("downsample"))?;
+                &self.shortcut_errors
+            }
+        };
+        if let Some(input_errors) = input_errors {
+            kernel::add(input_errors.values_mut(), through_shortcut.values());
+        }
+        Ok(())
+    }
+
+    fn trains(&self) -> bool {
+        self.main.trains() || self.downsample.as_ref().is_some_and(Layer::trains)
+    }
+}
+
+impl Visit for Residual {
+    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
+        self.main.visit(path, visitor);
+        if let Some(downsample) = &mut self.downsample {
+            downsample.visit(&join(path, "downsample"), visitor);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Layers in a row, each under its name.
+
+use super::{Layer, Pass, ShapeError, join};
+use crate::layer::Mode;
+use crate::state::{Visit, Visitor};
+use crate::{Shape, StepError, Tensor};
+
+/// Layers in a row. The name of a layer is part of the names of its tensors and of the key it draws from.
+#[derive(Debug, Default)]
+pub struct Sequential {
+    layers: Vec<(String, Box<dyn Layer>)>,
+    /// Outputs of all layers but the last.
+    activations: Vec<Tensor>,
+    /// Errors on their way back, between a layer and the one below.
+    errors: [Tensor; 2],
+}
+
+impl Sequential {
+    /// No layer yet: the identity.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With one more layer at the end.
+    pub fn with(mut self, name: impl Into<String>, layer: impl Layer + 'static) -> Self {
+        self.push(name, Box::new(layer));
+        self
+    }
+
+    /// Adds a layer at the end.
+    pub fn push(&mut self, name: impl Into<String>, layer: Box<dyn Layer>) {
+        self.layers.push((name.into(), layer));
+        self.activations.resize_with(self.layers.len().saturating_sub(1), Tensor::default);
+    }
+
+    /// Number of layers.
+    pub fn len(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// Whether there is no layer.
+    pub fn is_empty(&self) -> bool {
+        self.layers.is_empty()
+    }
+
+    /// The lowest layer that learns anything; errors need not go below it.
+    fn lowest_trained(&self) -> usize {
+        self.layers.iter().position(|(_, layer)| layer.trains()).unwrap_or(self.layers.len())
+    }
+}
+
+impl Layer for Sequential {
+    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+        self.layers.iter().try_fold(input, |shape, (_, layer)| layer.output_shape(shape))
+    }
+
+    fn forward(&mut self, input: &Tensor, output: &mut Tensor, pass: Pass) {
+        let Some(last) = self.layers.len().checked_sub(1) else {
+            output.copy_from(input);
+            return;
+        };
+        // Evaluation needs no tensor again: two take turns, so that memory does not grow with depth.
+        let slot = |i: usize| if pass.mode == Mode::Train { i } else { i % 2 };
+        for (i, (name, layer)) in self.layers.iter_mut().enumerate() {
+            let pass = pass.named(name);
+            if i == 0 {
+                layer.forward(input, if i == last { &mut *output } else { &mut self.activations[0] }, pass);
+            } else if i == last {
+                layer.forward(&self.activations[slot(i - 1)], output, pass);
+            } else {
+                let neighbours = self.activations.get_disjoint_mut([slot(i - 1), slot(i)]);
+                let [before, after] = neighbours.expect("neighbouring slots differ and exist");
+                layer.forward(before, after, pass);
+            }
+        }
+    }
+
+    fn backward(
+        &mut self,
+        input: &Tensor,
+        output: &Tensor,
+        errors: &Tensor,
+        mut input_errors: Option<&mut Tensor>,
+        pass: Pass,
+    ) -> Result<(), StepError> {
+        let wanted = input_errors.is_some();
+        let lowest = if wanted { 0 } else { self.lowest_trained() };
+        if let (true, Some(input_errors)) = (self.layers.is_empty(), &mut input_errors) {
+            input_errors.copy_from(errors);
+        }
+        let [above, below] = &mut self.errors;
+        for (i, (name, layer)) in self.layers.iter_mut().enumerate().skip(lowest).rev() {
+            let input = if i == 0 { input } else { &self.activations[i - 1] };
+            let output = self.activations.get(i).unwrap_or(output);
+            let errors = if i == self.activations.len() { errors } else { &*above };
+            let target = match i {
+                0 => input_errors.as_deref_mut(),
+                _ => (i > lowest).then_some(&mut *below),
+            };
+            layer.backward(input, output, errors, target, pass.named(name))?;
+            std::mem::swap(above, below);
+        }
+        Ok(())
+    }
+
+    fn trains(&self) -> bool {
+        self.layers.iter().any(|(_, layer)| layer.trains())
+    }
+}
+
+impl Visit for Sequential {
+    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
+        for (name, layer) in &mut self.layers {
+            layer.visit(&join(path, name), visitor);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What training lowers: mean losses over a batch, their errors, and how many samples are right.
+
+use residuum::ParameterError;
+use residuum::math::exp;
+
+use crate::Tensor;
+use crate::layer::log_softmax;
+
+/// A loss of class scores against labels, averaged over the batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Loss {
+    /// `−y_label` of log-probabilities y.
+    NegativeLogLikelihood,
+    /// `−Σ_j t_j ln softmax(x)_j` of logits x, with targets `t = (1 − smoothing) · one_hot + smoothing / classes`.
+    CrossEntropy {
+        /// Share of the target spread over all classes, in [0, 1].
+        smoothing: f32,
+    },
+}
+
+/// What a batch came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Mean loss.
+    pub loss: f64,
+    /// Samples whose largest score is that of the label.
+    pub correct: usize,
+}
+
+impl Loss {
+    /// Checks the numbers.
+    ///
+    /// # Errors
+    /// If the smoothing is outside [0, 1].
+    pub fn validate(self) -> Result<Self, ParameterError> {
+        match self {
+            Self::CrossEntropy { smoothing } if !(0.0..=1.0).contains(&smoothing) => {
+                let value = f64::from(smoothing);
+                Err(ParameterError::OutOfDomain { name: "smoothing", must: "at least 0 and at most 1", value })
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// The loss of a batch. `errors`, if wanted, become ∂(mean loss)/∂scores.
+    ///
+    /// # Panics
+    /// If there is not one label for each sample, or a label is no class.
+    pub fn evaluate(self, scores: &Tensor, labels: &[u32], mut errors: Option<&mut Tensor>) -> Outcome {
+        assert_eq!(labels.len(), scores.batch(), "one label for each sample");
+        let classes = scores.shape().len();
+        if let Some(errors) = errors.as_deref_mut() {
+            errors.resize(scores.batch(), scores.shape());
+        }
+        let mut outcome = Outcome::default();
+        let mut log_probabilities = vec![0.0; classes];
+        for (b, &label) in labels.iter().enumerate() {
+            let (x, label) = (scores.sample(b), label as usize);
+            assert!(label < classes, "label {label} must be below {classes}");
+            outcome.correct += usize::from(argmax(x) == label);
+            let e = errors.as_deref_mut().map(|e| &mut e.values_mut()[b * classes..][..classes]);
+            outcome.loss += match self {
+                Self::NegativeLogLikelihood => {
+                    if let Some(e) = e {
+                        e.fill(0.0);
+                        e[label] = -1.0 / labels.len() as f32;
+                    }
+                    -f64::from(x[label])
+                }
+                Self::CrossEntropy { smoothing } => {
+                    log_softmax(x, &mut log_probabilities);
+                    let smoothing = f64::from(smoothing);
+                    let target =
+                        |j: usize| smoothing / classes as f64 + if j == label { 1.0 - smoothing } else { 0.0 };
+                    if let Some(e) = e {
+                        for (j, e) in e.iter_mut().enumerate() {
+                            *e = ((exp(f64::from(log_probabilities[j])) - target(j)) / labels.len() as f64)
+                                as f32;
+                        }
+                    }
+                    -log_probabilities.iter().enumerate().map(|(j, &y)| target(j) * f64::from(y)).sum::<f64>()
+                }
+            };
+        }
+        outcome.loss /= labels.len().max(1) as f64;
+        outcome
+    }
+}
+
+/// Index of the first largest score.
+pub fn argmax(scores: &[f32]) -> usize {
+    scores.iter().enumerate().fold(0, |best, (j, &s)| if s > scores[best] { j } else { best })
+}

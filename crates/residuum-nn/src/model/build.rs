@@ -1,0 +1,196 @@
+//! From names and sizes to layers: initial values, and the choice of where weights live.
+
+use residuum::{Key, ParameterError};
+use thiserror::Error;
+
+use crate::layer::{BatchNorm2d, Conv2d, Geometry, Linear, ShapeError};
+use crate::weights::{Digital, Parameter, Sgd, Weights};
+
+/// A network that cannot be built.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A number of a device, rule or optimiser.
+    #[error("{layer}: {source}")]
+    Parameter {
+        /// The layer whose weights refuse.
+        layer: String,
+        /// Why.
+        source: ParameterError,
+    },
+    /// Layers that do not fit each other.
+    #[error(transparent)]
+    Shape(#[from] ShapeError),
+}
+
+/// Decides, by name, where the weights of a layer live and how parameters learn.
+pub trait Factory {
+    /// The weights of the layer `name` (without `.weight`), starting from `initial` (`rows × cols`).
+    ///
+    /// # Errors
+    /// If no such weights can be.
+    fn weights(
+        &mut self,
+        name: &str,
+        rows: usize,
+        cols: usize,
+        initial: Vec<f32>,
+    ) -> Result<Box<dyn Weights>, ParameterError>;
+
+    /// A digital vector, such as a bias, under its full name.
+    fn parameter(&mut self, name: &str, initial: Vec<f32>) -> Parameter;
+}
+
+/// Everything in digital memory, trained by one SGD or frozen.
+#[derive(Clone, Copy, Debug)]
+pub struct DigitalFactory(pub Option<Sgd>);
+
+impl Factory for DigitalFactory {
+    fn weights(
+        &mut self,
+        _: &str,
+        rows: usize,
+        cols: usize,
+        initial: Vec<f32>,
+    ) -> Result<Box<dyn Weights>, ParameterError> {
+        Ok(Box::new(Digital::new(rows, cols, initial, self.0)?))
+    }
+
+    fn parameter(&mut self, _: &str, initial: Vec<f32>) -> Parameter {
+        Parameter::new(initial, self.0)
+    }
+}
+
+/// Which layers are meant, by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Select {
+    /// None of them.
+    None,
+    /// All of them.
+    All,
+    /// Those that match one of these patterns; `*` stands for any characters.
+    Names(Vec<String>),
+}
+
+impl Select {
+    /// Reads `none`, `all`, `head` (the layer called `head` by the model) or patterns with commas between them.
+    pub fn parse(text: &str, head: &str) -> Self {
+        match text.trim() {
+            "none" => Self::None,
+            "all" => Self::All,
+            "head" => Self::Names(vec![head.to_owned()]),
+            patterns => Self::Names(patterns.split(',').map(|p| p.trim().to_owned()).collect()),
+        }
+    }
+
+    /// Whether the layer `name` is meant.
+    pub fn includes(&self, name: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Names(patterns) => patterns.iter().any(|pattern| matches(pattern, name)),
+        }
+    }
+}
+
+/// Whether `name` fits `pattern`, in which `*` stands for any characters.
+fn matches(pattern: &str, name: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, rest)) => name.strip_prefix(start).is_some_and(|tail| {
+            (0..=tail.len()).filter(|&i| tail.is_char_boundary(i)).any(|i| matches(rest, &tail[i..]))
+        }),
+    }
+}
+
+/// How the weights of convolutions start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// Uniform on ±1/√(fan in), PyTorch's default.
+    FanIn,
+    /// Normal with variance 2/(fan out), as torchvision's ResNets.
+    FanOut,
+}
+
+/// Makes layers from a factory and a key. The draws of a layer depend on its name alone.
+pub(super) struct Builder<'a> {
+    pub factory: &'a mut dyn Factory,
+    pub key: Key,
+}
+
+impl Builder<'_> {
+    /// `y = W x + b` with both uniform on ±1/√inputs.
+    pub fn linear(&mut self, name: &str, inputs: usize, outputs: usize) -> Result<Linear, BuildError> {
+        let (weights, bias) = self.matrix(name, outputs, inputs, Start::FanIn, 1, true)?;
+        Ok(Linear::new(weights, bias))
+    }
+
+    /// A convolution from `inputs` to `outputs` channels.
+    pub fn conv(
+        &mut self,
+        name: &str,
+        [inputs, outputs]: [usize; 2],
+        geometry: Geometry,
+        start: Start,
+        with_bias: bool,
+    ) -> Result<Conv2d, BuildError> {
+        let window = geometry.height * geometry.width;
+        let (weights, bias) = self.matrix(name, outputs, window * inputs, start, window, with_bias)?;
+        Ok(Conv2d::new(weights, bias, inputs, geometry))
+    }
+
+    /// Batch normalisation with scales 1 and shifts 0.
+    pub fn norm(&mut self, name: &str, channels: usize, epsilon: f32) -> BatchNorm2d {
+        let scale = self.factory.parameter(&format!("{name}.weight"), vec![1.0; channels]);
+        let shift = self.factory.parameter(&format!("{name}.bias"), vec![0.0; channels]);
+        BatchNorm2d::new(scale, shift, epsilon, BatchNorm2d::MOMENTUM)
+    }
+
+    fn matrix(
+        &mut self,
+        name: &str,
+        rows: usize,
+        cols: usize,
+        start: Start,
+        window: usize,
+        with_bias: bool,
+    ) -> Result<(Box<dyn Weights>, Option<Parameter>), BuildError> {
+        let key = self.key.named(name);
+        let bound = 1.0 / (cols as f64).sqrt();
+        let uniform = |key: Key, n: usize| {
+            let mut draws = vec![0.0; n];
+            key.fill_uniform(&mut draws);
+            draws.into_iter().map(|u| (bound * (2.0 * u - 1.0)) as f32).collect::<Vec<_>>()
+        };
+        let initial = match start {
+            Start::FanIn => uniform(key.named("weight"), rows * cols),
+            Start::FanOut => {
+                let deviation = (2.0 / (rows * window) as f64).sqrt();
+                let mut draws = vec![0.0; rows * cols];
+                key.named("weight").fill_normal(&mut draws);
+                draws.into_iter().map(|z| (deviation * z) as f32).collect()
+            }
+        };
+        let bias = with_bias
+            .then(|| self.factory.parameter(&format!("{name}.bias"), uniform(key.named("bias"), rows)));
+        let refuse = |source| BuildError::Parameter { layer: name.to_owned(), source };
+        Ok((self.factory.weights(name, rows, cols, initial).map_err(refuse)?, bias))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_select_by_name() {
+        let head = Select::parse("head", "fc");
+        assert!(head.includes("fc") && !head.includes("conv1"));
+        let some = Select::parse("layer4.*, conv1", "fc");
+        assert!(some.includes("layer4.0.conv2") && some.includes("conv1"));
+        assert!(!some.includes("layer1.0.conv1") && !some.includes("fc"));
+        assert!(Select::parse("*.conv?", "fc") == Select::Names(vec!["*.conv?".into()]));
+        assert!(Select::parse("layer*.conv2", "fc").includes("layer3.1.conv2"));
+        assert!(!Select::None.includes("fc") && Select::All.includes("fc"));
+    }
+}

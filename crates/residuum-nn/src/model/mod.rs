@@ -1,0 +1,117 @@
+//! Networks: layers with an input shape, and the recipes that build them.
+
+mod build;
+mod resnet;
+mod small;
+
+use residuum::Key;
+
+pub use build::{BuildError, DigitalFactory, Factory, Select};
+pub use resnet::{ResNet, resnet};
+pub use small::{cnn, fcn, mlp};
+
+use crate::layer::{Layer, Pass, Sequential, ShapeError};
+use crate::loss::{Loss, Outcome};
+use crate::state::{self, Scope, State, StateError, Visit, Visitor};
+use crate::{Shape, StepError, Tensor};
+
+/// Layers that take samples of one shape to class scores.
+#[derive(Debug)]
+pub struct Network {
+    layers: Sequential,
+    input: Shape,
+    output: Shape,
+    scores: Tensor,
+    errors: Tensor,
+}
+
+impl Network {
+    /// A network of these layers.
+    ///
+    /// # Errors
+    /// If a layer cannot take what the one below gives.
+    pub fn new(layers: Sequential, input: Shape) -> Result<Self, ShapeError> {
+        let output = layers.output_shape(input)?;
+        Ok(Self { layers, input, output, scores: Tensor::default(), errors: Tensor::default() })
+    }
+
+    /// The shape of a sample.
+    pub fn input_shape(&self) -> Shape {
+        self.input
+    }
+
+    /// Number of classes.
+    pub fn classes(&self) -> usize {
+        self.output.len()
+    }
+
+    /// The scores of a batch.
+    ///
+    /// # Panics
+    /// If the samples have another shape than [`Network::input_shape`].
+    pub fn forward(&mut self, input: &Tensor, pass: Pass) -> &Tensor {
+        assert_eq!(input.shape(), self.input, "samples must have the shape of the network's input");
+        self.layers.forward(input, &mut self.scores, pass);
+        &self.scores
+    }
+
+    /// The loss of a batch, without learning.
+    pub fn evaluate(&mut self, input: &Tensor, labels: &[u32], loss: Loss, key: Key) -> Outcome {
+        self.forward(input, Pass::evaluate(key));
+        loss.evaluate(&self.scores, labels, None)
+    }
+
+    /// Step `k` of training: forward, loss, backward with every layer learning on the way. The key is that of the run.
+    ///
+    /// # Errors
+    /// If the loss is not finite (nothing has been learned from this batch then), or weights refuse their step.
+    pub fn train_step(
+        &mut self,
+        input: &Tensor,
+        labels: &[u32],
+        loss: Loss,
+        k: u64,
+        key: Key,
+    ) -> Result<Outcome, StepError> {
+        let pass = Pass::train(k, key);
+        self.forward(input, pass);
+        let outcome = loss.evaluate(&self.scores, labels, Some(&mut self.errors));
+        if !outcome.loss.is_finite() {
+            return Err(StepError::Diverged { k, value: outcome.loss });
+        }
+        self.layers.backward(input, &self.scores, &self.errors, None, pass)?;
+        Ok(outcome)
+    }
+
+    /// A copy of all named tensors.
+    pub fn state(&mut self, scope: Scope) -> State {
+        state::export(self, scope)
+    }
+
+    /// Takes all named tensors from `state`, or none.
+    ///
+    /// # Errors
+    /// If a tensor is missing, unknown or of another shape.
+    pub fn load(&mut self, scope: Scope, state: &State) -> Result<(), StateError> {
+        state::import(self, scope, state)
+    }
+
+    /// Takes the tensors of another network's state except those of its layer `head` (`fc` of a ResNet), which stays as
+    /// it was built: the start of fine-tuning.
+    ///
+    /// # Errors
+    /// If any other tensor is missing, unknown or of another shape.
+    pub fn load_backbone(&mut self, head: &str, state: &State) -> Result<(), StateError> {
+        let of_head = |name: &str| name.strip_prefix(head).is_some_and(|rest| rest.starts_with('.'));
+        let mut merged = self.state(Scope::Network);
+        merged.retain(|name, _| of_head(name));
+        merged.extend(state.iter().filter(|(name, _)| !of_head(name)).map(|(n, e)| (n.clone(), e.clone())));
+        self.load(Scope::Network, &merged)
+    }
+}
+
+impl Visit for Network {
+    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
+        self.layers.visit(path, visitor);
+    }
+}

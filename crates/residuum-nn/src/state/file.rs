@@ -1,0 +1,109 @@
+//! Named tensors in safetensors files.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensorError, SafeTensors};
+use thiserror::Error;
+
+use super::{Entry, State, Values};
+
+/// A file of tensors that cannot be read or written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The disk refuses.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Not a safetensors file, or a damaged one.
+    #[error("{} must be a whole safetensors file: {source}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: SafeTensorError,
+    },
+    /// A type of number that no tensor of a network has.
+    #[error("tensor {name} of {} must hold F32, or be a single I64 or U64 counter, got {dtype:?} {shape:?}", path.display())]
+    Type {
+        /// The file.
+        path: PathBuf,
+        /// The tensor.
+        name: String,
+        /// Its type.
+        dtype: Dtype,
+        /// Its shape.
+        shape: Vec<usize>,
+    },
+}
+
+/// Reads all tensors of a file. Counters may be I64, as PyTorch's are.
+///
+/// # Errors
+/// If the file cannot be read, is damaged, or holds numbers other than single-precision tensors and counters.
+pub fn read_safetensors(path: &Path) -> Result<State, FileError> {
+    let bytes = fs::read(path).map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+    let file = SafeTensors::deserialize(&bytes)
+        .map_err(|source| FileError::Format { path: path.to_owned(), source })?;
+    file.tensors()
+        .into_iter()
+        .map(|(name, view)| {
+            let values = match (view.dtype(), view.data().as_array()) {
+                (Dtype::F32, _) => {
+                    Values::F32(view.data().as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect())
+                }
+                (Dtype::U64 | Dtype::I64, Some(bytes)) => Values::U64(u64::from_le_bytes(*bytes)),
+                (dtype, _) => {
+                    let (path, shape) = (path.to_owned(), view.shape().to_vec());
+                    return Err(FileError::Type { path, name, dtype, shape });
+                }
+            };
+            Ok((name, Entry { shape: view.shape().to_vec(), values }))
+        })
+        .collect()
+}
+
+/// Writes all tensors to a file, which appears whole or not at all: the bytes go to a neighbour that is renamed when it is
+/// on the disk.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_safetensors(path: &Path, state: &State) -> Result<(), FileError> {
+    let io = |source| FileError::Io { path: path.to_owned(), source };
+    let format = |source| FileError::Format { path: path.to_owned(), source };
+    let bytes: Vec<(Dtype, Vec<u8>)> = state
+        .values()
+        .map(|entry| match &entry.values {
+            Values::F32(values) => (Dtype::F32, values.iter().flat_map(|v| v.to_le_bytes()).collect()),
+            Values::U64(value) => (Dtype::I64, value.to_le_bytes().to_vec()),
+        })
+        .collect();
+    let views = state
+        .iter()
+        .zip(&bytes)
+        .map(|((name, entry), (dtype, bytes))| {
+            TensorView::new(*dtype, entry.shape.clone(), bytes).map(|view| (name, view)).map_err(format)
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let file = safetensors::serialize(views, None).map_err(format)?;
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    let write = || {
+        let mut out = fs::File::create(&partial)?;
+        out.write_all(&file)?;
+        out.sync_all()?;
+        fs::rename(&partial, path)
+    };
+    write().map_err(|source| {
+        // The half-written neighbour is of no use to anybody; that it cannot be removed changes nothing.
+        let _ = fs::remove_file(&partial);
+        io(source)
+    })
+}

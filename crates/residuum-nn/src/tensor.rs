@@ -1,0 +1,113 @@
+//! Batches of activations: single precision, batch-major, channels innermost (NHWC).
+
+use std::fmt;
+
+/// The shape of one sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// Rows of the image.
+    pub height: usize,
+    /// Columns of the image.
+    pub width: usize,
+    /// Numbers at every position.
+    pub channels: usize,
+}
+
+impl Shape {
+    /// An image.
+    pub const fn image(height: usize, width: usize, channels: usize) -> Self {
+        Self { height, width, channels }
+    }
+
+    /// A vector: one position with `features` channels.
+    pub const fn flat(features: usize) -> Self {
+        Self::image(1, 1, features)
+    }
+
+    /// Positions of the image.
+    pub const fn positions(self) -> usize {
+        self.height * self.width
+    }
+
+    /// Numbers of one sample.
+    pub const fn len(self) -> usize {
+        self.positions() * self.channels
+    }
+
+    /// Whether a sample holds no number at all.
+    pub const fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}×{}×{}", self.height, self.width, self.channels)
+    }
+}
+
+/// A batch of samples of one shape. The memory is kept when the batch changes, so that steps do not allocate.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tensor {
+    batch: usize,
+    shape: Shape,
+    values: Vec<f32>,
+}
+
+impl Tensor {
+    /// A batch of zeros.
+    pub fn zeros(batch: usize, shape: Shape) -> Self {
+        Self { batch, shape, values: vec![0.0; batch * shape.len()] }
+    }
+
+    /// A batch from its numbers, sample after sample, channels innermost.
+    ///
+    /// # Panics
+    /// If the numbers are not a whole number of samples.
+    pub fn from_values(shape: Shape, values: Vec<f32>) -> Self {
+        assert!(
+            !shape.is_empty() && values.len().is_multiple_of(shape.len()),
+            "{} values are no whole number of samples of {shape}",
+            values.len()
+        );
+        Self { batch: values.len() / shape.len(), shape, values }
+    }
+
+    /// Takes another batch size and shape. What the values are afterwards is for the caller to say.
+    pub fn resize(&mut self, batch: usize, shape: Shape) {
+        self.batch = batch;
+        self.shape = shape;
+        self.values.resize(batch * shape.len(), 0.0);
+    }
+
+    /// Becomes a copy of another tensor, in its own memory.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.resize(other.batch, other.shape);
+        self.values.copy_from_slice(&other.values);
+    }
+
+    /// Number of samples.
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// Shape of one sample.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// All numbers.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// All numbers, to write.
+    pub fn values_mut(&mut self) -> &mut [f32] {
+        &mut self.values
+    }
+
+    /// The numbers of one sample.
+    pub fn sample(&self, index: usize) -> &[f32] {
+        &self.values[index * self.shape.len()..][..self.shape.len()]
+    }
+}

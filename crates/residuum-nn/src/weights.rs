@@ -1,0 +1,242 @@
+//! The door to a matrix: [`Weights`] are read forward, read transposed, and stepped from errors and inputs.
+//!
+//! ```text
+//! y_b = W x_b          read
+//! ε_b = Wᵀ δ_b         read_transposed
+//! W  ← W − α Σ_b δ_b x_bᵀ   step
+//! ```
+
+use std::fmt::Debug;
+
+use residuum::{Key, ParameterError, Schedule};
+use thiserror::Error;
+
+use crate::gemm::{Operand, gemm};
+use crate::state::{Role, Visitor};
+
+/// What can go wrong when weights learn.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum StepError {
+    /// The loss left the numbers: the rates are too large, or the data is not what it should be.
+    #[error("the loss must stay finite, but at step {k} it is {value}; lower the learning rate")]
+    Diverged {
+        /// The step.
+        k: u64,
+        /// The loss there.
+        value: f64,
+    },
+    /// A rule that refuses its numbers.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+}
+
+/// A matrix W with one row per output and one column per input, wherever it lives.
+///
+/// Batches are stored by sample: `inputs` is `batch × cols`, `errors` is `batch × rows`. Draws depend on the key alone.
+pub trait Weights: Debug + Send {
+    /// Number of outputs.
+    fn rows(&self) -> usize;
+
+    /// Number of inputs.
+    fn cols(&self) -> usize;
+
+    /// `outputs_b = W inputs_b` for every sample.
+    fn read(&mut self, inputs: &[f32], outputs: &mut [f32], key: Key);
+
+    /// `outputs_b = Wᵀ errors_b` for every sample.
+    fn read_transposed(&mut self, errors: &[f32], outputs: &mut [f32], key: Key);
+
+    /// Step `k`: desires `W ← W − α Σ_b errors_b inputs_bᵀ`. The errors carry the scale of the loss (its mean over the
+    /// batch) already.
+    ///
+    /// # Errors
+    /// If the rule behind the weights refuses the step.
+    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), StepError>;
+
+    /// Whether [`Weights::step`] can change anything. Errors are not passed below the first layer that learns.
+    fn trains(&self) -> bool {
+        true
+    }
+
+    /// Writes W (`rows × cols`) as a noiseless read would see it.
+    fn effective_weights(&self, out: &mut [f32]);
+
+    /// Makes W these values, as well as the hardware can.
+    fn set_weights(&mut self, weights: &[f32]);
+
+    /// Shows the state that the effective weights do not tell, for checkpoints: momentum, single arrays, counters. Names
+    /// start with `path`.
+    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
+        let _ = (path, visitor);
+    }
+}
+
+/// Stochastic gradient descent as PyTorch defines it: `g ← g + decay · w`, `v ← momentum · v + g`, `w ← w − α v`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sgd {
+    /// α, a function of the step.
+    pub learning_rate: Schedule,
+    /// Share of the velocity that survives a step, in [0, 1).
+    pub momentum: f32,
+    /// Pull towards zero.
+    pub weight_decay: f32,
+}
+
+impl Sgd {
+    /// Plain gradient descent.
+    pub fn new(learning_rate: impl Into<Schedule>) -> Self {
+        Self { learning_rate: learning_rate.into(), momentum: 0.0, weight_decay: 0.0 }
+    }
+
+    /// Checks the numbers.
+    ///
+    /// # Errors
+    /// If the schedule is invalid, the momentum is outside [0, 1) or the decay is negative or not finite.
+    pub fn validate(self) -> Result<Self, ParameterError> {
+        self.learning_rate.validate()?;
+        let refuse =
+            |name, must, value: f32| ParameterError::OutOfDomain { name, must, value: f64::from(value) };
+        if !(0.0..1.0).contains(&self.momentum) {
+            return Err(refuse("momentum", "at least 0 and below 1", self.momentum));
+        }
+        if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) {
+            return Err(refuse("weight_decay", "zero or positive, and finite", self.weight_decay));
+        }
+        Ok(self)
+    }
+
+    /// `w ← w − α v` and `v ← momentum · v + g + decay · w` for a vector of parameters.
+    fn apply(&self, k: u64, gradient: &[f32], velocity: &mut Vec<f32>, values: &mut [f32]) {
+        let rate = self.learning_rate.at(k) as f32;
+        velocity.resize(values.len(), 0.0);
+        for ((w, v), g) in values.iter_mut().zip(velocity).zip(gradient) {
+            *v = self.momentum * *v + (g + self.weight_decay * *w);
+            *w -= rate * *v;
+        }
+    }
+}
+
+/// A vector of digital parameters: a bias, the scales of a normalisation.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// The values.
+    pub values: Vec<f32>,
+    /// The gradient of the last backward pass.
+    pub gradient: Vec<f32>,
+    velocity: Vec<f32>,
+    sgd: Option<Sgd>,
+}
+
+impl Parameter {
+    /// Parameters that learn by `sgd`, or never.
+    pub fn new(values: Vec<f32>, sgd: Option<Sgd>) -> Self {
+        Self { gradient: vec![0.0; values.len()], velocity: Vec::new(), values, sgd }
+    }
+
+    /// Whether the parameters ever change.
+    pub fn trains(&self) -> bool {
+        self.sgd.is_some()
+    }
+
+    /// One step along `gradient`.
+    pub fn step(&mut self, k: u64) {
+        if let Some(sgd) = self.sgd {
+            sgd.apply(k, &self.gradient, &mut self.velocity, &mut self.values);
+        }
+    }
+
+    /// Shows the values and, for checkpoints, the velocity.
+    pub fn visit(&mut self, name: &str, visitor: &mut dyn Visitor) {
+        let shape = [self.values.len()];
+        visitor.tensor(name, Role::Parameter, &shape, &mut self.values);
+        if self.sgd.is_some_and(|sgd| sgd.momentum > 0.0) {
+            self.velocity.resize(self.values.len(), 0.0);
+            visitor.tensor(&format!("{name}.velocity"), Role::Optimizer, &shape, &mut self.velocity);
+        }
+    }
+}
+
+/// Weights in digital memory, read exactly and trained by SGD, or frozen.
+#[derive(Clone, Debug)]
+pub struct Digital {
+    rows: usize,
+    cols: usize,
+    values: Vec<f32>,
+    velocity: Vec<f32>,
+    sgd: Option<Sgd>,
+}
+
+impl Digital {
+    /// A matrix (`rows × cols`) that learns by `sgd`, or never.
+    ///
+    /// # Errors
+    /// If `values` has another length or the numbers of `sgd` are invalid.
+    pub fn new(rows: usize, cols: usize, values: Vec<f32>, sgd: Option<Sgd>) -> Result<Self, ParameterError> {
+        if values.len() != rows * cols {
+            let (expected, given) = (rows * cols, values.len());
+            return Err(ParameterError::Length { name: "weights", expected, given });
+        }
+        sgd.map(Sgd::validate).transpose()?;
+        Ok(Self { rows, cols, values, velocity: Vec::new(), sgd })
+    }
+}
+
+impl Weights for Digital {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn cols(&self) -> usize {
+        self.cols
+    }
+
+    fn read(&mut self, inputs: &[f32], outputs: &mut [f32], _: Key) {
+        let size = [inputs.len() / self.cols, self.cols, self.rows];
+        gemm(size, Operand::Plain(inputs), Operand::Transposed(&self.values), outputs, 0.0, 1.0);
+    }
+
+    fn read_transposed(&mut self, errors: &[f32], outputs: &mut [f32], _: Key) {
+        let size = [errors.len() / self.rows, self.rows, self.cols];
+        gemm(size, Operand::Plain(errors), Operand::Plain(&self.values), outputs, 0.0, 1.0);
+    }
+
+    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], _: Key) -> Result<(), StepError> {
+        let Some(sgd) = self.sgd else { return Ok(()) };
+        let rate = sgd.learning_rate.at(k) as f32;
+        let size = [self.rows, errors.len() / self.rows, self.cols];
+        let (errors, inputs) = (Operand::Transposed(errors), Operand::Plain(inputs));
+        if sgd.momentum == 0.0 {
+            // Without a velocity the gradient need not exist: W ← (1 − α · decay) W − α Σ δ xᵀ.
+            gemm(size, errors, inputs, &mut self.values, 1.0 - rate * sgd.weight_decay, -rate);
+        } else {
+            self.velocity.resize(self.values.len(), 0.0);
+            gemm(size, errors, inputs, &mut self.velocity, sgd.momentum, 1.0);
+            for (w, v) in self.values.iter_mut().zip(&mut self.velocity) {
+                *v += sgd.weight_decay * *w;
+                *w -= rate * *v;
+            }
+        }
+        Ok(())
+    }
+
+    fn trains(&self) -> bool {
+        self.sgd.is_some()
+    }
+
+    fn effective_weights(&self, out: &mut [f32]) {
+        out.copy_from_slice(&self.values);
+    }
+
+    fn set_weights(&mut self, weights: &[f32]) {
+        self.values.copy_from_slice(weights);
+    }
+
+    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
+        if self.sgd.is_some_and(|sgd| sgd.momentum > 0.0) {
+            self.velocity.resize(self.values.len(), 0.0);
+            let shape = [self.rows, self.cols];
+            visitor.tensor(&format!("{path}.velocity"), Role::Optimizer, &shape, &mut self.velocity);
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Networks learn, and threads change no bit of it.
+#![allow(clippy::unwrap_used)]
+
+use residuum::Key;
+use residuum_nn::layer::Activation;
+use residuum_nn::model::{DigitalFactory, ResNet, cnn, fcn, mlp, resnet};
+use residuum_nn::state::{Scope, Values};
+use residuum_nn::{Loss, Network, Sgd, Shape, StepError, Tensor};
+
+/// Noisy copies of one random image per class.
+fn images(shape: Shape, classes: usize, batch: usize, key: Key) -> (Tensor, Vec<u32>) {
+    let labels: Vec<u32> = (0..batch).map(|b| key.named("label").below_at(classes, b as u64) as u32).collect();
+    let mut x = Tensor::zeros(batch, shape);
+    for (b, sample) in x.values_mut().chunks_exact_mut(shape.len()).enumerate() {
+        let image = Key::new(99).fold(u64::from(labels[b]));
+        for (i, x) in sample.iter_mut().enumerate() {
+            let noise = key.fold(b as u64).uniform_at(i as u64) - 0.5;
+            *x = (image.uniform_at(i as u64) + 0.3 * noise) as f32;
+        }
+    }
+    (x, labels)
+}
+
+const CROSS_ENTROPY: Loss = Loss::CrossEntropy { smoothing: 0.0 };
+
+#[test]
+fn a_perceptron_learns_and_one_that_never_steps_does_not() {
+    let shape = Shape::image(8, 8, 1);
+    let accuracy = |sgd: Option<Sgd>| {
+        let mut factory = DigitalFactory(sgd);
+        let mut network = mlp(shape, &[64, 32, 10], Activation::Tanh, &mut factory, Key::new(1)).unwrap();
+        for k in 0..150 {
+            let (x, labels) = images(shape, 10, 20, Key::new(2).fold(k));
+            network.train_step(&x, &labels, CROSS_ENTROPY, k, Key::new(3)).unwrap();
+        }
+        let (x, labels) = images(shape, 10, 500, Key::new(4));
+        network.evaluate(&x, &labels, CROSS_ENTROPY, Key::new(5)).correct
+    };
+    let sgd = Sgd { momentum: 0.5, ..Sgd::new(0.05) };
+    assert!(accuracy(Some(sgd)) > 490);
+    assert!(accuracy(None) < 150);
+}
+
+#[test]
+fn divergence_is_an_error_that_names_the_step() {
+    let shape = Shape::image(8, 8, 1);
+    let mut factory = DigitalFactory(Some(Sgd::new(1e30)));
+    let mut network = mlp(shape, &[64, 32, 10], Activation::Relu, &mut factory, Key::new(1)).unwrap();
+    let (x, labels) = images(shape, 10, 20, Key::new(2));
+    let error =
+        (0..5).find_map(|k| network.train_step(&x, &labels, CROSS_ENTROPY, k, Key::new(3)).err()).unwrap();
+    assert!(matches!(error, StepError::Diverged { k: 1.., .. }), "{error}");
+}
+
+/// Loss bits and the bits of all parameters after a few steps on `threads` threads.
+fn run(threads: usize, batch: usize, build: impl Fn() -> Network + Send + Sync) -> (Vec<u64>, Vec<u32>) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| {
+        let mut network = build();
+        let losses = (0..3).map(|k| {
+            let (x, labels) = images(network.input_shape(), 10, batch, Key::new(2).fold(k));
+            let loss =
+                if network.input_shape().height == 32 { CROSS_ENTROPY } else { Loss::NegativeLogLikelihood };
+            network.train_step(&x, &labels, loss, k, Key::new(3)).unwrap().loss.to_bits()
+        });
+        let losses = losses.collect();
+        let state = network.state(Scope::Everything).into_values();
+        let bits = state.flat_map(|entry| match entry.values {
+            Values::F32(values) => values.into_iter().map(f32::to_bits).collect(),
+            Values::U64(value) => vec![value as u32],
+        });
+        (losses, bits.collect())
+    })
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    let sgd = Sgd { momentum: 0.9, weight_decay: 1e-4, ..Sgd::new(0.01) };
+    let resnet18 = || {
+        resnet(ResNet::resnet18(10), Shape::image(32, 32, 3), &mut DigitalFactory(Some(sgd)), Key::new(1))
+            .unwrap()
+    };
+    let builders: [(usize, &(dyn Fn() -> Network + Send + Sync)); 3] = [
+        (128, &|| fcn(&mut DigitalFactory(Some(Sgd::new(0.1))), Key::new(1)).unwrap()),
+        (40, &|| cnn(&mut DigitalFactory(Some(Sgd::new(0.1))), Key::new(1)).unwrap()),
+        (4, &resnet18),
+    ];
+    for (batch, build) in builders {
+        let one = run(1, batch, build);
+        for threads in [2, 3] {
+            assert!(run(threads, batch, build) == one, "batch {batch}, {threads} threads");
+        }
+    }
+}
