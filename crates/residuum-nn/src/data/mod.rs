@@ -17,6 +17,7 @@
 //! batches prepared ahead by [`Prefetch`] have the same bits.
 
 mod batches;
+mod cifar;
 mod dataset;
 pub mod embedded;
 mod error;
@@ -26,6 +27,7 @@ mod resize;
 mod transform;
 
 pub use batches::{Batch, Batches, Epoch};
+pub use cifar::Cifar;
 pub use dataset::{ChannelStatistics, Dataset, Description, ImageShape, Split};
 pub use error::DataError;
 pub use prefetch::Prefetch;
