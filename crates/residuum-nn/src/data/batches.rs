@@ -1,0 +1,143 @@
+//! The order in which samples come, and mini-batches of them.
+
+use residuum::{Key, ParameterError};
+
+use super::transform::{Workspace, require};
+use super::{Dataset, Pipeline, Prefetch};
+
+/// Transformed images with their labels.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Batch {
+    /// Images one after the other, each by row, column, channel.
+    pub images: Vec<f32>,
+    /// The class of each image.
+    pub labels: Vec<u8>,
+}
+
+/// A data set cut into mini-batches. Cloning shares the images.
+#[derive(Clone, Debug)]
+pub struct Batches {
+    dataset: Dataset,
+    pipeline: Pipeline,
+    batch_size: usize,
+    drop_last: bool,
+    shuffled: bool,
+    key: Key,
+}
+
+impl Batches {
+    /// Batches of `batch_size` samples in the order of the data set; the last may be smaller. What is random is drawn
+    /// from `key`.
+    pub fn new(
+        dataset: Dataset,
+        pipeline: Pipeline,
+        batch_size: usize,
+        key: Key,
+    ) -> Result<Self, ParameterError> {
+        require(batch_size > 0, "batch_size", "positive", batch_size as f64)?;
+        let (expected, given) = (pipeline.input().values(), dataset.shape().values());
+        if pipeline.input() != dataset.shape() {
+            return Err(ParameterError::Length { name: "an image of the data set", expected, given });
+        }
+        Ok(Self { dataset, pipeline, batch_size, drop_last: false, shuffled: false, key })
+    }
+
+    /// A new order in every epoch.
+    pub fn shuffled(self) -> Self {
+        Self { shuffled: true, ..self }
+    }
+
+    /// Leaves out the last batch of an epoch when it is smaller than the others.
+    pub fn drop_last(self) -> Self {
+        Self { drop_last: true, ..self }
+    }
+
+    /// Number of batches of an epoch.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        let whole = self.dataset.len() / self.batch_size;
+        if self.drop_last { whole } else { self.dataset.len().div_ceil(self.batch_size) }
+    }
+
+    /// The data set the batches are cut from.
+    pub fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// What is done to the images.
+    pub fn pipeline(&self) -> &Pipeline {
+        &self.pipeline
+    }
+
+    /// The batches of epoch `epoch`, which depend on it and on no other epoch.
+    pub fn epoch(&self, epoch: u64) -> Epoch {
+        let n = self.dataset.len();
+        let order =
+            if self.shuffled { self.key.named("order").fold(epoch).permutation(n) } else { (0..n).collect() };
+        let key = self.key.named("transform").fold(epoch);
+        Epoch { batches: self.clone(), order, key, next: 0, workspace: Workspace::default() }
+    }
+
+    /// The same batches, prepared on a thread of their own, at most `depth` ahead.
+    pub fn prefetch(&self, epoch: u64, depth: usize) -> Prefetch {
+        Prefetch::new(self.epoch(epoch), depth)
+    }
+}
+
+/// The batches of one epoch, in order.
+#[derive(Clone, Debug)]
+pub struct Epoch {
+    batches: Batches,
+    order: Vec<usize>,
+    key: Key,
+    next: usize,
+    workspace: Workspace,
+}
+
+impl Epoch {
+    /// The same epoch from batch `index` on: how training resumes in the middle of one.
+    pub fn starting_at(self, index: usize) -> Self {
+        Self { next: index, ..self }
+    }
+
+    /// The indices of all samples of the epoch in the data set, in their order.
+    pub fn order(&self) -> &[usize] {
+        &self.order
+    }
+
+    /// Puts the next batch into `batch`, whose memory is used again; false at the end, with `batch` as it was.
+    pub fn next_into(&mut self, batch: &mut Batch) -> bool {
+        let Batches { dataset, pipeline, batch_size, .. } = &self.batches;
+        if self.next >= self.batches.len() {
+            return false;
+        }
+        let start = self.next * batch_size;
+        let samples = &self.order[start..(start + batch_size).min(self.order.len())];
+        let values = pipeline.output().values();
+        batch.labels.clear();
+        batch.labels.extend(samples.iter().map(|&s| dataset.labels()[s]));
+        batch.images.resize(samples.len() * values, 0.0);
+        for (&sample, out) in samples.iter().zip(batch.images.chunks_exact_mut(values)) {
+            let key = self.key.fold(sample as u64);
+            pipeline.apply_with(dataset.image(sample), key, out, &mut self.workspace);
+        }
+        self.next += 1;
+        true
+    }
+}
+
+impl Iterator for Epoch {
+    type Item = Batch;
+
+    fn next(&mut self) -> Option<Batch> {
+        let mut batch = Batch::default();
+        self.next_into(&mut batch).then_some(batch)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.batches.len().saturating_sub(self.next);
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Epoch {}
