@@ -17,6 +17,7 @@ mod counted;
 mod device;
 mod expected;
 mod laws;
+mod lines;
 mod management;
 pub mod presets;
 mod pulse;
