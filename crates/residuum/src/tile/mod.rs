@@ -21,6 +21,7 @@ mod lines;
 mod management;
 pub mod presets;
 mod pulse;
+mod response;
 mod rounded;
 mod rows;
 mod scheme;
@@ -30,6 +31,7 @@ mod train;
 
 pub use device::{CycleNoise, Device, Reference, Spread, StepModel, Stuck};
 pub use management::{Management, Trains};
+pub use response::DeviceResponse;
 pub use scheme::Scheme;
 
 use crate::Key;
