@@ -88,19 +88,6 @@ impl Key {
         simd::dispatch(Fill { key: self.philox_key(), out, draw: box_muller });
     }
 
-    /// A mask of `slots` ≤ 31 bits, each set when its 32 random bits are below `threshold`; line number `line`.
-    pub(crate) fn bits_below(self, line: u64, slots: u32, threshold: u32) -> u32 {
-        let mut mask = 0;
-        for block in 0..slots.div_ceil(4) {
-            let words = self.block(line * 8 + u64::from(block));
-            for (i, word) in (0u32..).zip(words) {
-                let slot = block * 4 + i;
-                mask |= u32::from(word < threshold && slot < slots) << (slot & 31);
-            }
-        }
-        mask
-    }
-
     /// A permutation of `0..n` (Fisher–Yates).
     pub fn permutation(self, n: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..n).collect();

@@ -9,17 +9,17 @@ pub(super) trait Law: Copy {
     /// For cell `j` of the stretch.
     fn at(&self, j: usize, up: bool, w: f32) -> (f32, f32);
 
-    /// The same for the first `n` cells: tells the compiler that `j < n` needs no further check.
-    fn first(self, n: usize) -> Self;
+    /// The same for cells `from..from + n` alone: tells the compiler that `j < n` needs no further check.
+    fn part(self, from: usize, n: usize) -> Self;
 }
 
 #[inline(always)]
-fn both(pair: [&[f32]; 2], n: usize) -> [&[f32]; 2] {
-    [&pair[0][..n], &pair[1][..n]]
+pub(super) fn both(pair: [&[f32]; 2], from: usize, n: usize) -> [&[f32]; 2] {
+    [&pair[0][from..][..n], &pair[1][from..][..n]]
 }
 
 #[inline(always)]
-fn pick(pair: [&[f32]; 2], j: usize, up: bool) -> f32 {
+pub(super) fn pick(pair: [&[f32]; 2], j: usize, up: bool) -> f32 {
     if up { pair[0][j] } else { pair[1][j] }
 }
 
@@ -40,8 +40,8 @@ impl Law for Constant<'_> {
     }
 
     #[inline(always)]
-    fn first(self, n: usize) -> Self {
-        Self { scale: both(self.scale, n) }
+    fn part(self, from: usize, n: usize) -> Self {
+        Self { scale: both(self.scale, from, n) }
     }
 }
 
@@ -59,8 +59,8 @@ impl Law for Linear<'_> {
     }
 
     #[inline(always)]
-    fn first(self, n: usize) -> Self {
-        Self { scale: both(self.scale, n), slope: both(self.slope, n) }
+    fn part(self, from: usize, n: usize) -> Self {
+        Self { scale: both(self.scale, from, n), slope: both(self.slope, from, n) }
     }
 }
 
@@ -88,12 +88,12 @@ impl Law for Power<'_> {
     }
 
     #[inline(always)]
-    fn first(self, n: usize) -> Self {
+    fn part(self, from: usize, n: usize) -> Self {
         Self {
-            scale: both(self.scale, n),
-            shape: both(self.shape, n),
-            max: &self.max[..n],
-            min: &self.min[..n],
+            scale: both(self.scale, from, n),
+            shape: both(self.shape, from, n),
+            max: &self.max[from..][..n],
+            min: &self.min[from..][..n],
         }
     }
 }
@@ -126,12 +126,51 @@ impl Law for Exponential<'_> {
     }
 
     #[inline(always)]
-    fn first(self, n: usize) -> Self {
-        Self { scale: both(self.scale, n), max: &self.max[..n], min: &self.min[..n], ..self }
+    fn part(self, from: usize, n: usize) -> Self {
+        Self {
+            scale: both(self.scale, from, n),
+            max: &self.max[from..][..n],
+            min: &self.min[from..][..n],
+            ..self
+        }
     }
 }
 
-/// Parameters of some cells: a stretch of a row, or cells gathered from it.
+#[derive(Clone, Copy)]
+pub(super) struct Piecewise<'a> {
+    scale: [&'a [f32]; 2],
+    max: &'a [f32],
+    min: &'a [f32],
+    nodes: [&'a [f32]; 2],
+}
+
+impl Law for Piecewise<'_> {
+    #[inline(always)]
+    fn at(&self, j: usize, up: bool, w: f32) -> (f32, f32) {
+        let nodes = if up { self.nodes[0] } else { self.nodes[1] };
+        let last = (nodes.len() - 1) as f32;
+        let range = self.max[j] - self.min[j];
+        // A stuck cell has no range and no scale.
+        let per_weight = if range > 0.0 { last / range } else { 0.0 };
+        let at = ((w - self.min[j]) * per_weight).clamp(0.0, last);
+        let left = (at as usize).min(nodes.len() - 2);
+        let (scale, rise) = (pick(self.scale, j, up), nodes[left + 1] - nodes[left]);
+        let size = scale * (nodes[left] + (at - left as f32) * rise);
+        (signed(up, size), signed(up, scale * rise * per_weight))
+    }
+
+    #[inline(always)]
+    fn part(self, from: usize, n: usize) -> Self {
+        Self {
+            scale: both(self.scale, from, n),
+            max: &self.max[from..][..n],
+            min: &self.min[from..][..n],
+            ..self
+        }
+    }
+}
+
+/// Parameters of some cells: a stretch of a row.
 #[derive(Clone, Copy)]
 pub(super) struct Parameters<'a> {
     /// Step at w = 0 of linear models, s± of the others.
@@ -160,15 +199,7 @@ pub(super) trait WithLaw {
     fn run<L: Law>(self, law: L) -> Self::Output;
 }
 
-/// Whether a model has a vector form.
-pub(super) fn has_law(device: &Device) -> bool {
-    !matches!(device.step, StepModel::Piecewise { .. })
-}
-
 /// Hands the law of these cells to `work`.
-///
-/// # Panics
-/// If the model has no vector form: see [`has_law`].
 pub(super) fn with_law<W: WithLaw>(device: &Device, p: Parameters<'_>, work: W) -> W::Output {
     let Parameters { scale, shape, max, min } = p;
     match &device.step {
@@ -184,6 +215,6 @@ pub(super) fn with_law<W: WithLaw>(device: &Device, p: Parameters<'_>, work: W) 
             stretch: *stretch,
             shift: *shift,
         }),
-        StepModel::Piecewise { .. } => unreachable!("has_law is asked first"),
+        StepModel::Piecewise { up, down } => work.run(Piecewise { scale, max, min, nodes: [up, down] }),
     }
 }

@@ -13,9 +13,13 @@
 mod cells;
 mod device;
 mod laws;
+mod lines;
 mod management;
+mod noise;
 pub mod presets;
 mod pulse;
+mod row;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod train;
@@ -40,7 +44,7 @@ pub struct Tile {
     /// What pulses act on, where write noise hides it; otherwise `weights` is the state.
     hidden: Option<Vec<f32>>,
     pulses_sent: u64,
-    scratch: train::Scratch,
+    lines: lines::Lines,
 }
 
 impl Tile {
@@ -55,16 +59,8 @@ impl Tile {
         let cells = Cells::draw(rows * cols, &device, key);
         let weights = vec![0.0; rows * cols];
         let hidden = (device.write_noise > 0.0).then(|| weights.clone());
-        let mut tile = Self {
-            rows,
-            cols,
-            device,
-            cells,
-            weights,
-            hidden,
-            pulses_sent: 0,
-            scratch: train::Scratch::default(),
-        };
+        let mut tile =
+            Self { rows, cols, device, cells, weights, hidden, pulses_sent: 0, lines: lines::Lines::default() };
         tile.program(&vec![0.0; rows * cols], key.named("program"))?;
         Ok(tile)
     }
