@@ -7,7 +7,7 @@
 use super::Tile;
 use super::cells::Cells;
 use super::column_lines::{BAND, Lines};
-use super::counted::Stretch;
+use super::counted::{Stretch, most};
 use super::device::Device;
 use super::expected::write;
 use super::laws::Parameters;
@@ -187,7 +187,7 @@ impl<'a> Block<'a> {
 
     /// Sends the pulses; `stretch` names the cells of a row of the band.
     fn write<'b>(
-        mut self,
+        &self,
         tile: (&Device, &Cells, usize),
         weights: &mut [f32],
         mut hidden: Option<&mut [f32]>,
@@ -198,30 +198,40 @@ impl<'a> Block<'a> {
         }
         let (device, cells, cols) = tile;
         let here = self.start..self.start + self.lines.len();
-        let pulsed = self.counts;
         let mut xi = [0.0; BAND * WIDTH];
         let state = hidden.as_deref_mut().unwrap_or(&mut *weights);
-        let mut n = 0;
-        let mut most = 1;
-        while n < most {
+        let mut each = |n: u32, at_once: bool, counts: &mut [i32]| {
             if device.noisy() {
                 simd::dispatch(Draw { lines: self.lines, band: self.band, pulse: Some(n), xi: &mut xi });
             }
-            most = 0;
             for (i, state) in state.chunks_exact_mut(cols).enumerate() {
                 let along = i * WIDTH..i * WIDTH + self.lines.len();
-                let (counts, xi, state) =
-                    (&mut self.counts[along.clone()], &xi[along], &mut state[here.clone()]);
-                most = most.max(stretch(i).pulse_number(n, cells.at_once, counts, xi, state));
+                let (counts, xi, state) = (&mut counts[along.clone()], &xi[along], &mut state[here.clone()]);
+                if at_once {
+                    stretch(i).pulse_at_once(counts, xi, state);
+                } else {
+                    stretch(i).pulse_number(n, counts, xi, state);
+                }
             }
-            n += 1;
+        };
+        let mut counts = self.counts;
+        if cells.at_once {
+            each(0, true, &mut counts);
+        }
+        for n in 0..most(&counts) {
+            each(n, false, &mut counts);
         }
         if let Some(hidden) = hidden {
             simd::dispatch(Draw { lines: self.lines, band: self.band, pulse: None, xi: &mut xi });
             for (i, (seen, state)) in weights.chunks_exact_mut(cols).zip(hidden.chunks_exact(cols)).enumerate()
             {
                 let along = i * WIDTH..i * WIDTH + self.lines.len();
-                device.show(&pulsed[along.clone()], &state[here.clone()], &xi[along], &mut seen[here.clone()]);
+                device.show(
+                    &self.counts[along.clone()],
+                    &state[here.clone()],
+                    &xi[along],
+                    &mut seen[here.clone()],
+                );
             }
         }
         self.pulses
