@@ -53,7 +53,9 @@ pub fn formula_value(name: &str, shape: &[usize]) -> Vec<f32> {
     } else {
         (0.125, 0.0)
     };
-    values.iter_mut().for_each(|v| *v = shift + scale * *v);
+    for v in &mut values {
+        *v = shift + scale * *v;
+    }
     values
 }
 
