@@ -3,7 +3,7 @@
 
 use residuum::Key;
 use residuum_nn::layer::Activation;
-use residuum_nn::model::{DigitalFactory, ResNet, cnn, fcn, mlp, resnet};
+use residuum_nn::model::{DigitalFactory, ResNet, Select, Split, cnn, fcn, mlp, resnet};
 use residuum_nn::state::{Scope, Values};
 use residuum_nn::{Loss, Network, Sgd, Shape, StepError, Tensor};
 
@@ -91,4 +91,26 @@ fn the_number_of_threads_changes_no_bit() {
             assert!(run(threads, batch, build) == one, "batch {batch}, {threads} threads");
         }
     }
+}
+
+#[test]
+fn a_frozen_backbone_stays_as_it_is_to_the_last_running_mean() {
+    let input = Shape::image(32, 32, 3);
+    let sgd = Sgd { momentum: 0.9, weight_decay: 1e-3, ..Sgd::new(0.01) };
+    let changed = |chosen: &str| -> Vec<String> {
+        let chosen = Select::parse(chosen, "fc");
+        let (mut inside, mut outside) = (DigitalFactory(Some(sgd)), DigitalFactory(None));
+        let mut factory = Split { chosen, inside: &mut inside, outside: &mut outside };
+        let mut network = resnet(ResNet::resnet18(10), input, &mut factory, Key::new(1)).unwrap();
+        let before = network.state(Scope::Network);
+        let (x, labels) = images(input, 10, 4, Key::new(2));
+        network.train_step(&x, &labels, CROSS_ENTROPY, 0, Key::new(3)).unwrap();
+        let after = network.state(Scope::Network);
+        before.into_iter().filter(|(name, entry)| &after[name] != entry).map(|(name, _)| name).collect()
+    };
+    assert_eq!(changed("head"), ["fc.bias", "fc.weight"]);
+    assert_eq!(changed("none"), [""; 0]);
+    // A layer in the middle learns although nothing below it does.
+    assert_eq!(changed("layer3.0.downsample.*").len(), 6);
+    assert!(changed("all").len() > 100);
 }

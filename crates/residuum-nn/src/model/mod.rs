@@ -6,7 +6,7 @@ mod small;
 
 use residuum::Key;
 
-pub use build::{BuildError, DigitalFactory, Factory, Select};
+pub use build::{BuildError, DigitalFactory, Factory, Select, Split};
 pub use resnet::{ResNet, resnet};
 pub use small::{cnn, fcn, mlp};
 
