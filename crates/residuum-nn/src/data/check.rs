@@ -24,13 +24,13 @@ impl ContentFile {
     /// Checks the file at `path`, whatever it is called there.
     pub fn check(&self, path: &Path) -> Result<Verified, FetchError> {
         let length = fs::metadata(path).map_err(FetchError::reading(path))?.len();
-        let file = || path.display().to_string();
+        let file = || self.name.clone();
         if length != self.bytes {
             return Err(Corruption::Length { file: file(), expected: self.bytes, given: length }.into());
         }
         match self.identity {
             Identity::Sha256(ref sum) => {
-                expect_sum::<Sha256>(path, sum)?;
+                expect_sum::<Sha256>(path, &self.name, sum)?;
                 Ok(Verified::Checksum)
             }
             Identity::Records { cifar, per_class } => {
@@ -48,12 +48,12 @@ impl ContentFile {
     }
 }
 
-/// The MD5 of a whole file is `sum`.
-pub(super) fn expect_md5(path: &Path, sum: &str) -> Result<(), FetchError> {
-    expect_sum::<Md5>(path, sum)
+/// The MD5 of the file at `path`, which is called `name`, is `sum`.
+pub(super) fn expect_md5(path: &Path, name: &str, sum: &str) -> Result<(), FetchError> {
+    expect_sum::<Md5>(path, name, sum)
 }
 
-fn expect_sum<D: Digest>(path: &Path, expected: &str) -> Result<(), FetchError> {
+fn expect_sum<D: Digest>(path: &Path, name: &str, expected: &str) -> Result<(), FetchError> {
     let mut file = File::open(path).map_err(FetchError::reading(path))?;
     let mut digest = D::new();
     let mut buffer = vec![0; 1 << 16];
@@ -67,8 +67,7 @@ fn expect_sum<D: Digest>(path: &Path, expected: &str) -> Result<(), FetchError> 
     if given == expected {
         return Ok(());
     }
-    let file = path.display().to_string();
-    Err(Corruption::Checksum { file, expected: expected.into(), given }.into())
+    Err(Corruption::Checksum { file: name.into(), expected: expected.into(), given }.into())
 }
 
 /// A short name for an address that suits file systems.
@@ -93,13 +92,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("abc");
         fs::write(&path, b"abc").unwrap();
-        expect_md5(&path, "900150983cd24fb0d6963f7d28e17f72").unwrap();
+        expect_md5(&path, "abc", "900150983cd24fb0d6963f7d28e17f72").unwrap();
         let sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        expect_sum::<Sha256>(&path, sum).unwrap();
+        expect_sum::<Sha256>(&path, "abc", sum).unwrap();
         assert_eq!(fingerprint("abc"), sum[..8]);
         fs::write(&path, b"abd").unwrap();
         assert!(matches!(
-            expect_sum::<Sha256>(&path, sum),
+            expect_sum::<Sha256>(&path, "abc", sum),
             Err(FetchError::Corrupt(Corruption::Checksum { .. }))
         ));
     }

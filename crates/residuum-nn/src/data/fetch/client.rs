@@ -2,13 +2,14 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
+use std::net::ToSocketAddrs;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
 use residuum::Control;
 use ureq::Agent;
-use ureq::http::{HeaderMap, header};
+use ureq::http::{HeaderMap, Uri, header};
 
 use super::{Event, FetchError, Refusal, Watch};
 
@@ -54,10 +55,13 @@ impl Refusal {
     fn is_passing(&self) -> bool {
         match self {
             Self::Status(status) => matches!(status, 408 | 425 | 429 | 500..=599),
-            // Most often there is no network at all, and the user should know at once.
-            Self::Connection(error) => !matches!(**error, ureq::Error::HostNotFound),
+            Self::Connection(error) => {
+                use ureq::Error::{BodyStalled, ConnectionFailed, Io, Protocol, Timeout};
+                matches!(**error, Io(_) | Timeout(_) | ConnectionFailed | Protocol(_) | BodyStalled)
+            }
             Self::Broken { .. } | Self::Part { .. } => true,
-            Self::Corrupt(_) => false,
+            // Most often there is no network at all, and the user should know at once.
+            Self::Host(_) | Self::Corrupt(_) => false,
         }
     }
 }
@@ -113,7 +117,7 @@ impl Client {
         if is_loopback(address) {
             request = request.config().proxy(None).build();
         }
-        let mut response = request.call().map_err(|e| Refusal::Connection(Box::new(e)))?;
+        let mut response = request.call().map_err(|error| refusal(address, error))?;
         let range = content_range(response.headers());
         let (start, total) = match (response.status().as_u16(), range) {
             // All of it, whether or not a part was asked for.
@@ -166,6 +170,19 @@ fn content_range(headers: &HeaderMap) -> Option<(Option<u64>, Option<u64>)> {
     let value = headers.get(header::CONTENT_RANGE)?.to_str().ok()?;
     let (range, total) = value.strip_prefix("bytes ")?.split_once('/')?;
     Some((range.split_once('-').and_then(|(start, _)| start.parse().ok()), total.parse().ok()))
+}
+
+/// Why there is no answer. The client does not tell an unknown host from a connection that failed.
+fn refusal(address: &str, error: ureq::Error) -> Refusal {
+    let uri: Option<Uri> = address.parse().ok();
+    let port = |uri: &Uri| uri.port_u16().unwrap_or(443);
+    match uri.and_then(|uri| Some((uri.host()?.to_string(), port(&uri)))).map(|host| host.to_socket_addrs()) {
+        // Behind a proxy names are the proxy's business.
+        Some(Err(unknown)) if matches!(error, ureq::Error::Io(_) | ureq::Error::HostNotFound) => {
+            Refusal::Host(unknown)
+        }
+        _ => Refusal::Connection(Box::new(error)),
+    }
 }
 
 /// A proxy cannot reach this machine's own servers.

@@ -146,8 +146,11 @@ pub enum Refusal {
     /// An answer other than the file.
     #[error("HTTP status {0}")]
     Status(u16),
+    /// The name of the host is not known.
+    #[error("host not found ({0}); is there a network?")]
+    Host(io::Error),
     /// No answer.
-    #[error("no connection ({0}); is there a network?")]
+    #[error("no connection ({0})")]
     Connection(Box<ureq::Error>),
     /// The transfer broke off.
     #[error("the connection broke after {received} bytes ({source})")]

@@ -160,7 +160,7 @@ fn fetch_from(
     let mut second_chance = true;
     loop {
         client.download(address, &partial, watch)?;
-        let sum = download.md5.as_ref().map_or(Ok(()), |sum| expect_md5(&partial, sum));
+        let sum = download.md5.as_ref().map_or(Ok(()), |sum| expect_md5(&partial, &download.name, sum));
         let installed = sum.and_then(|()| install_archive(download, &partial, folder));
         if !matches!(installed, Err(FetchError::DiskFull { .. } | FetchError::File { .. })) {
             fs::remove_file(&partial).map_err(FetchError::writing(&partial))?;
