@@ -15,6 +15,7 @@
 //! | [`state`] | named tensors: export, import, safetensors |
 //! | [`gemm`], [`kernel`] | the one matrix product, threads and vector loops |
 //! | [`data`] | data sets |
+//! | [`train`] | epochs, evaluation, metrics, checkpoints that resume to the bit |
 
 pub mod data;
 pub mod gemm;
@@ -24,6 +25,7 @@ pub mod loss;
 pub mod model;
 pub mod state;
 pub mod tensor;
+pub mod train;
 pub mod weights;
 
 pub use layer::{Layer, Mode, Pass};
