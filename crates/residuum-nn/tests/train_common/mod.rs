@@ -245,7 +245,6 @@ fn event(data: &[u8]) -> Result<Event, String> {
                                 shown = Some(Shown::Scalar(value));
                             }
                             5 => shown = Some(histogram(&contents)?),
-                            9 => {}
                             other => return Err(format!("field {other} of a value")),
                         }
                     }
