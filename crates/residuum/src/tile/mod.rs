@@ -11,6 +11,7 @@
 //! w ← clip(w ± s± u±(w) (1 + σξ), [min, max])
 //! ```
 
+pub mod aihwkit;
 mod cells;
 mod column;
 mod counted;

@@ -1,5 +1,6 @@
 //! Devices of the literature, with the parameters AIHWKIT 1.1.0 gives them. Decay and reset are not modelled yet.
 
+use super::aihwkit::down_step_at_zero;
 use super::device::{CycleNoise, Device, Reference, Spread, StepModel};
 
 fn linear(slope_up: f32, slope_down: f32, spread: f32) -> StepModel {
@@ -10,6 +11,11 @@ fn soft_bounds() -> StepModel {
     StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: 0.0, own_bounds: true }
 }
 
+/// AIHWKIT's update management counts exponential steps in the down step at 0, not in the mean of both.
+fn counted_as_aihwkit(device: Device) -> Device {
+    Device { granularity: Some(down_step_at_zero(&device)), ..device }
+}
+
 /// ReRAM with an exponential step: Gong et al., Nature Communications 2018.
 pub fn reram_es() -> Device {
     let step = StepModel::Exponential {
@@ -18,7 +24,7 @@ pub fn reram_es() -> Device {
         stretch: -0.5,
         shift: -0.5,
     };
-    Device {
+    counted_as_aihwkit(Device {
         step_spread: Spread::normal(0.2),
         imbalance: 0.259359,
         imbalance_spread: 0.05,
@@ -27,7 +33,7 @@ pub fn reram_es() -> Device {
         cycle_noise: CycleNoise::Multiplicative(5.0),
         write_noise: 75.0,
         ..Device::ideal(step, 0.00135, -1.0, 1.0)
-    }
+    })
 }
 
 /// ReRAM with soft bounds, a loose fit to Gong et al., Nature Communications 2018.
@@ -125,11 +131,11 @@ pub fn gokmen_vlasov() -> Device {
 pub fn pcm() -> Device {
     let step =
         StepModel::Exponential { amplitude: [-27.235, -2.235], rate: [2.5, 2.5], stretch: -1.0, shift: 0.0 };
-    Device {
+    counted_as_aihwkit(Device {
         step_spread: Spread::normal(0.2),
         imbalance_spread: 0.05,
         max_spread: 0.1,
         cycle_noise: CycleNoise::Complex { deviation: 0.6, offset: 0.042, slope: 0.108 },
         ..Device::ideal(step, 0.01, 0.0, 2.0)
-    }
+    })
 }
