@@ -198,21 +198,40 @@ impl Kernel for Fire<'_> {
     fn run(self) {
         let mut stream = Stream::new(self.key);
         let flip = if self.flip { SIGN } else { 0 };
-        for (signals, out) in self.signals.chunks(LANES).zip(self.out.chunks_mut(LANES)) {
-            let mut lines = [0.0; LANES];
-            lines[..signals.len()].copy_from_slice(signals);
-            // Probability in 2^-31: a certain line has 2³¹, which no 31 bits reach.
-            let threshold = lines.map(|x| ((self.scale * x.abs()).min(1.0) * 2_147_483_648.0) as u32);
-            let mut trains = lines.map(|x| (if x < 0.0 { SIGN } else { 0 }) ^ flip);
-            for slot in 0..self.slots {
-                let words = stream.words();
-                for i in 0..LANES {
-                    trains[i] |= u32::from(words[i] >> 1 < threshold[i]) << slot;
-                }
-            }
-            out.copy_from_slice(&trains[..out.len()]);
+        let (signals, last_signals) = self.signals.as_chunks::<LANES>();
+        let (out, last_out) = self.out.as_chunks_mut::<LANES>();
+        for (signals, out) in signals.iter().zip(out) {
+            *out = trains(signals, self.scale, self.slots, flip, &mut stream);
+        }
+        let mut rest = [0.0; LANES];
+        for i in 0..last_signals.len() {
+            rest[i] = last_signals[i];
+        }
+        let rest = trains(&rest, self.scale, self.slots, flip, &mut stream);
+        for i in 0..last_out.len() {
+            last_out[i] = rest[i];
         }
     }
+}
+
+#[inline(always)]
+fn trains(signals: &[f32; LANES], scale: f32, slots: u32, flip: u32, stream: &mut Stream) -> [u32; LANES] {
+    let mut threshold = [0.0; LANES];
+    let mut trains = [0; LANES];
+    for i in 0..LANES {
+        let probability = scale * signals[i].abs();
+        // In 2^-31. Rounding may lift a word to 2³¹, and a certain line must fire nevertheless.
+        threshold[i] = if probability < 1.0 { probability * 2_147_483_648.0 } else { f32::INFINITY };
+        trains[i] = (if signals[i] < 0.0 { SIGN } else { 0 }) ^ flip;
+    }
+    for slot in 0..slots {
+        let words = stream.words();
+        for i in 0..LANES {
+            let fires = ((words[i] >> 1).cast_signed() as f32) < threshold[i];
+            trains[i] |= u32::from(fires) << slot;
+        }
+    }
+    trains
 }
 
 /// The signs of the columns that fire in one slot; returns their number.
