@@ -12,6 +12,8 @@
 //! visit needs one normal (measured as what noise adds to a tile in that cache) and the operations counted in `Model`.
 #![allow(clippy::print_stdout, missing_docs)]
 
+use std::time::Instant;
+
 use pulp::{Arch, Simd, WithSimd};
 use residuum::Key;
 use residuum::tile::{CycleNoise, Device, Reference, Spread, StepModel, Tile, Trains};
@@ -162,6 +164,7 @@ struct Case {
     tile: Tile,
     rows: Vec<f32>,
     cols: Vec<f32>,
+    weights: Vec<f32>,
     calls: u64,
 }
 
@@ -172,25 +175,33 @@ impl Case {
             Key::new(2).named(name).fill_uniform(&mut values);
             values.into_iter().map(|u| scale * (2.0 * u as f32 - 1.0)).collect()
         };
-        let mut tile = Tile::new(rows, cols, device.clone(), Key::new(1)).expect("a tile");
-        tile.program(&uniform("weights", rows * cols, 0.2), Key::new(3)).expect("weights");
-        Self { tile, rows: uniform("d", batch * rows, size), cols: uniform("x", batch * cols, 1.0), calls: 0 }
+        Self {
+            tile: Tile::new(rows, cols, device.clone(), Key::new(1)).expect("a tile"),
+            rows: uniform("d", batch * rows, size),
+            cols: uniform("x", batch * cols, 1.0),
+            weights: uniform("weights", rows * cols, 0.2),
+            calls: 0,
+        }
     }
 
     fn visits(&self) -> f64 {
         (self.rows.len() * self.tile.cols()) as f64
     }
 
-    fn call(&mut self) {
+    /// ns per weight and sample of one call from the first weights.
+    fn call(&mut self) -> f64 {
         self.calls += 1;
         let key = Key::new(4).fold(self.calls);
+        self.tile.program(&self.weights, key).expect("weights");
+        let start = Instant::now();
         self.tile.update(-RATE, &self.rows, &self.cols, Trains::default(), key).expect("an update");
+        start.elapsed().as_secs_f64() * 1e9 / self.visits()
     }
 
-    /// ns per weight and sample, best of many calls.
+    /// The best of many calls.
     fn time(&mut self) -> f64 {
         let rounds = (1e8 / self.visits()).clamp(10.0, 400.0) as usize;
-        best_of(rounds, || self.call()) * 1e9 / self.visits()
+        (0..rounds).map(|_| self.call()).fold(f64::INFINITY, f64::min)
     }
 
     /// Slots of a train, and how often a row is visited per sample: slots in which it fires, or once for a train at once.
