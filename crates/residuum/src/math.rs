@@ -166,7 +166,7 @@ pub(crate) fn exp2_32(x: f32) -> f32 {
     let r = y - (t - ROUND);
     let p = short_polynomial(
         r,
-        [1.0, 0.693_147_2, 0.240_221_07, 0.055_503_57, 0.009_676_032, 0.001_339_086_3, 0.0],
+        [1.0, std::f32::consts::LN_2, 0.240_221_07, 0.055_503_57, 0.009_676_032, 0.001_339_086_3, 0.0],
     );
     let scale = f32::from_bits(t.to_bits().wrapping_add(127) << 23);
     p * scale

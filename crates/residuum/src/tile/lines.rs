@@ -127,7 +127,7 @@ impl Lines {
         let start = self.signs.len();
         self.signs.resize(start + cols, 0);
         let signs = &mut self.signs[start..];
-        let pulses = simd::dispatch(Signs { trains: &self.cols[first..][..cols], slot, signs });
+        let pulses = simd::dispatch(Signs { trains: &self.cols[first..][..cols], slot, out: signs });
         let sparse = pulses * SPARSE < cols;
         self.slots.push(Slot { pulses, list: sparse.then_some(self.fired.len()) });
         if sparse {
@@ -204,13 +204,9 @@ impl Kernel for Fire<'_> {
             *out = trains(signals, self.scale, self.slots, flip, &mut stream);
         }
         let mut rest = [0.0; LANES];
-        for i in 0..last_signals.len() {
-            rest[i] = last_signals[i];
-        }
+        rest[..last_signals.len()].copy_from_slice(last_signals);
         let rest = trains(&rest, self.scale, self.slots, flip, &mut stream);
-        for i in 0..last_out.len() {
-            last_out[i] = rest[i];
-        }
+        last_out.copy_from_slice(&rest[..last_out.len()]);
     }
 }
 
@@ -238,7 +234,7 @@ fn trains(signals: &[f32; LANES], scale: f32, slots: u32, flip: u32, stream: &mu
 struct Signs<'a> {
     trains: &'a [u32],
     slot: u32,
-    signs: &'a mut [i8],
+    out: &'a mut [i8],
 }
 
 impl Kernel for Signs<'_> {
@@ -247,7 +243,7 @@ impl Kernel for Signs<'_> {
     #[inline(always)]
     fn run(self) -> usize {
         let mut pulses = 0u32;
-        for (sign, train) in self.signs.iter_mut().zip(self.trains) {
+        for (sign, train) in self.out.iter_mut().zip(self.trains) {
             let fires = train >> self.slot & 1;
             pulses += fires;
             *sign = if train & SIGN == 0 { fires as i8 } else { -(fires as i8) };
