@@ -128,11 +128,13 @@ impl Tile {
         let [base, shape, own] = [self.cells.base(), &self.cells.shape, &self.cells.scale]
             .map(|pair| [gather(&pair[0]), gather(&pair[1])]);
         let (max, min) = (gather(&self.cells.max), gather(&self.cells.min));
+        let inverse_range = gather(&self.cells.inverse_range);
         let parameters = Parameters {
             scale: [&base[0][..n], &base[1][..n]],
             shape: [&shape[0][..n], &shape[1][..n]],
             max: &max[..n],
             min: &min[..n],
+            inverse_range: &inverse_range[..n],
         };
         let stretch = Stretch { device: &self.device, parameters, scale: [&own[0][..n], &own[1][..n]] };
         let (mut seen, mut state) = (gather(&self.weights), self.hidden.as_deref().map(gather));
