@@ -42,7 +42,7 @@ fn seen(tile: &Tile) -> (Vec<f32>, Vec<f32>, u64) {
 
 #[test]
 fn a_matrix_is_written_as_its_columns_are() {
-    let (rows, cols) = (150, 131);
+    let (rows, cols) = (300, 131);
     let direction = numbers(rows * cols, 1);
     for device in devices() {
         for scheme in schemes() {
