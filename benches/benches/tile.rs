@@ -1,8 +1,9 @@
 //! Pulsed updates of tiles on one thread beside AIHWKIT: ns per weight and sample, and what the parts of a visit cost.
 //!
-//!     AIHWKIT_PYTHON=…/bin/python cargo bench -p residuum-bench --bench tile [-- [--quick] [NAME]]
+//!     AIHWKIT_PYTHON=…/bin/python cargo bench -p residuum-bench --bench tile [-- [--quick] [--shape=RxC] [NAME]]
 //!
-//! NAME keeps the devices whose name contains it; `--quick` one shape and two batches. Without AIHWKIT_PYTHON our side
+//! NAME keeps the devices whose name contains it; `--quick` one shape and two batches,
+//! `--shape` one shape. Without AIHWKIT_PYTHON our side
 //! runs alone. Regimes as in the AIHWKIT baseline: rate 0.05, x ~ U(−1, 1), d ~ s·U(−1, 1); light s = 0.02 (trains of 1
 //! for a step of 0.001), heavy s = 0.6 (trains of 30). Devices carry AIHWKIT's default variation and noise, and weights
 //! start uniform in (−0.2, 0.2).
@@ -76,7 +77,7 @@ fn models() -> Vec<Model> {
 }
 
 /// AIHWKIT's rows, measured now by the interpreter named in `AIHWKIT_PYTHON` (see `tools/aihwkit/README.md`).
-fn opponent(quick: bool, filter: &str) -> Vec<Value> {
+fn opponent(quick: bool, shape: Option<(usize, usize)>, filter: &str) -> Vec<Value> {
     let Ok(python) = std::env::var("AIHWKIT_PYTHON") else {
         println!("AIHWKIT: not run (AIHWKIT_PYTHON is not set)");
         return Vec::new();
@@ -86,6 +87,9 @@ fn opponent(quick: bool, filter: &str) -> Vec<Value> {
     command.args([script, "--updates", "--only", filter]);
     if quick {
         command.arg("--quick");
+    }
+    if let Some((rows, cols)) = shape {
+        command.arg(format!("--shape={rows}x{cols}"));
     }
     let output = command.output().expect("AIHWKIT's bench runs");
     let document: Value = serde_json::from_slice(&output.stdout).expect("AIHWKIT's bench prints JSON");
@@ -228,9 +232,15 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let quick = arguments.iter().any(|a| a == "--quick");
     let filter = arguments.iter().find(|a| !a.starts_with("--")).cloned().unwrap_or_default();
+    let shape = arguments
+        .iter()
+        .find_map(|a| a.strip_prefix("--shape=")?.split_once('x'))
+        .map(|(rows, cols)| (rows.parse().expect("a number"), cols.parse().expect("a number")));
+    let shapes: Vec<(usize, usize)> =
+        shape.map_or_else(|| SHAPES[..if quick { 1 } else { 4 }].to_vec(), |s| vec![s]);
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
     let one = pool(1);
-    let measured = opponent(quick, &filter);
+    let measured = opponent(quick, shape, &filter);
     let (first_level, per_operation) = (traffic(16e3), operation());
     let per_normal = one.install(normal);
     println!("roofline = max(bytes·(far·touched/batch + visits·near), visits·(normal + operations·lane))");
@@ -251,7 +261,7 @@ fn main() {
         "arithm.",
         "× roof"
     );
-    for (rows, cols) in SHAPES.into_iter().take(if quick { 1 } else { 4 }) {
+    for &(rows, cols) in &shapes {
         for Model { name, device, bytes, pulse_operations } in
             models().iter().filter(|m| m.name.contains(&filter))
         {
@@ -295,7 +305,7 @@ fn main() {
         }
     }
     let two = pool(2);
-    for (rows, cols) in SHAPES.into_iter().filter(|s| !quick && s.0 >= 512) {
+    for &(rows, cols) in shapes.iter().filter(|s| !quick && s.0 >= 512) {
         for Model { name, device, .. } in models().iter().filter(|m| m.name.contains(&filter)) {
             for (regime, size) in [("light", 0.02), ("heavy", 0.6)] {
                 let mut case = Case::new(device, (rows, cols), 10, size);

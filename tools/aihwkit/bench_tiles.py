@@ -1,6 +1,6 @@
 """Speed of AIHWKIT's compiled tile on one thread: pulsed updates, Tiki-Taka v1, forward and backward.
 
-usage: python bench_tiles.py [--quick] [--updates | --passes] [--only NAME] > aihwkit.json
+usage: python bench_tiles.py [--quick] [--updates | --passes] [--only NAME] [--shape RxC] > aihwkit.json
 prints one JSON document; `ns` is nanoseconds per weight and sample, the best of several calls
 
 Every row has the best wall time and the best process CPU time: on a busy machine the second is the fairer one. Regimes of
@@ -126,8 +126,11 @@ def main():
     parser.add_argument("--updates", action="store_true", help="updates of single devices only")
     parser.add_argument("--passes", action="store_true", help="forward and backward alone, no updates")
     parser.add_argument("--only", default="", metavar="NAME", help="devices whose name contains NAME")
+    parser.add_argument("--shape", metavar="RxC", help="this shape only, for instance 512x512")
     options = parser.parse_args()
     bench = Bench(options.quick)
+    if options.shape:
+        bench.shapes = (tuple(int(side) for side in options.shape.split("x")),)
     for shape in bench.shapes:
         if options.passes:
             bench.passes("default IO", IOParameters, shape)
