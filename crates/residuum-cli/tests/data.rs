@@ -106,7 +106,7 @@ fn what_a_mirror_sends_is_checked() {
     }
     command.env("HTTPS_PROXY", &address).env("ALL_PROXY", &address).env("RESIDUUM_DATA", root.path());
     command.args(["data", "fetch", "cifar10", "--mirror", &format!("{address}/m")]);
-    let output = command.timeout(Duration::from_secs(60)).output().unwrap();
+    let output = command.timeout(Duration::from_mins(1)).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let told = text(&output.stderr);
     assert!(told.contains("/m/cifar-10-binary.tar.gz: wrong contents: "), "{told}");
