@@ -48,7 +48,7 @@ fn files_are_imported_listed_and_verified() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let told = text(&output.stdout);
     assert!(told.contains("50000 images to train on, 10000 to test on"), "{told}");
-    assert_eq!(told.matches("imported    check sum unknown, structure verified").count(), 2, "{told}");
+    assert_eq!(told.matches("imported    checksum unknown, structure verified").count(), 2, "{told}");
 
     let list: Value = serde_json::from_slice(&data(root.path(), &["list", "--json"]).stdout).unwrap();
     let states: Vec<_> = list["sets"].as_array().unwrap().iter().map(|s| &s["state"]).collect();
