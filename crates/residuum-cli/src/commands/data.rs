@@ -193,7 +193,7 @@ fn origin(origin: Origin) -> &'static str {
 
 fn sureness(verified: Verified) -> &'static str {
     match verified {
-        Verified::Checksum => "check sum verified",
-        Verified::Structure => "check sum unknown, structure verified",
+        Verified::Checksum => "checksum verified",
+        Verified::Structure => "checksum unknown, structure verified",
     }
 }

@@ -1,6 +1,6 @@
 //! The public data sets: their files, where they are, and how to know that they are whole.
 //!
-//! Check sums are of the uncompressed contents, since archives differ between mirrors. The SHA-256 sums of MNIST,
+//! Checksums are of the uncompressed contents, since archives differ between mirrors. The SHA-256 sums of MNIST,
 //! Fashion-MNIST and CIFAR-10 were computed from copies: MNIST's have the published MD5 sums of the raw files,
 //! Fashion-MNIST's are those of the Debian package `dataset-fashion-mnist`, CIFAR-10's have the MD5 sums that others
 //! state for the members of the official archive. For CIFAR-100 only the MD5 sum of the official archive is
@@ -80,7 +80,7 @@ pub struct ContentFile {
 pub enum Identity {
     /// Its SHA-256, in lower-case hexadecimal.
     Sha256(String),
-    /// Unknown check sum; CIFAR records with this many images in every class.
+    /// Unknown checksum; CIFAR records with this many images in every class.
     Records {
         /// Which records.
         cifar: Cifar,

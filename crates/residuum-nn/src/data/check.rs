@@ -14,9 +14,9 @@ use super::fetch::{Corruption, FetchError};
 /// How sure it is that a file is the one that is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verified {
-    /// Its check sum is the known one.
+    /// Its checksum is the known one.
     Checksum,
-    /// Its check sum is not known; its length, labels and class counts are right.
+    /// Its checksum is not known; its length, labels and class counts are right.
     Structure,
 }
 

@@ -96,8 +96,8 @@ pub enum Corruption {
         /// The length it has.
         given: u64,
     },
-    /// Another check sum.
-    #[error("{file} must have the check sum {expected}, got {given}")]
+    /// Another checksum.
+    #[error("{file} must have the checksum {expected}, got {given}")]
     Checksum {
         /// The file.
         file: String,
