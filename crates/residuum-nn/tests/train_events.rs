@@ -5,81 +5,17 @@ mod train_common;
 
 use std::fs;
 
-use residuum::{Key, ParameterError};
-use residuum_nn::layer::Activation;
-use residuum_nn::model::{Factory, mlp};
-use residuum_nn::state::{Role, Visitor};
+use residuum_nn::state::{Scope, Values};
 use residuum_nn::train::{Silent, Training, weight_histograms};
-use residuum_nn::weights::Parameter;
-use residuum_nn::{Digital, Shape, StepError, Weights};
+use train_common::weights::network;
 use train_common::{Setup, Shown, events, read_events};
-
-/// Digital weights that claim a dynamic range and count their steps as pulses.
-#[derive(Debug)]
-struct Ranged {
-    digital: Digital,
-    pulses: u64,
-}
-
-impl Weights for Ranged {
-    fn rows(&self) -> usize {
-        self.digital.rows()
-    }
-    fn cols(&self) -> usize {
-        self.digital.cols()
-    }
-    fn read(&mut self, inputs: &[f32], outputs: &mut [f32], key: Key) {
-        self.digital.read(inputs, outputs, key);
-    }
-    fn read_transposed(&mut self, errors: &[f32], outputs: &mut [f32], key: Key) {
-        self.digital.read_transposed(errors, outputs, key);
-    }
-    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), StepError> {
-        self.pulses += 3;
-        self.digital.step(k, errors, inputs, key)
-    }
-    fn effective_weights(&self, out: &mut [f32]) {
-        self.digital.effective_weights(out);
-    }
-    fn set_weights(&mut self, weights: &[f32]) {
-        self.digital.set_weights(weights);
-    }
-    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
-        visitor.range(path, [-0.25, 0.25]);
-        visitor.counter(&format!("{path}.pulses"), Role::Optimizer, &mut self.pulses);
-        self.digital.visit(path, visitor);
-    }
-}
-
-struct RangedHead(residuum_nn::Sgd);
-
-impl Factory for RangedHead {
-    fn weights(
-        &mut self,
-        name: &str,
-        rows: usize,
-        cols: usize,
-        initial: Vec<f32>,
-    ) -> Result<Box<dyn Weights>, ParameterError> {
-        let digital = Digital::new(rows, cols, initial, Some(self.0))?;
-        Ok(if name == "3" { Box::new(Ranged { digital, pulses: 0 }) } else { Box::new(digital) })
-    }
-
-    fn parameter(&mut self, _: &str, initial: Vec<f32>) -> Parameter {
-        Parameter::new(initial, Some(self.0))
-    }
-}
 
 #[test]
 fn events_show_the_records_the_weights_and_the_pulses() {
     let folder = tempfile::tempdir().unwrap();
     let training = Training { histograms: true, batch_loss_every: Some(23), ..Setup::new(2).training };
     let setup = Setup { training, ..Setup::new(2) };
-    let build = || {
-        let shape = Shape::image(8, 8, 1);
-        mlp(shape, &[64, 16, 10], Activation::Tanh, &mut RangedHead(setup.sgd), Key::new(3)).unwrap()
-    };
-    let mut network = build();
+    let mut network = network(&setup, None);
     let summary = setup.run(&mut network, Some(folder.path())).start(&mut Silent).unwrap();
     let all = events(folder.path());
     assert_eq!(all[0].version, "brain.Event:2");
@@ -101,8 +37,8 @@ fn events_show_the_records_the_weights_and_the_pulses() {
     }
 
     let mut weights = [0.0; 160];
-    let state = network.state(residuum_nn::state::Scope::Network);
-    let residuum_nn::state::Values::F32(values) = &state["3.weight"].values else { panic!() };
+    let state = network.state(Scope::Network);
+    let Values::F32(values) = &state["3.weight"].values else { panic!() };
     weights.copy_from_slice(values);
     let Shown::Histogram(numbers, limits, counts) = &all[6].values["weights/3"] else { panic!() };
     let exact = weights.map(f64::from);
@@ -127,7 +63,10 @@ fn events_show_the_records_the_weights_and_the_pulses() {
     assert_eq!((histograms["1"].range, histograms["3"].range), (None, Some([-0.25, 0.25])));
 
     // Counters come back with the checkpoint.
-    let again = setup.run(&mut build(), Some(folder.path())).resume(&mut Silent).unwrap();
+    let again = setup
+        .run(&mut train_common::weights::network(&setup, None), Some(folder.path()))
+        .resume(&mut Silent)
+        .unwrap();
     assert_eq!(again, summary);
 }
 

@@ -231,6 +231,20 @@ fn a_place_that_cannot_be_written_to_is_named() {
     assert_eq!(fs::read(run.join("checkpoints")).unwrap(), b"a file");
 }
 
+#[test]
+fn weights_that_refuse_a_step_end_the_run_where_it_can_be_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let setup = setup();
+    let mut network = train_common::weights::network(&setup, Some(63));
+    let error = setup.run(&mut network, Some(folder.path())).start(&mut Silent).unwrap_err();
+    assert!(matches!(error, TrainError::Step { epoch: 2, .. }));
+    assert_eq!(error.to_string(), "epoch 2: gradient[7] must be finite, got NaN");
+    let mut spy = Spy::default();
+    let mut network = train_common::weights::network(&setup, None);
+    let summary = setup.run(&mut network, Some(folder.path())).resume(&mut spy).unwrap();
+    assert_eq!((spy.resumed, summary.outcome), (Some((2, 14)), Outcome::Finished));
+}
+
 const DIRECTORY: &str = "RESIDUUM_TEST_FULL_DISK";
 
 /// Resumes where files beyond a limit cannot be written.
