@@ -1,6 +1,7 @@
 //! Networks: layers with an input shape, and the recipes that build them.
 
 mod build;
+pub mod keras;
 mod resnet;
 mod small;
 
