@@ -42,6 +42,28 @@ fn a_perceptron_learns_and_one_that_never_steps_does_not() {
 }
 
 #[test]
+fn matrices_are_shown_under_their_names() {
+    let input = Shape::image(32, 32, 3);
+    let mut network = resnet(ResNet::resnet50(10), input, &mut DigitalFactory(None), Key::new(1)).unwrap();
+    let mut seen = Vec::new();
+    network.visit_weights(&mut |name, weights| seen.push((name.to_owned(), weights.rows(), weights.cols())));
+    assert_eq!(seen.len(), 1 + 3 * 16 + 4 + 1);
+    assert_eq!(seen[0], ("conv1".to_owned(), 64, 147));
+    assert!(seen.contains(&("layer2.0.downsample.0".to_owned(), 512, 256)));
+    assert_eq!(seen[53], ("fc".to_owned(), 10, 2048));
+}
+
+#[test]
+fn layers_that_do_not_fit_are_refused_in_words() {
+    let mut factory = DigitalFactory(None);
+    let error = mlp(Shape::flat(10), &[64, 10], Activation::Relu, &mut factory, Key::new(1)).unwrap_err();
+    assert_eq!(error.to_string(), "a linear layer must be given 64 values, got 1×1×10");
+    let sgd = Sgd { momentum: 1.0, ..Sgd::new(0.1) };
+    let error = fcn(&mut DigitalFactory(Some(sgd)), Key::new(1)).unwrap_err();
+    assert_eq!(error.to_string(), "1: momentum must be at least 0 and below 1, got 1");
+}
+
+#[test]
 fn divergence_is_an_error_that_names_the_step() {
     let shape = Shape::image(8, 8, 1);
     let mut factory = DigitalFactory(Some(Sgd::new(1e30)));

@@ -1,6 +1,7 @@
 //! Networks: layers with an input shape, and the recipes that build them.
 
 mod build;
+pub mod keras;
 mod resnet;
 mod small;
 
@@ -13,7 +14,7 @@ pub use small::{cnn, fcn, mlp};
 use crate::layer::{Layer, Pass, Sequential, ShapeError};
 use crate::loss::{Loss, Outcome};
 use crate::state::{self, Scope, State, StateError, Visit, Visitor};
-use crate::{Shape, StepError, Tensor};
+use crate::{Shape, StepError, Tensor, Weights};
 
 /// Layers that take samples of one shape to class scores.
 #[derive(Debug)]
@@ -81,6 +82,11 @@ impl Network {
         }
         self.layers.backward(input, &self.scores, &self.errors, None, pass)?;
         Ok(outcome)
+    }
+
+    /// Shows every matrix with the name of its layer, from input to output: for ledgers, histograms, programming.
+    pub fn visit_weights(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Weights)) {
+        self.layers.visit_weights("", visit);
     }
 
     /// A copy of all named tensors.
