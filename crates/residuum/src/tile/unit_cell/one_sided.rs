@@ -165,7 +165,7 @@ impl Crossbar for OneSidedCell {
     }
 
     fn granularity(&self) -> f32 {
-        (self.sides[0].device.granularity() + self.sides[1].device.granularity()) / 2.0
+        f32::midpoint(self.sides[0].device.granularity(), self.sides[1].device.granularity())
     }
 
     /// By stochastic trains or in expectation.
