@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`tensor`] | shapes and batches of activations |
 //! | [`weights`] | the door to a matrix, digital SGD |
+//! | [`analog`] | weights on crossbar tiles |
 //! | [`layer`] | layers, containers, residual blocks |
 //! | [`loss`] | cross-entropy and negative log-likelihood |
 //! | [`model`] | the networks of the paper, ResNets with torchvision's names |
@@ -16,6 +17,7 @@
 //! | [`gemm`], [`kernel`] | the one matrix product, threads and vector loops |
 //! | [`data`] | data sets |
 
+pub mod analog;
 pub mod data;
 pub mod gemm;
 pub mod kernel;

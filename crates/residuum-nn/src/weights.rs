@@ -29,6 +29,9 @@ pub enum StepError {
     /// A rule that refuses its numbers.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+    /// An array that refuses a step, such as one along a gradient that is not finite.
+    #[error(transparent)]
+    Refused(#[from] residuum::StepError),
 }
 
 /// A matrix W with one row per output and one column per input, wherever it lives.
@@ -64,6 +67,11 @@ pub trait Weights: Debug + Send {
 
     /// Makes W these values, as well as the hardware can.
     fn set_weights(&mut self, weights: &[f32]);
+
+    /// Pulses sent so far; none in digital memory.
+    fn pulses_sent(&self) -> u64 {
+        0
+    }
 
     /// Shows the state that the effective weights do not tell, for checkpoints: momentum, single arrays, counters. Names
     /// start with `path`.
@@ -148,8 +156,13 @@ impl Parameter {
 
     /// Shows the values and, for checkpoints, the velocity.
     pub fn visit(&mut self, name: &str, visitor: &mut dyn Visitor) {
+        self.visit_as(name, Role::Parameter, visitor);
+    }
+
+    /// The same under another role.
+    pub(crate) fn visit_as(&mut self, name: &str, role: Role, visitor: &mut dyn Visitor) {
         let shape = [self.values.len()];
-        visitor.tensor(name, Role::Parameter, &shape, &mut self.values);
+        visitor.tensor(name, role, &shape, &mut self.values);
         if self.sgd.is_some_and(|sgd| sgd.momentum > 0.0) {
             self.velocity.resize(self.values.len(), 0.0);
             visitor.tensor(&format!("{name}.velocity"), Role::Optimizer, &shape, &mut self.velocity);

@@ -34,7 +34,7 @@ pub(crate) fn centered_uniforms(key: Key, chunk: u64) -> [f32; CHUNK] {
 /// The words of LANES blocks: all first words, then all third, all second, all fourth; word `p` is paired with word
 /// `p + PAIRS` of the same block.
 #[inline(always)]
-fn words(key: Key, chunk: u64) -> [u32; CHUNK] {
+pub(crate) fn words(key: Key, chunk: u64) -> [u32; CHUNK] {
     let mut low = [0; LANES];
     let mut high = [0; LANES];
     for i in 0..LANES {

@@ -345,3 +345,22 @@ fn a_buffer_keeps_what_it_has_not_sent() {
         assert!(h.abs() < 1e-3);
     }
 }
+
+/// Programming makes the effective weights what was asked, whatever happened before.
+#[test]
+fn a_programmed_rule_starts_where_it_was_told() {
+    let target: Vec<f32> = (0..ROWS * COLS).map(|i| 0.005 * (i as f32 - 27.0)).collect();
+    for mut rule in rules() {
+        for k in 0..30 {
+            step(&mut *rule, k);
+        }
+        rule.program(&target, Key::new(5)).unwrap();
+        let mut at = vec![0.0; ROWS * COLS];
+        rule.effective_weights(&mut at);
+        assert_eq!(at, target, "{}", rule.label());
+        let error = rule.program(&[f32::NAN; ROWS * COLS], Key::new(5)).unwrap_err();
+        assert!(error.to_string().contains("[0] must be finite"), "{error}");
+        rule.effective_weights(&mut at);
+        assert_eq!(at, target, "{}: nothing was written", rule.label());
+    }
+}

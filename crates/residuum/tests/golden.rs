@@ -9,7 +9,9 @@ use residuum::objective::DiagonalQuadratic;
 use residuum::response::{Exponential, Linear};
 use residuum::rule::{EffectiveRates, Gradient, ResidualLearning, Slot, StepError};
 use residuum::theory::residual_law::Rates;
-use residuum::{AnalogArray, Control, Key, Noise, Noisy, Objective, ResponseFunction, UpdateRule, minimize};
+use residuum::{
+    AnalogArray, Control, Key, Noise, Noisy, Objective, ParameterError, ResponseFunction, UpdateRule, minimize,
+};
 use serde_json::Value;
 
 const GOLDENS: &str = include_str!("../../../golden/theory_goldens.json");
@@ -91,6 +93,9 @@ impl UpdateRule for Ordered {
         let Rates { learning_rate, transfer_rate, mixing } = RATES;
         self.rule = ResidualLearning::new(main, residual, mixing, learning_rate, transfer_rate).unwrap();
         Ok(())
+    }
+    fn program(&mut self, weights: &[f64], key: Key) -> Result<(), ParameterError> {
+        self.rule.program(weights, key)
     }
     fn effective_rates(&self, k: u64) -> EffectiveRates {
         self.rule.effective_rates(k)

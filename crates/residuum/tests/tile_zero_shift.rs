@@ -240,6 +240,28 @@ fn noise_leaves_the_predicted_deviation_and_averaging_takes_it_down() {
     }
 }
 
+/// Reads see write noise, cells do not: the estimate has its deviation over the root of the reads, and nothing else.
+#[test]
+fn write_noise_blurs_the_estimate_and_not_the_cells() {
+    let device = Device { write_noise: 20.0, ..varied(soft_bounds(), 0.0) };
+    let mut tile = tile(device);
+    tile.count_pulses(true);
+    let settings = ZeroShift { pairs: 1000, averaged: 50, tolerance: None };
+    let found = tile.zero_shift(settings, Key::new(9)).unwrap();
+    let cells = cells(&soft_bounds(), 0.0, 1.0);
+    let blur = Summary::of(found.symmetric_point.iter().zip(&cells).map(|(w, c)| f64::from(*w) - c.middle()));
+    let predicted = f64::from(20.0 * STEP) / 100f64.sqrt();
+    let allowed = Z / (2.0 * N as f64).sqrt();
+    assert!((blur.std / predicted - 1.0).abs() < allowed, "{} {predicted}", blur.std);
+    assert!((blur.std / (1.3 * predicted) - 1.0).abs() > allowed, "the twin: more noise is seen");
+    for (w, cell) in tile.hidden().iter().zip(&cells) {
+        let after_down = cell.middle() - 0.5 * cell.cycle.swing();
+        assert!((f64::from(*w) - after_down).abs() < 4.0 * f64::from(STEP).powi(2));
+    }
+    let ledger = tile.ledger().unwrap();
+    assert_eq!((ledger.up, ledger.down, ledger.worst_cell()), (1000 * N as u64, 1000 * N as u64, 2000));
+}
+
 #[test]
 fn pulses_stop_when_cells_stand_still() {
     let settings = ZeroShift { pairs: 5000, averaged: 10, tolerance: Some(1e-5) };

@@ -115,6 +115,14 @@ impl UpdateRule for ResidualCascade {
         Ok(())
     }
 
+    fn program(&mut self, weights: &[f64], _: Key) -> Result<(), ParameterError> {
+        self.arrays[0].program(weights)?;
+        for (array, point) in self.arrays[1..].iter_mut().zip(&self.symmetric_points) {
+            array.program(point)?;
+        }
+        Ok(())
+    }
+
     fn arrays(&self) -> Vec<(&'static str, &[f64])> {
         NAMES.iter().copied().zip(self.arrays.iter().map(AnalogArray::state)).collect()
     }

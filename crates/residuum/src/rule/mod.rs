@@ -40,6 +40,13 @@ pub trait UpdateRule<T = f64>: Debug + Send {
     /// If an array refuses the step, as a tile does with a gradient that is not finite; no array has moved then.
     fn step(&mut self, k: u64, gradient: Gradient<'_, T>, key: Key) -> Result<(), StepError>;
 
+    /// Writes a state at set-up: the main array becomes `weights` as well as its cells can, residual arrays their symmetric
+    /// points, digital memory 0.
+    ///
+    /// # Errors
+    /// If the length differs or a weight is not finite or impossible; nothing is written then.
+    fn program(&mut self, weights: &[T], key: Key) -> Result<(), ParameterError>;
+
     /// The state of each array by name: `main` first (W), then `residual` (P) where there is one.
     fn arrays(&self) -> Vec<(&'static str, &[T])>;
 

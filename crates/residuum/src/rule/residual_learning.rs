@@ -169,6 +169,11 @@ impl UpdateRule for ResidualLearning {
         Ok(())
     }
 
+    fn program(&mut self, weights: &[f64], _: Key) -> Result<(), ParameterError> {
+        self.main.program(weights)?;
+        self.residual.program(&self.symmetric_point)
+    }
+
     fn arrays(&self) -> Vec<(&'static str, &[f64])> {
         vec![("main", self.main.state()), ("residual", self.residual.state())]
     }

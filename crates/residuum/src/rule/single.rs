@@ -1,7 +1,7 @@
 use super::{EffectiveRates, Gradient, Slot, Source, StepError, UpdateRule, slot};
 use crate::Key;
 use crate::array::AnalogArray;
-use crate::error::{ParameterError, all_finite};
+use crate::error::{ParameterError, all_finite, same_length};
 
 /// `W_{k+1} = W_k + ΔW_k` in digital memory (`recursion:digital-SGD`).
 #[derive(Clone, Debug)]
@@ -41,6 +41,13 @@ impl UpdateRule for Digital {
         for (w, d) in self.weights.iter_mut().zip(direction) {
             *w += scale * d;
         }
+        Ok(())
+    }
+    fn program(&mut self, weights: &[f64], _: Key) -> Result<(), ParameterError> {
+        same_length("weights", self.weights.len(), weights.len())?;
+        all_finite("weights", weights)?;
+        self.weights.copy_from_slice(weights);
+        self.source.forget();
         Ok(())
     }
     fn arrays(&self) -> Vec<(&'static str, &[f64])> {
@@ -94,6 +101,11 @@ impl UpdateRule for Analog {
         let gradient = gradient.dense(&mut self.dense);
         let (scale, direction) = self.source.desire(k, gradient, &mut self.buffer);
         self.main.increment(scale, direction, key.named("main"));
+        Ok(())
+    }
+    fn program(&mut self, weights: &[f64], _: Key) -> Result<(), ParameterError> {
+        self.main.program(weights)?;
+        self.source.forget();
         Ok(())
     }
     fn arrays(&self) -> Vec<(&'static str, &[f64])> {

@@ -96,6 +96,18 @@ impl Source {
         self
     }
 
+    /// Clears the digital memory.
+    pub(super) fn forget(&mut self) {
+        match self {
+            Self::Sgd { .. } => {}
+            Self::Momentum { velocity, .. } => velocity.fill(0.0),
+            Self::Adam { first, second, .. } => {
+                first.fill(0.0);
+                second.fill(0.0);
+            }
+        }
+    }
+
     /// α at step k.
     pub fn learning_rate(&self, k: u64) -> f64 {
         match self {

@@ -5,18 +5,19 @@
 //! (column, pulse, row), so the matrix may be worked through along its rows and comes out the same to the bit.
 
 use super::Tile;
+use super::cells::Cells;
 use super::counted::Stretch;
 use super::device::Device;
 use super::expected::write;
 use super::laws::Parameters;
-use super::management::Plan;
-use super::rounded::Factors;
+use super::lines::{BAND, Lines};
 use super::scheme::{Scheme, all_finite};
+use crate::Key;
 use crate::error::{ParameterError, finite, require, same_length};
-use crate::{Key, normal32};
+use crate::simd::{self, Kernel};
 
-/// Rows of a band and columns of a block: one chunk of normal draws.
-const BAND: usize = normal32::CHUNK;
+/// Columns of a block: what is transposed stays in the first-level cache.
+const WIDTH: usize = 32;
 
 impl Tile {
     /// Writes `scale · values`, one value per row, to one column: [`Tile::update`] with a column signal of 1 there and 0
@@ -41,6 +42,7 @@ impl Tile {
         all_finite("values", values)?;
         let peak = values.iter().fold(0.0f32, |m, v| m.max(v.abs()));
         let lines = Lines::draw(&self.device, scheme, scale, peak, key);
+        let at_once = self.cells.at_once;
         for (band, values) in values.chunks(BAND).enumerate() {
             let first = band * BAND * self.cols + column;
             self.pulses_sent += self.down_column(first, values.len(), |stretch, seen, hidden| {
@@ -49,12 +51,10 @@ impl Tile {
                     return 0;
                 }
                 let mut counts = [0; BAND];
-                for (i, (count, value)) in counts.iter_mut().zip(values).enumerate() {
-                    *count = lines.count(band * BAND + i, *value);
-                }
+                lines.counts(band, values, &mut counts[..values.len()]);
                 let noise = |n, xi: &mut [f32]| xi.copy_from_slice(&lines.cycle_noise(n, band)[..xi.len()]);
                 let shown = |xi: &mut [f32]| xi.copy_from_slice(&lines.write_noise(band)[..xi.len()]);
-                stretch.send(&counts[..values.len()], seen, hidden, noise, shown)
+                stretch.send(at_once, &mut counts[..values.len()], seen, hidden, noise, shown)
             });
         }
         Ok(())
@@ -95,11 +95,11 @@ impl Tile {
         self.pulses_sent += self.each_band(BAND, 1, |device, cells, band, weights, mut hidden| {
             let first = band * BAND * cols;
             let mut pulses = 0;
-            for start in (0..cols).step_by(BAND) {
-                let here = start..(start + BAND).min(cols);
+            for start in (0..cols).step_by(WIDTH) {
+                let here = start..(start + WIDTH).min(cols);
                 let rows = &direction[first..first + weights.len()];
                 let block = Block::new(&lines[here.clone()], band, start, rows, cols);
-                pulses += block.write(device, cols, weights, hidden.as_deref_mut(), |row| {
+                pulses += block.write((device, cells, cols), weights, hidden.as_deref_mut(), |row| {
                     let from = first + row * cols;
                     Stretch::of(device, cells, from + here.start, from + here.end)
                 });
@@ -150,147 +150,104 @@ impl Tile {
     }
 }
 
-/// The lines of one column's write: what they make of a value, and the noise of its pulses.
-#[derive(Clone, Copy)]
-struct Lines {
-    firing: Firing,
-    key: Key,
-}
-
-#[derive(Clone, Copy)]
-enum Firing {
-    /// Nothing to write.
-    Silent,
-    /// Rows fire at random with probability `row` per unit of their signal; the column has drawn its slots.
-    Random { row: f32, slots: u32, column: u32, key: Key },
-    /// The product of two factors, rounded.
-    Rounded { factors: Factors, column: f32, sign: f32 },
-}
-
-impl Lines {
-    /// For a column whose largest value has the magnitude `peak`.
-    fn draw(device: &Device, scheme: Scheme, scale: f32, peak: f32, key: Key) -> Self {
-        let (Scheme::Stochastic(trains) | Scheme::Deterministic(trains) | Scheme::MeanCount(trains)) = scheme
-        else {
-            return Self { firing: Firing::Silent, key };
-        };
-        let firing = match (trains.plan(scale.abs(), peak, 1.0, device.granularity()), scheme) {
-            (None, _) => Firing::Silent,
-            (Some(Plan { row, col, slots }), Scheme::Stochastic(_)) => {
-                let column = fire(col, slots, key.named("column"), 0);
-                Firing::Random { row: row * scale.signum(), slots, column, key: key.named("rows") }
-            }
-            (Some(plan), _) => {
-                let factors = Factors::new(plan, matches!(scheme, Scheme::MeanCount(_)));
-                Firing::Rounded { factors, column: factors.col(1.0), sign: scale.signum() }
-            }
-        };
-        Self { firing, key }
-    }
-
-    /// Pulses that `value` becomes on the cell of `row`; negative ones go down.
-    fn count(&self, row: usize, value: f32) -> i32 {
-        match self.firing {
-            Firing::Silent | Firing::Random { column: 0, .. } => 0,
-            Firing::Random { row: scale, slots, column, key } => {
-                let signal = scale * value;
-                let met = fire(signal.abs(), slots, key, row as u64) & column;
-                let met = met.count_ones().cast_signed();
-                if signal < 0.0 { -met } else { met }
-            }
-            Firing::Rounded { factors, column, sign } => {
-                (factors.row(sign * value) * column).round_ties_even() as i32
-            }
-        }
-    }
-
-    fn cycle_noise(&self, pulse: u32, band: usize) -> [f32; BAND] {
-        normal32::normals(self.key.named("cycle").fold(u64::from(pulse)), band as u64)
-    }
-
-    fn write_noise(&self, band: usize) -> [f32; BAND] {
-        normal32::normals(self.key.named("write"), band as u64)
-    }
-}
-
-/// The slots in which a line fires.
-fn fire(probability: f32, slots: u32, key: Key, line: u64) -> u32 {
-    // In units of 2⁻³²; a certain line must fire in every slot, so 1 is kept apart.
-    if probability >= 1.0 {
-        (1 << slots) - 1
-    } else {
-        key.bits_below(line, slots, (f64::from(probability) * 4_294_967_296.0) as u32)
-    }
-}
-
 /// Counts of the cells where a band of rows crosses a block of columns.
 struct Block<'a> {
     lines: &'a [Lines],
     band: usize,
     /// First column.
     start: usize,
-    /// Row-major, `BAND` apart.
-    counts: [i32; BAND * BAND],
-    most: u32,
+    /// Row-major, `WIDTH` apart.
+    counts: [i32; BAND * WIDTH],
+    pulses: u64,
 }
 
 impl<'a> Block<'a> {
     /// `direction` holds the rows of the band.
     fn new(lines: &'a [Lines], band: usize, start: usize, direction: &[f32], cols: usize) -> Self {
-        let mut counts = [0; BAND * BAND];
-        for (i, (counts, row)) in counts.chunks_exact_mut(BAND).zip(direction.chunks_exact(cols)).enumerate() {
-            for ((count, lines), value) in counts.iter_mut().zip(lines).zip(&row[start..]) {
-                *count = lines.count(band * BAND + i, *value);
+        // Lines are drawn down each column, cells pulsed along the rows.
+        let mut values = [0.0; BAND * WIDTH];
+        for (i, row) in direction.chunks_exact(cols).enumerate() {
+            for (j, value) in row[start..start + lines.len()].iter().enumerate() {
+                values[j * BAND + i] = *value;
             }
         }
-        let most = counts.iter().fold(0, |m, c| m.max(c.unsigned_abs()));
-        Self { lines, band, start, counts, most }
+        let (rows, mut pulses) = (direction.len() / cols, 0);
+        let mut counts = [0; BAND * WIDTH];
+        for (j, (lines, values)) in lines.iter().zip(values.chunks_exact(BAND)).enumerate() {
+            let mut column = [0; BAND];
+            if lines.counts(band, &values[..rows], &mut column[..rows]) {
+                for (i, count) in column.into_iter().enumerate() {
+                    counts[i * WIDTH + j] = count;
+                    pulses += u64::from(count.unsigned_abs());
+                }
+            }
+        }
+        Self { lines, band, start, counts, pulses }
     }
 
-    /// Pulse by pulse, row by row; `stretch` names the cells of a row of the band.
+    /// Sends the pulses; `stretch` names the cells of a row of the band.
     fn write<'b>(
-        &self,
-        device: &Device,
-        cols: usize,
+        mut self,
+        tile: (&Device, &Cells, usize),
         weights: &mut [f32],
         mut hidden: Option<&mut [f32]>,
         stretch: impl Fn(usize) -> Stretch<'b>,
     ) -> u64 {
-        if self.most == 0 {
+        if self.pulses == 0 {
             return 0;
         }
+        let (device, cells, cols) = tile;
         let here = self.start..self.start + self.lines.len();
-        let mut xi = [0.0; BAND * BAND];
+        let pulsed = self.counts;
+        let mut xi = [0.0; BAND * WIDTH];
         let state = hidden.as_deref_mut().unwrap_or(&mut *weights);
-        for n in 0..self.most {
+        let mut n = 0;
+        let mut most = 1;
+        while n < most {
             if device.noisy() {
-                self.fill(&mut xi, |lines| lines.cycle_noise(n, self.band));
+                simd::dispatch(Draw { lines: self.lines, band: self.band, pulse: Some(n), xi: &mut xi });
             }
+            most = 0;
             for (i, state) in state.chunks_exact_mut(cols).enumerate() {
-                let (counts, xi) = (self.row(&self.counts, i), self.row(&xi, i));
-                stretch(i).pulse_number(n, counts, xi, &mut state[here.clone()]);
+                let along = i * WIDTH..i * WIDTH + self.lines.len();
+                let (counts, xi, state) =
+                    (&mut self.counts[along.clone()], &xi[along], &mut state[here.clone()]);
+                most = most.max(stretch(i).pulse_number(n, cells.at_once, counts, xi, state));
             }
+            n += 1;
         }
         if let Some(hidden) = hidden {
-            self.fill(&mut xi, |lines| lines.write_noise(self.band));
+            simd::dispatch(Draw { lines: self.lines, band: self.band, pulse: None, xi: &mut xi });
             for (i, (seen, state)) in weights.chunks_exact_mut(cols).zip(hidden.chunks_exact(cols)).enumerate()
             {
-                let (counts, xi) = (self.row(&self.counts, i), self.row(&xi, i));
-                device.show(counts, &state[here.clone()], xi, &mut seen[here.clone()]);
+                let along = i * WIDTH..i * WIDTH + self.lines.len();
+                device.show(&pulsed[along.clone()], &state[here.clone()], &xi[along], &mut seen[here.clone()]);
             }
         }
-        self.counts.iter().map(|c| u64::from(c.unsigned_abs())).sum()
+        self.pulses
     }
+}
 
-    fn row<'c, T>(&self, of: &'c [T], i: usize) -> &'c [T] {
-        &of[i * BAND..i * BAND + self.lines.len()]
-    }
+/// Noise of a block, drawn down each column, stored along the rows: that of a pulse, or what a read sees.
+struct Draw<'a> {
+    lines: &'a [Lines],
+    band: usize,
+    pulse: Option<u32>,
+    xi: &'a mut [f32; BAND * WIDTH],
+}
 
-    /// Draws are made down each column and stored along the rows.
-    fn fill(&self, xi: &mut [f32; BAND * BAND], draw: impl Fn(&Lines) -> [f32; BAND]) {
+impl Kernel for Draw<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
         for (j, lines) in self.lines.iter().enumerate() {
-            for (i, v) in draw(lines).into_iter().enumerate() {
-                xi[i * BAND + j] = v;
+            let draws = match self.pulse {
+                Some(n) => lines.cycle_noise(n, self.band),
+                None => lines.write_noise(self.band),
+            };
+            for (i, v) in draws.into_iter().enumerate() {
+                self.xi[i * WIDTH + j] = v;
             }
         }
     }

@@ -1,6 +1,7 @@
-//! A known number of pulses on each cell of a stretch, taken one after the other as vector code.
+//! A known number of pulses on each cell of a stretch, as vector code.
 //!
-//! Nothing is shortened here: every pulse sees the state that the one before left, draws its own noise and is clipped.
+//! Where cells allow it, all pulses of a cell are taken at once; the others go one by one: every pulse sees the state that
+//! the one before left, draws its own noise and is clipped.
 
 use super::cells::Cells;
 use super::device::{CycleNoise, Device};
@@ -24,44 +25,69 @@ impl<'a> Stretch<'a> {
     }
 
     /// `counts[k]` pulses on cell k, upwards if positive; `noise(n, xi)` fills in the standard normals of pulse n.
-    /// Returns the number of pulses.
-    fn pulse(&self, counts: &[i32], state: &mut [f32], mut noise: impl FnMut(u32, &mut [f32])) -> u64 {
-        let most = counts.iter().fold(0, |m, c| m.max(c.unsigned_abs()));
+    /// Leaves the counts at 0.
+    fn pulse(
+        &self,
+        at_once: bool,
+        counts: &mut [i32],
+        state: &mut [f32],
+        mut noise: impl FnMut(u32, &mut [f32]),
+    ) {
         let mut xi = [0.0; LONGEST];
         let xi = &mut xi[..state.len()];
-        for n in 0..most {
+        let (mut n, mut most) = (0, 1);
+        while n < most {
             if self.device.noisy() {
                 noise(n, xi);
             }
-            self.pulse_number(n, counts, xi, state);
+            most = self.pulse_number(n, at_once, counts, xi, state);
+            n += 1;
         }
-        counts.iter().map(|c| u64::from(c.unsigned_abs())).sum()
     }
 
     /// The same where write noise may hide the state; `shown(xi)` fills in the standard normals of what a read will see.
     pub(super) fn send(
         &self,
-        counts: &[i32],
+        at_once: bool,
+        counts: &mut [i32],
         weights: &mut [f32],
         hidden: Option<&mut [f32]>,
         noise: impl FnMut(u32, &mut [f32]),
         shown: impl FnOnce(&mut [f32]),
     ) -> u64 {
-        let Some(hidden) = hidden else {
-            return self.pulse(counts, weights, noise);
-        };
-        let pulses = self.pulse(counts, hidden, noise);
-        let mut xi = [0.0; LONGEST];
-        let xi = &mut xi[..counts.len()];
-        shown(xi);
-        self.device.show(counts, hidden, xi, weights);
+        let pulses = counts.iter().map(|c| u64::from(c.unsigned_abs())).sum();
+        if pulses == 0 {
+            return 0;
+        }
+        if let Some(hidden) = hidden {
+            let mut pulsed = [0; LONGEST];
+            pulsed[..counts.len()].copy_from_slice(counts);
+            self.pulse(at_once, counts, hidden, noise);
+            let mut xi = [0.0; LONGEST];
+            shown(&mut xi[..counts.len()]);
+            self.device.show(&pulsed, hidden, &xi, weights);
+        } else {
+            self.pulse(at_once, counts, weights, noise);
+        }
         pulses
     }
 
-    /// Pulse number `n`, from 0, of every cell that gets more than n.
-    pub(super) fn pulse_number(&self, n: u32, counts: &[i32], xi: &[f32], state: &mut [f32]) {
-        let work = One { cells: *self, n: n.cast_signed(), counts, xi, state };
-        with_law(self.device, self.parameters, work);
+    /// Pulse number `n`, from 0, of every cell that gets more than n; with `at_once`, the first call sends all pulses of
+    /// the cells that allow it and leaves their counts at 0. Returns the number of pulses of the cell that needs most.
+    pub(super) fn pulse_number(
+        &self,
+        n: u32,
+        at_once: bool,
+        counts: &mut [i32],
+        xi: &[f32],
+        state: &mut [f32],
+    ) -> u32 {
+        let work = Pulse { cells: *self, n: n.cast_signed(), counts, xi, state };
+        if at_once && n == 0 {
+            with_law(self.device, self.parameters, AtOnce(work)).cast_unsigned()
+        } else {
+            with_law(self.device, self.parameters, work).cast_unsigned()
+        }
     }
 }
 
@@ -102,44 +128,112 @@ impl Deviation {
     }
 }
 
-struct One<'a> {
+struct Pulse<'a> {
     cells: Stretch<'a>,
     n: i32,
-    counts: &'a [i32],
+    counts: &'a mut [i32],
     xi: &'a [f32],
     state: &'a mut [f32],
 }
 
-struct OneKernel<'a, L>(One<'a>, L);
+/// All pulses of a cell together, as `train` takes them: exact for affine steps, and for the others while the slope is small.
+struct AtOnce<'a>(Pulse<'a>);
 
-impl WithLaw for One<'_> {
-    type Output = ();
+struct OneByOne<'a, L>(Pulse<'a>, L);
+struct Together<'a, L>(Pulse<'a>, L);
 
-    fn run<L: Law>(self, law: L) {
-        simd::dispatch(OneKernel(self, law));
+impl WithLaw for Pulse<'_> {
+    type Output = i32;
+
+    fn run<L: Law>(self, law: L) -> i32 {
+        simd::dispatch(OneByOne(self, law))
     }
 }
 
-impl<L: Law> Kernel for OneKernel<'_, L> {
-    type Output = ();
+impl WithLaw for AtOnce<'_> {
+    type Output = i32;
+
+    fn run<L: Law>(self, law: L) -> i32 {
+        simd::dispatch(Together(self.0, law))
+    }
+}
+
+impl<L: Law> Kernel for OneByOne<'_, L> {
+    type Output = i32;
 
     #[inline(always)]
-    fn run(self) {
-        let Self(One { cells, n, counts, xi, state }, law) = self;
+    fn run(self) -> i32 {
+        let Self(Pulse { cells, n, counts, xi, state }, law) = self;
         let noise = Deviation::of(cells.device.cycle_noise);
         let len = state.len();
-        let (law, counts, xi, state) = (law.first(len), &counts[..len], &xi[..len], &mut state[..len]);
+        let (law, counts, xi, state) = (law.first(len), &mut counts[..len], &xi[..len], &mut state[..len]);
         let (max, min) = (&cells.parameters.max[..len], &cells.parameters.min[..len]);
         let [up_scale, down_scale] = cells.scale.map(|s| &s[..len]);
+        let mut most = 0;
         for k in 0..len {
             let (w, up) = (state[k], counts[k] > 0);
             let (v, _) = law.at(k, up, w);
             let scale = if up { up_scale[k] } else { down_scale[k] };
             let deviation = noise.step * v.abs() + noise.scale * scale + noise.offset + noise.slope * w.abs();
-            let next = w + v + deviation * xi[k];
-            let next = if next > max[k] { max[k] } else { next };
-            let next = if next < min[k] { min[k] } else { next };
-            state[k] = if counts[k].abs() > n { next } else { w };
+            let next = clip(w + v + deviation * xi[k], max[k], min[k]);
+            let count = counts[k].abs();
+            state[k] = if count > n { next } else { w };
+            most = if count > most { count } else { most };
         }
+        most
     }
+}
+
+impl<L: Law> Kernel for Together<'_, L> {
+    type Output = i32;
+
+    #[inline(always)]
+    fn run(self) -> i32 {
+        let Self(Pulse { cells, counts, xi, state, .. }, law) = self;
+        let noise = Deviation::of(cells.device.cycle_noise);
+        let len = state.len();
+        let (law, counts, xi, state) = (law.first(len), &mut counts[..len], &xi[..len], &mut state[..len]);
+        let (max, min) = (&cells.parameters.max[..len], &cells.parameters.min[..len]);
+        let [up_scale, down_scale] = cells.scale.map(|s| &s[..len]);
+        let mut most = 0;
+        for k in 0..len {
+            let (w, up, count) = (state[k], counts[k] > 0, counts[k].abs());
+            let (v, slope) = law.at(k, up, w);
+            let (n, steps) = (count as f32, affine_steps(count, slope));
+            // The noise of a pulse is carried on by the pulses after it. In proportion to the step, each contributes the
+            // same, σ|v|(1 + b)ⁿ⁻¹; otherwise their squares are a geometric series in (1 + b)².
+            let scale = if up { up_scale[k] } else { down_scale[k] };
+            let in_step = noise.step * v.abs() * n.sqrt() * (1.0 + slope * steps) / (1.0 + slope);
+            let in_scale = noise.scale * scale * (steps * (2.0 + slope * steps) / (2.0 + slope)).sqrt();
+            let next = clip(w + steps * v + (in_step + in_scale) * xi[k], max[k], min[k]);
+            // No short circuit: a branch would keep the loop from becoming vector code.
+            let left = (slope.abs() > STEEP) & (count > 1);
+            state[k] = if left { w } else { next };
+            counts[k] = if left { counts[k] } else { 0 };
+            let count = if left { count } else { 0 };
+            most = if count > most { count } else { most };
+        }
+        most
+    }
+}
+
+/// Above this slope pulses are taken one by one.
+const STEEP: f32 = 0.02;
+
+#[inline(always)]
+fn clip(w: f32, max: f32, min: f32) -> f32 {
+    let w = if w > max { max } else { w };
+    if w < min { min } else { w }
+}
+
+/// ((1+b)ⁿ − 1)/b, the number of steps at w that n affine steps are worth: by doubling, for n below 32.
+#[inline(always)]
+fn affine_steps(n: i32, b: f32) -> f32 {
+    let mut g = 0.0;
+    for bit in [4, 3, 2, 1, 0] {
+        g *= 2.0 + b * g;
+        let odd = 1.0 + (1.0 + b) * g;
+        g = if n >> bit & 1 == 1 { odd } else { g };
+    }
+    g
 }

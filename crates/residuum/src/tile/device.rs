@@ -152,6 +152,8 @@ pub struct Device {
     pub write_noise: f32,
     /// Leak, random walk, drift and reset.
     pub retention: Retention,
+    /// What update management counts in where it is not the mean step at w = 0; see [`Device::granularity`].
+    pub granularity: Option<f32>,
 }
 
 impl Device {
@@ -172,6 +174,7 @@ impl Device {
             stuck: None,
             write_noise: 0.0,
             retention: Retention::default(),
+            granularity: None,
         }
     }
 
@@ -198,12 +201,30 @@ impl Device {
         self.cycle_noise.deviation() > 0.0
     }
 
-    /// Mean step at w = 0: what update management counts in.
+    /// What update management counts in, and what the expected update takes for a response of 1: the field if it is given,
+    /// otherwise the mean step at w = 0 of a symmetric cell.
     pub fn granularity(&self) -> f32 {
-        match &self.step {
-            StepModel::Power { shape, .. } => self.pulse_step * 2f32.powf(-shape),
-            _ => self.pulse_step,
-        }
+        self.granularity.unwrap_or_else(|| {
+            let at_zero = match &self.step {
+                StepModel::Constant | StepModel::Linear { .. } => 1.0,
+                StepModel::Power { shape, .. } => 2f32.powf(-shape),
+                StepModel::Exponential { amplitude, rate, shift, .. } => {
+                    let up = (1.0 - amplitude[0] * (rate[0] * shift).exp()).max(0.0);
+                    let down = (1.0 - amplitude[1] * (-rate[1] * shift).exp()).max(0.0);
+                    0.5 * (up + down)
+                }
+                StepModel::Piecewise { up, down } => 0.5 * (self.table_at_zero(up) + self.table_at_zero(down)),
+            };
+            // A device that does not move at 0 has no better unit than its own.
+            self.pulse_step * if at_zero > 0.0 { at_zero } else { 1.0 }
+        })
+    }
+
+    fn table_at_zero(&self, nodes: &[f32]) -> f32 {
+        let last = nodes.len() - 1;
+        let at = (-self.min / (self.max - self.min) * last as f32).clamp(0.0, last as f32);
+        let left = (at as usize).min(last.saturating_sub(1));
+        nodes[left] + (at - left as f32) * (nodes[(left + 1).min(last)] - nodes[left])
     }
 
     /// Refuses numbers no device can have.
@@ -224,6 +245,9 @@ impl Device {
         ];
         for (name, value) in spreads {
             non_negative(name, f64::from(value))?;
+        }
+        if let Some(granularity) = self.granularity {
+            positive("granularity", f64::from(granularity))?;
         }
         if let Some(reference) = self.reference {
             crate::error::finite("reference mean", f64::from(reference.mean))?;

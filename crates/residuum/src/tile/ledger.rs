@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 
 use super::Tile;
+use crate::simd::{self, Kernel};
 
 /// Bits of a train that are slots; the one above is the sign of the line's signal.
 const SLOTS: u32 = u32::MAX >> 1;
@@ -59,14 +60,10 @@ impl Ledger {
         let Some(cols) = samples.first().map(|(_, cols)| cols.len()) else { return };
         let visit = |(row, cells): (usize, &mut [u32])| {
             let mut sums = [0u64; 2];
-            for (row_trains, col_trains) in samples {
-                let train = row_trains[row];
-                for (cell, col) in cells.iter_mut().zip(*col_trains) {
-                    let n = (train & col & SLOTS).count_ones();
-                    *cell = cell.saturating_add(n);
-                    // Signals of one sign pulse up.
-                    sums[usize::from((train ^ col) & !SLOTS != 0)] += u64::from(n);
-                }
+            for (row_trains, col_trains) in samples.iter().filter(|(rows, _)| rows[row] & SLOTS != 0) {
+                let [up, down] = simd::dispatch(Coincidences { train: row_trains[row], col_trains, cells });
+                sums[0] += u64::from(up);
+                sums[1] += u64::from(down);
             }
             sums
         };
@@ -74,6 +71,30 @@ impl Ledger {
         let [up, down] = rows.map(visit).reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
         self.up += up;
         self.down += down;
+    }
+}
+
+/// One row's train met by the trains of the columns; gives up and down pulses.
+struct Coincidences<'a> {
+    train: u32,
+    col_trains: &'a [u32],
+    cells: &'a mut [u32],
+}
+
+impl Kernel for Coincidences<'_> {
+    type Output = [u32; 2];
+
+    #[inline(always)]
+    fn run(self) -> [u32; 2] {
+        let (mut all, mut down) = (0, 0);
+        for (cell, col) in self.cells.iter_mut().zip(self.col_trains) {
+            let n = (self.train & col & SLOTS).count_ones();
+            *cell = cell.saturating_add(n);
+            all += n;
+            // Signals of one sign pulse up.
+            down += n * ((self.train ^ col) >> 31);
+        }
+        [all - down, down]
     }
 }
 

@@ -1,5 +1,5 @@
-//! Devices of the literature, with the parameters AIHWKIT 1.1.0 gives them. Only the
-//! capacitor leaks; none diffuses or drifts. A reset leads to 0 ± 0.01 unless said otherwise, which is AIHWKIT's default.
+//! Devices of the literature, with the parameters AIHWKIT 1.1.0 gives them. Only the capacitor leaks; none
+//! diffuses or drifts. A reset leads to 0 ± 0.01, AIHWKIT's default, except on phase-change cells.
 
 use super::device::{CycleNoise, Device, Reference, Spread, StepModel};
 use super::retention::{Decay, Reset, Retention};

@@ -20,6 +20,7 @@ impl Factors {
     }
 
     /// Factor of a row: its mean number of pulses, or their share of the slots where lines are rounded.
+    #[inline(always)]
     pub(super) fn row(&self, signal: f32) -> f32 {
         let slots = self.plan.slots as f32;
         if self.whole_lines {
@@ -34,12 +35,14 @@ impl Factors {
         if self.whole_lines { self.whole(self.plan.col, signal) } else { probability(self.plan.col, signal) }
     }
 
+    #[inline(always)]
     fn whole(&self, scale: f32, signal: f32) -> f32 {
         (self.plan.slots as f32 * probability(scale, signal)).round_ties_even()
     }
 }
 
 /// Signed probability that a line fires in a slot.
+#[inline(always)]
 fn probability(scale: f32, signal: f32) -> f32 {
     (signal * scale).clamp(-1.0, 1.0)
 }
@@ -93,7 +96,7 @@ impl Tile {
                     let shown = |xi: &mut [f32]| fill_normal(key.named("write"), xi);
                     let (seen, hidden) =
                         (&mut weights[start..end], hidden.as_deref_mut().map(|h| &mut h[start..end]));
-                    pulses += stretch.send(counts, seen, hidden, noise, shown);
+                    pulses += stretch.send(cells.at_once, counts, seen, hidden, noise, shown);
                 }
             }
             pulses

@@ -1,6 +1,6 @@
 //! Trains taken at once against the same trains taken pulse by pulse: the shortcut must not show.
 
-use super::{CycleNoise, Device, StepModel, Tile, Trains};
+use super::{CycleNoise, Device, Scheme, StepModel, Tile, Trains};
 use crate::Key;
 use crate::stats::{Summary, Z};
 
@@ -95,6 +95,50 @@ fn trains_at_once_have_the_statistics_of_single_pulses() {
 fn a_wrong_step_shows() {
     for (name, step) in models() {
         assert!(distance(&step, CycleNoise::Multiplicative(0.3), 0.0, 0.6, 1.1) > 1.0, "{name}");
+    }
+}
+
+/// Counted pulses, 20 on every cell, at once and one by one: distance as above. Cells are independent here.
+fn counted_distance(step: &StepModel, noise: CycleNoise, start: f32, up: bool, factor: f32) -> f64 {
+    let after = |at_once: bool, step_size: f32| {
+        let device = Device {
+            cycle_noise: noise,
+            granularity: Some(1e-3),
+            ..Device::ideal(step.clone(), step_size, -0.6, 0.6)
+        };
+        let mut tile = Tile::new(64, 64, device, Key::new(1)).unwrap();
+        tile.cells.at_once = at_once;
+        tile.program(&vec![start; 64 * 64], Key::new(2)).unwrap();
+        let scale = if up { 0.02 } else { -0.02 };
+        let scheme = Scheme::Deterministic(Trains::default());
+        tile.increment(scale, &vec![1.0; 64 * 64], scheme, Key::new(if at_once { 3 } else { 4 })).unwrap();
+        assert_eq!(tile.pulses_sent(), 20 * 64 * 64);
+        Summary::of(tile.weights().iter().map(|w| f64::from(*w)))
+    };
+    let (a, b) = (after(true, 1e-3 * factor), after(false, 1e-3));
+    let curved = !matches!(step, StepModel::Constant | StepModel::Linear { .. });
+    let bias = if curved { 1e-3 * (b.mean - f64::from(start)).abs() } else { 0.0 };
+    let mean_allowed = Z * a.se.hypot(b.se) + bias + 1e-6;
+    // Standard deviations of nearly normal samples, and what a train's curvature adds.
+    let std_allowed = Z * a.std.hypot(b.std) / (2.0 * a.n as f64).sqrt() + 0.01 * b.std + 1e-7;
+    ((a.mean - b.mean).abs() / mean_allowed).max((a.std - b.std).abs() / std_allowed)
+}
+
+#[test]
+fn counted_pulses_at_once_have_the_statistics_of_single_pulses() {
+    for (name, step) in models() {
+        for noise in
+            [CycleNoise::Multiplicative(0.0), CycleNoise::Multiplicative(0.3), CycleNoise::Additive(0.3)]
+        {
+            for start in [0.0, 0.3, -0.5] {
+                for up in [true, false] {
+                    let d = counted_distance(&step, noise, start, up, 1.0);
+                    assert!(d <= 1.0, "{name}, {noise:?}, from {start}, up {up}: {d:.2} times what is allowed");
+                }
+            }
+        }
+        // The twin: a step that is a hundredth too long shows.
+        assert!(counted_distance(&step, CycleNoise::Multiplicative(0.1), 0.0, true, 1.01) > 1.0, "{name}");
     }
 }
 

@@ -142,7 +142,8 @@ impl Tile {
     }
 
     /// W⋄ by cell: where the mean up step falls below the mean down step. None where they never cross between the cell's
-    /// bounds, or are equal everywhere; the lowest crossing found if there are several. A calibration does not see these: they are what it is judged by.
+    /// bounds, or are equal everywhere; one of the
+    /// crossings if there are several. A calibration does not see these: they are what it is judged by.
     pub fn symmetric_point(&self) -> Vec<Option<f32>> {
         (0..self.weights.len()).into_par_iter().with_min_len(1024).map(|i| self.crossing(i)).collect()
     }
@@ -156,11 +157,12 @@ impl Tile {
         };
         let falls = |&(lo, hi): &(f32, f32)| excess(lo) > 0.0 && excess(hi) <= 0.0;
         let node = |k: usize| min + (max - min) * (k as f32 / PARTS as f32);
-        let (mut lo, mut hi) = (0..PARTS).map(|k| (node(k), node(k + 1))).find(falls)?;
-        // Until no f32 lies between.
+        let parts = (0..PARTS).map(|k| (node(k), node(k + 1)));
+        let (mut lo, mut hi) = std::iter::once((min, max)).chain(parts).find(falls)?;
         loop {
             let middle = f32::midpoint(lo, hi);
-            if middle <= lo || middle >= hi {
+            // Far from 0 the numbers may be coarser than the range asks for.
+            if hi - lo <= f32::EPSILON * (max - min) || middle <= lo || middle >= hi {
                 return Some(hi);
             }
             *(if excess(middle) > 0.0 { &mut lo } else { &mut hi }) = middle;

@@ -1,6 +1,6 @@
 use super::super::cascade::NAMES;
 use super::super::{EffectiveRates, Gradient, Slot, StepError, UpdateRule, slot};
-use super::pair::{add_residual, samples, subtract_column};
+use super::pair::{add_residual, rest, samples, subtract_column};
 use super::residual_learning::mixed;
 use super::transfer::{Transfer, Way};
 use super::{at, check, learn, part};
@@ -129,6 +129,15 @@ impl UpdateRule<f32> for ResidualCascade {
                 }
             }
             from = to;
+        }
+        Ok(())
+    }
+
+    fn program(&mut self, weights: &[f32], key: Key) -> Result<(), ParameterError> {
+        self.arrays[0].program(weights, key.named("main"))?;
+        for ((array, link), name) in self.arrays[1..].iter_mut().zip(&mut self.links).zip(&NAMES[1..]) {
+            rest(&mut **array, link.symmetric_point.as_deref(), key.named(name))?;
+            link.way.forget();
         }
         Ok(())
     }

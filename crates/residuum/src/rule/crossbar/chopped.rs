@@ -1,5 +1,5 @@
 use super::super::{EffectiveRates, Gradient, Slot, StepError, UpdateRule, slot};
-use super::pair::samples;
+use super::pair::{rest, samples};
 use super::transfer::{Buffer, Carrier, Columns, Read, Transfer, Way};
 use super::{at, check, learn, part};
 use crate::Key;
@@ -308,6 +308,20 @@ impl UpdateRule<f32> for ChoppedTikiTaka {
                     .map_err(at("main", k))?;
             }
             from = to;
+        }
+        Ok(())
+    }
+
+    fn program(&mut self, weights: &[f32], key: Key) -> Result<(), ParameterError> {
+        self.main.program(weights, key.named("main"))?;
+        rest(&mut *self.residual, None, key.named("residual"))?;
+        self.way.forget();
+        self.peaks = [0.0; 2];
+        self.choppers.sweeps = 0;
+        if let Some(reference) = &mut self.choppers.reference {
+            reference.mean.fill(0.0);
+            reference.before.fill(0.0);
+            reference.flipped.fill(0.0);
         }
         Ok(())
     }

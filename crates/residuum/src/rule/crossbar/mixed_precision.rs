@@ -178,6 +178,12 @@ impl UpdateRule<f32> for MixedPrecision {
         Ok(())
     }
 
+    fn program(&mut self, weights: &[f32], key: Key) -> Result<(), ParameterError> {
+        self.main.program(weights, key.named("main"))?;
+        self.sum.fill(0.0);
+        Ok(())
+    }
+
     fn arrays(&self) -> Vec<(&'static str, &[f32])> {
         vec![("main", self.main.weights()), ("sum", &self.sum)]
     }

@@ -62,6 +62,18 @@ impl Pair {
         Ok(())
     }
 
+    pub(super) fn program(
+        &mut self,
+        weights: &[f32],
+        point: Option<&[f32]>,
+        key: Key,
+    ) -> Result<(), ParameterError> {
+        self.main.program(weights, key.named("main"))?;
+        rest(&mut *self.residual, point, key.named("residual"))?;
+        self.way.forget();
+        Ok(())
+    }
+
     /// W + mixing·(P − point).
     pub(super) fn effective_weights(&self, mixing: f32, point: Option<&[f32]>, out: &mut [f32]) {
         out.copy_from_slice(self.main.weights());
@@ -83,6 +95,14 @@ impl Pair {
         self.main.slots(&mut slot::within("main", visit));
         self.residual.slots(&mut slot::within("residual", visit));
         self.way.state(&mut slot::within("transfer", visit));
+    }
+}
+
+/// Writes a residual array to its symmetric point.
+pub(super) fn rest(array: &mut dyn Crossbar, point: Option<&[f32]>, key: Key) -> Result<(), ParameterError> {
+    match point {
+        Some(point) => array.program(point, key),
+        None => array.program(&vec![0.0; array.weights().len()], key),
     }
 }
 

@@ -98,6 +98,10 @@ impl UpdateRule<f32> for ResidualLearning {
         })
     }
 
+    fn program(&mut self, weights: &[f32], key: Key) -> Result<(), ParameterError> {
+        self.pair.program(weights, self.symmetric_point.as_deref(), key)
+    }
+
     fn arrays(&self) -> Vec<(&'static str, &[f32])> {
         self.pair.arrays()
     }

@@ -42,6 +42,10 @@ impl UpdateRule<f32> for PulsedSgd {
         learn(&mut *self.main, rate, gradient, self.scheme, key.named("main")).map_err(at("main", k))
     }
 
+    fn program(&mut self, weights: &[f32], key: Key) -> Result<(), ParameterError> {
+        self.main.program(weights, key.named("main"))
+    }
+
     fn arrays(&self) -> Vec<(&'static str, &[f32])> {
         vec![("main", self.main.weights())]
     }

@@ -60,6 +60,10 @@ impl UpdateRule<f32> for TikiTaka {
         self.pair.step(k, gradient, &rates, key, &mut |_| {})
     }
 
+    fn program(&mut self, weights: &[f32], key: Key) -> Result<(), ParameterError> {
+        self.pair.program(weights, None, key)
+    }
+
     fn arrays(&self) -> Vec<(&'static str, &[f32])> {
         self.pair.arrays()
     }

@@ -311,6 +311,13 @@ impl Way {
         Ok(())
     }
 
+    /// Back to the first column, with nothing held.
+    pub(super) fn forget(&mut self) {
+        self.next = 0;
+        self.pace.waited = 0;
+        self.held.fill(0.0);
+    }
+
     pub(super) fn state(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
         visit("next", Slot::Count(&mut self.next));
         self.pace.state(visit);

@@ -1,0 +1,312 @@
+//! One tile's worth of a matrix: its rule, its scales, and the buffers of its reads.
+
+use std::ops::Range;
+
+use residuum::readout::{Scratch, Shape};
+use residuum::rule::Slot;
+use residuum::{Gradient, Key, ParameterError, Readout, StepError, UpdateRule};
+
+use super::{AnalogFactory, Mapping, OutputScaling};
+use crate::state::{Role, Visitor};
+use crate::weights::Parameter;
+
+#[derive(Debug)]
+pub(super) struct Block {
+    rows: Range<usize>,
+    cols: Range<usize>,
+    rule: Box<dyn UpdateRule<f32>>,
+    /// W̄ of the rule, as of its last step.
+    weights: Vec<f32>,
+    /// a: what weights were divided by when they were mapped; one for the tile or one for each row.
+    mapped: Vec<f32>,
+    /// s: learned; one, one for each row, or none.
+    learned: Option<Parameter>,
+    /// Outputs of the last read before s, for the gradient of s.
+    raw: Vec<f32>,
+    inputs: Vec<f32>,
+    errors: Vec<f32>,
+    scratch: [Scratch; 2],
+}
+
+impl Block {
+    pub(super) fn new(
+        [rows, cols]: [Range<usize>; 2],
+        initial: &[f32],
+        stride: usize,
+        factory: &AnalogFactory,
+        key: Key,
+    ) -> Result<Self, ParameterError> {
+        let AnalogFactory { mapping, sgd, .. } = *factory;
+        let rule = factory.recipe.build(rows.len(), cols.len(), key)?;
+        if rule.dim() != rows.len() * cols.len() {
+            let (expected, given) = (rows.len() * cols.len(), rule.dim());
+            return Err(ParameterError::Length { name: "weights of the rule", expected, given });
+        }
+        let scales = match mapping.output_scaling {
+            OutputScaling::Off => None,
+            OutputScaling::PerTile => Some(1),
+            OutputScaling::PerOutput => Some(rows.len()),
+        };
+        let mut block = Self {
+            weights: vec![0.0; rule.dim()],
+            mapped: Vec::new(),
+            learned: scales.map(|n| Parameter::new(vec![1.0; n], Some(sgd))),
+            rows,
+            cols,
+            rule,
+            raw: Vec::new(),
+            inputs: Vec::new(),
+            errors: Vec::new(),
+            scratch: [Scratch::default(), Scratch::default()],
+        };
+        block.try_program(initial, stride, mapping, key.named("program"))?;
+        Ok(block)
+    }
+
+    fn shape(&self) -> Shape {
+        Shape { rows: self.rows.len(), cols: self.cols.len() }
+    }
+
+    fn try_program(
+        &mut self,
+        all: &[f32],
+        stride: usize,
+        mapping: Mapping,
+        key: Key,
+    ) -> Result<(), ParameterError> {
+        let mut weights: Vec<f32> = Vec::with_capacity(self.weights.len());
+        for row in self.rows.clone() {
+            weights.extend_from_slice(&all[row * stride..][self.cols.clone()]);
+        }
+        self.mapped = match mapping.omega {
+            None => vec![1.0],
+            Some(omega) => {
+                let peak = |w: &[f32]| match w.iter().fold(0.0f32, |m, w| m.max(w.abs())) {
+                    // Nothing to map: the scale of zeros is free.
+                    0.0 => 1.0,
+                    peak => peak / omega,
+                };
+                if mapping.columnwise {
+                    weights.chunks_exact(self.cols.len()).map(peak).collect()
+                } else {
+                    vec![peak(&weights)]
+                }
+            }
+        };
+        for (row, a) in weights.chunks_exact_mut(self.cols.len()).zip(self.mapped.iter().cycle()) {
+            for w in row {
+                *w /= a;
+            }
+        }
+        if let Some(learned) = &mut self.learned {
+            learned.values.fill(1.0);
+        }
+        self.rule.program(&weights, key)?;
+        self.rule.effective_weights(&mut self.weights);
+        Ok(())
+    }
+
+    /// Makes the weights of the whole matrix `all` those of this tile.
+    ///
+    /// # Panics
+    /// If a weight is not finite.
+    pub(super) fn program(&mut self, all: &[f32], stride: usize, mapping: Mapping, key: Key) {
+        self.try_program(all, stride, mapping, key).expect("weights of the right length and finite");
+    }
+
+    /// s·a of each row of the tile.
+    fn scale(&self, row: usize) -> f32 {
+        let pick = |values: &[f32]| if values.len() == 1 { values[0] } else { values[row] };
+        pick(&self.mapped) * self.learned.as_ref().map_or(1.0, |s| pick(&s.values))
+    }
+
+    /// W x: written to `outputs` if this tile is the whole matrix, otherwise added to its part of them.
+    pub(super) fn read(
+        &mut self,
+        readout: &Readout,
+        inputs: &[f32],
+        outputs: &mut [f32],
+        [all_cols, all_rows]: [usize; 2],
+        key: Key,
+    ) {
+        let shape = self.shape();
+        if [shape.rows, shape.cols] == [all_rows, all_cols] {
+            readout.read(&self.weights, shape, inputs, key, outputs, &mut self.scratch[0]);
+            self.keep_raw(outputs);
+            self.scale_samples(outputs);
+            return;
+        }
+        let mut own = std::mem::take(&mut self.inputs);
+        take_lines(inputs, all_cols, &self.cols, &mut own);
+        let mut sums = std::mem::take(&mut self.errors);
+        sums.resize(inputs.len() / all_cols * shape.rows, 0.0);
+        readout.read(&self.weights, shape, &own, key, &mut sums, &mut self.scratch[0]);
+        self.keep_raw(&sums);
+        self.scale_samples(&mut sums);
+        add_lines(&sums, outputs, all_rows, &self.rows);
+        (self.inputs, self.errors) = (own, sums);
+    }
+
+    /// Wᵀ δ, written or added likewise.
+    pub(super) fn read_transposed(
+        &mut self,
+        readout: &Readout,
+        errors: &[f32],
+        outputs: &mut [f32],
+        [all_rows, all_cols]: [usize; 2],
+        key: Key,
+    ) {
+        let shape = self.shape();
+        let whole = [shape.rows, shape.cols] == [all_rows, all_cols];
+        let mut own = std::mem::take(&mut self.errors);
+        take_lines(errors, all_rows, &self.rows, &mut own);
+        self.scale_samples(&mut own);
+        if whole {
+            readout.read_transposed(&self.weights, shape, &own, key, outputs, &mut self.scratch[1]);
+        } else {
+            let mut sums = std::mem::take(&mut self.inputs);
+            sums.resize(errors.len() / all_rows * shape.cols, 0.0);
+            readout.read_transposed(&self.weights, shape, &own, key, &mut sums, &mut self.scratch[1]);
+            add_lines(&sums, outputs, all_cols, &self.cols);
+            self.inputs = sums;
+        }
+        self.errors = own;
+    }
+
+    /// One step of the rule, with errors as the tile sees them, and of the learned scales.
+    pub(super) fn step(
+        &mut self,
+        k: u64,
+        errors: &[f32],
+        inputs: &[f32],
+        [all_rows, all_cols]: [usize; 2],
+        key: Key,
+    ) -> Result<(), StepError> {
+        let batch = errors.len() / all_rows;
+        let mut own_errors = std::mem::take(&mut self.errors);
+        let mut own_inputs = std::mem::take(&mut self.inputs);
+        take_lines(errors, all_rows, &self.rows, &mut own_errors);
+        take_lines(inputs, all_cols, &self.cols, &mut own_inputs);
+        self.scale_gradient(&own_errors);
+        self.scale_samples(&mut own_errors);
+        let gradient = Gradient::Outer { batch, errors: &own_errors, inputs: &own_inputs };
+        let stepped = self.rule.step(k, gradient, key);
+        (self.errors, self.inputs) = (own_errors, own_inputs);
+        stepped?;
+        self.rule.effective_weights(&mut self.weights);
+        if let Some(learned) = &mut self.learned {
+            learned.step(k);
+        }
+        Ok(())
+    }
+
+    /// ∂L/∂s = Σ_b δ · a · raw.
+    fn scale_gradient(&mut self, errors: &[f32]) {
+        let Some(learned) = &mut self.learned else { return };
+        assert_eq!(errors.len(), self.raw.len(), "a step follows the read of its own batch");
+        learned.gradient.fill(0.0);
+        let rows = self.rows.len();
+        for (errors, raw) in errors.chunks_exact(rows).zip(self.raw.chunks_exact(rows)) {
+            for row in 0..rows {
+                let a = if self.mapped.len() == 1 { self.mapped[0] } else { self.mapped[row] };
+                let to = if learned.gradient.len() == 1 { 0 } else { row };
+                learned.gradient[to] += errors[row] * a * raw[row];
+            }
+        }
+    }
+
+    fn keep_raw(&mut self, outputs: &[f32]) {
+        if self.learned.is_some() {
+            self.raw.clear();
+            self.raw.extend_from_slice(outputs);
+        }
+    }
+
+    /// Multiplies outputs, or errors on their way in, by s·a.
+    fn scale_samples(&self, values: &mut [f32]) {
+        let learned = self.learned.as_ref().map_or(&[1.0][..], |s| &s.values);
+        match (&self.mapped[..], learned) {
+            ([a], [s]) => {
+                let scale = a * s;
+                if scale != 1.0 {
+                    for v in values {
+                        *v *= scale;
+                    }
+                }
+            }
+            _ => {
+                for sample in values.chunks_exact_mut(self.rows.len()) {
+                    for (row, v) in sample.iter_mut().enumerate() {
+                        *v *= self.scale(row);
+                    }
+                }
+            }
+        }
+    }
+
+    /// s·a·W̄ into its place in the whole matrix.
+    pub(super) fn effective_weights(&self, out: &mut [f32], stride: usize) {
+        for (n, (row, w)) in self.rows.clone().zip(self.weights.chunks_exact(self.cols.len())).enumerate() {
+            let scale = self.scale(n);
+            for (out, w) in out[row * stride..][self.cols.clone()].iter_mut().zip(w) {
+                *out = scale * w;
+            }
+        }
+    }
+
+    pub(super) fn pulses_sent(&self) -> u64 {
+        self.rule.pulses_sent()
+    }
+
+    /// Weights of each array and the range of scales, for a look from outside.
+    pub(super) fn rule(&self) -> &dyn UpdateRule<f32> {
+        &*self.rule
+    }
+
+    pub(super) fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
+        let shape = [self.rows.len(), self.cols.len()];
+        self.rule.state(&mut |name, slot| {
+            let name = format!("{path}.{name}");
+            match slot {
+                Slot::Floats(values) if values.len() == shape[0] * shape[1] => {
+                    visitor.tensor(&name, Role::Optimizer, &shape, values);
+                }
+                Slot::Floats(values) => {
+                    let shape = [values.len()];
+                    visitor.tensor(&name, Role::Optimizer, &shape, values);
+                }
+                Slot::Count(value) => visitor.counter(&name, Role::Optimizer, value),
+                Slot::Doubles(_) => unreachable!("rules on crossbars hold f32"),
+            }
+        });
+        let mapped = [self.mapped.len()];
+        visitor.tensor(&format!("{path}.mapped"), Role::Optimizer, &mapped, &mut self.mapped);
+        if let Some(learned) = &mut self.learned {
+            learned.visit_as(&format!("{path}.output_scale"), Role::Optimizer, visitor);
+        }
+        if visitor.writes() {
+            self.rule.effective_weights(&mut self.weights);
+        }
+    }
+}
+
+/// The lines `range` of every sample of `all` lines.
+fn take_lines(from: &[f32], all: usize, range: &Range<usize>, to: &mut Vec<f32>) {
+    to.clear();
+    if range.len() == all {
+        to.extend_from_slice(from);
+    } else {
+        for sample in from.chunks_exact(all) {
+            to.extend_from_slice(&sample[range.clone()]);
+        }
+    }
+}
+
+/// Adds to the lines `range` of every sample of `all` lines.
+fn add_lines(from: &[f32], to: &mut [f32], all: usize, range: &Range<usize>) {
+    for (from, to) in from.chunks_exact(range.len()).zip(to.chunks_exact_mut(all)) {
+        for (to, from) in to[range.clone()].iter_mut().zip(from) {
+            *to += from;
+        }
+    }
+}

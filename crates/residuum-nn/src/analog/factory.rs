@@ -1,0 +1,64 @@
+//! Which layers live on tiles, and how their rules are built.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use residuum::{Key, ParameterError, UpdateRule};
+
+use super::{Analog, Mapping, Reads};
+use crate::model::{Factory, Select};
+use crate::weights::{Digital, Parameter, Sgd, Weights};
+
+/// Builds the rule that holds the weights of one tile.
+pub trait Recipe: Debug + Send + Sync {
+    /// A rule on arrays of `rows × cols` cells; the key decides their variation. The weights are programmed afterwards.
+    ///
+    /// # Errors
+    /// If no such rule can be.
+    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn UpdateRule<f32>>, ParameterError>;
+}
+
+impl<F> Recipe for F
+where
+    F: Fn(usize, usize, Key) -> Result<Box<dyn UpdateRule<f32>>, ParameterError> + Debug + Send + Sync,
+{
+    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn UpdateRule<f32>>, ParameterError> {
+        self(rows, cols, key)
+    }
+}
+
+/// Puts the selected layers on tiles and leaves the others in digital memory.
+#[derive(Clone, Debug)]
+pub struct AnalogFactory {
+    /// The layers on tiles.
+    pub select: Select,
+    /// Their rules.
+    pub recipe: Arc<dyn Recipe>,
+    /// How weights come to lie on tiles.
+    pub mapping: Mapping,
+    /// Converters of the products.
+    pub reads: Reads,
+    /// How everything digital learns: biases, output scales, layers not selected.
+    pub sgd: Sgd,
+    /// Decides the variation of the cells, by the name of the layer.
+    pub key: Key,
+}
+
+impl Factory for AnalogFactory {
+    fn weights(
+        &mut self,
+        name: &str,
+        rows: usize,
+        cols: usize,
+        initial: Vec<f32>,
+    ) -> Result<Box<dyn Weights>, ParameterError> {
+        if !self.select.includes(name) {
+            return Ok(Box::new(Digital::new(rows, cols, initial, Some(self.sgd))?));
+        }
+        Ok(Box::new(Analog::new(name, [rows, cols], &initial, self)?))
+    }
+
+    fn parameter(&mut self, _: &str, initial: Vec<f32>) -> Parameter {
+        Parameter::new(initial, Some(self.sgd))
+    }
+}

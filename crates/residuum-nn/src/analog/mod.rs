@@ -1,0 +1,216 @@
+//! Weights on crossbars: a matrix cut into tiles, each held by a rule, read through converters.
+//!
+//! ```text
+//! y = Σ_tiles s ⊙ a ⊙ read(W̄_tile x_tile)
+//! ```
+//! a is fixed when weights are mapped into the range of the cells ([`Mapping::omega`]); s is learned by digital SGD
+//! ([`OutputScaling`]). The rule of a tile sees errors and inputs of that tile and nothing of the network.
+
+mod block;
+mod factory;
+
+pub use factory::{AnalogFactory, Recipe};
+
+use residuum::{Key, ParameterError, Readout, UpdateRule};
+
+use crate::state::Visitor;
+use crate::weights::{StepError, Weights};
+use block::Block;
+
+/// How a matrix comes to lie on tiles.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mapping {
+    /// Most rows (outputs) of a tile.
+    pub max_rows: usize,
+    /// Most columns (inputs) of a tile.
+    pub max_cols: usize,
+    /// The largest weight of a tile, or of each row, is scaled to this value; `None` writes weights as they are.
+    pub omega: Option<f32>,
+    /// Whether every row has a scale of its own rather than one for the tile.
+    pub columnwise: bool,
+    /// Output scales that are learned.
+    pub output_scaling: OutputScaling,
+}
+
+impl Default for Mapping {
+    /// Tiles of 512 × 512 at most, weights as they are, no scale learned.
+    fn default() -> Self {
+        Self {
+            max_rows: 512,
+            max_cols: 512,
+            omega: None,
+            columnwise: false,
+            output_scaling: OutputScaling::Off,
+        }
+    }
+}
+
+impl Mapping {
+    fn validate(&self) -> Result<(), ParameterError> {
+        for (name, value) in [("max_rows", self.max_rows), ("max_cols", self.max_cols)] {
+            if value == 0 {
+                return Err(ParameterError::OutOfDomain { name, must: "at least 1", value: 0.0 });
+            }
+        }
+        match self.omega {
+            Some(omega) if !(omega > 0.0 && omega.is_finite()) => {
+                let value = f64::from(omega);
+                Err(ParameterError::OutOfDomain { name: "omega", must: "positive and finite", value })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Learned scales of the outputs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutputScaling {
+    /// None.
+    #[default]
+    Off,
+    /// One for each tile.
+    PerTile,
+    /// One for each output of each tile.
+    PerOutput,
+}
+
+/// Converters of the two products.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reads {
+    /// Of W x.
+    pub forward: Readout,
+    /// Of Wᵀ δ.
+    pub backward: Readout,
+}
+
+/// A matrix on crossbar tiles.
+#[derive(Debug)]
+pub struct Analog {
+    rows: usize,
+    cols: usize,
+    blocks: Vec<Block>,
+    mapping: Mapping,
+    reads: Reads,
+    name: String,
+}
+
+impl Analog {
+    /// Cuts `initial` (`rows × cols`) into tiles, each with a rule of the factory's recipe; `name` is for error messages and
+    /// decides the variation of the cells.
+    ///
+    /// # Errors
+    /// If a length differs, the mapping is impossible, or the recipe refuses.
+    pub fn new(
+        name: &str,
+        [rows, cols]: [usize; 2],
+        initial: &[f32],
+        factory: &AnalogFactory,
+    ) -> Result<Self, ParameterError> {
+        let (mapping, reads) = (factory.mapping, factory.reads);
+        mapping.validate()?;
+        factory.sgd.validate()?;
+        if initial.len() != rows * cols {
+            let (expected, given) = (rows * cols, initial.len());
+            return Err(ParameterError::Length { name: "weights", expected, given });
+        }
+        let key = factory.key.named(name);
+        let mut blocks = Vec::new();
+        for rows in even(rows, mapping.max_rows) {
+            for own_cols in even(cols, mapping.max_cols) {
+                let key = key.fold(blocks.len() as u64);
+                blocks.push(Block::new([rows.clone(), own_cols], initial, cols, factory, key)?);
+            }
+        }
+        Ok(Self { rows, cols, blocks, mapping, reads, name: name.to_owned() })
+    }
+
+    /// The rule of each tile.
+    pub fn rules(&self) -> impl Iterator<Item = &dyn UpdateRule<f32>> {
+        self.blocks.iter().map(Block::rule)
+    }
+
+    /// Number of tiles' worth of weights.
+    pub fn tiles(&self) -> usize {
+        self.blocks.len()
+    }
+}
+
+/// `n` lines in the fewest parts of at most `most`, as equal as can be.
+fn even(n: usize, most: usize) -> Vec<std::ops::Range<usize>> {
+    let parts = n.div_ceil(most);
+    (0..parts).map(|p| p * n / parts..(p + 1) * n / parts).collect()
+}
+
+impl Weights for Analog {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn cols(&self) -> usize {
+        self.cols
+    }
+
+    fn read(&mut self, inputs: &[f32], outputs: &mut [f32], key: Key) {
+        if self.blocks.len() > 1 {
+            outputs.fill(0.0);
+        }
+        for (n, block) in self.blocks.iter_mut().enumerate() {
+            let shape = [self.cols, self.rows];
+            block.read(&self.reads.forward, inputs, outputs, shape, key.fold(n as u64));
+        }
+    }
+
+    fn read_transposed(&mut self, errors: &[f32], outputs: &mut [f32], key: Key) {
+        if self.blocks.len() > 1 {
+            outputs.fill(0.0);
+        }
+        for (n, block) in self.blocks.iter_mut().enumerate() {
+            let shape = [self.rows, self.cols];
+            block.read_transposed(&self.reads.backward, errors, outputs, shape, key.fold(n as u64));
+        }
+    }
+
+    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), StepError> {
+        for (n, block) in self.blocks.iter_mut().enumerate() {
+            block.step(k, errors, inputs, [self.rows, self.cols], key.fold(n as u64)).map_err(|mut e| {
+                e.array = format!("{} tile {n} {}", self.name, e.array);
+                StepError::Refused(e)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn effective_weights(&self, out: &mut [f32]) {
+        for block in &self.blocks {
+            block.effective_weights(out, self.cols);
+        }
+    }
+
+    fn set_weights(&mut self, weights: &[f32]) {
+        for (n, block) in self.blocks.iter_mut().enumerate() {
+            block.program(weights, self.cols, self.mapping, Key::new(n as u64).named("set_weights"));
+        }
+    }
+
+    fn pulses_sent(&self) -> u64 {
+        self.blocks.iter().map(Block::pulses_sent).sum()
+    }
+
+    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
+        for (n, block) in self.blocks.iter_mut().enumerate() {
+            block.visit(&format!("{path}.tile{n}"), visitor);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::even;
+
+    #[test]
+    fn lines_are_cut_evenly() {
+        assert_eq!(even(784, 512), [0..392, 392..784]);
+        assert_eq!(even(513, 512), [0..256, 256..513]);
+        assert_eq!(even(10, 3), [0..2, 2..5, 5..7, 7..10]);
+    }
+}

@@ -1,0 +1,219 @@
+//! Layers on tiles: ideal ones train as digital ones do, whatever they are cut into; real ones resume to the bit.
+#![allow(clippy::unwrap_used)]
+
+use std::sync::Arc;
+
+use residuum::readout::Settings;
+use residuum::rule::crossbar::{Columns, PulsedSgd, ResidualLearning, Transfer};
+use residuum::tile::{CycleNoise, Device, Scheme, Spread, StepModel, Tile, Trains};
+use residuum::{Key, ParameterError, Readout, UpdateRule};
+use residuum_nn::analog::{AnalogFactory, Mapping, OutputScaling, Reads, Recipe};
+use residuum_nn::data::{Batches, Pipeline, embedded};
+use residuum_nn::layer::Activation;
+use residuum_nn::model::{DigitalFactory, Factory, Select, cnn, mlp};
+use residuum_nn::state::{Scope, Values};
+use residuum_nn::{Loss, Network, Sgd, Shape, StepError, Tensor};
+
+const RATE: f64 = 0.2;
+
+#[derive(Debug)]
+enum Kind {
+    Ideal,
+    Sgd,
+    Residual,
+}
+
+impl Recipe for Kind {
+    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn UpdateRule<f32>>, ParameterError> {
+        let ideal = Device::ideal(StepModel::Constant, 1e-3, -50.0, 50.0);
+        let real = Device {
+            step_spread: Spread::normal(0.3),
+            cycle_noise: CycleNoise::Multiplicative(0.3),
+            ..Device::paper_power(1.0, 0.6, 1e-3)
+        };
+        let tile = |name: &str, device: &Device| Tile::new(rows, cols, device.clone(), key.named(name));
+        let trains = Trains::default();
+        Ok(match self {
+            Self::Ideal => Box::new(PulsedSgd::new(tile("main", &ideal)?, RATE, Scheme::Expected)?),
+            Self::Sgd => Box::new(PulsedSgd::new(tile("main", &real)?, RATE, trains)?),
+            Self::Residual => Box::new(ResidualLearning::new(
+                tile("main", &real)?,
+                tile("residual", &real)?,
+                0.5,
+                RATE,
+                0.1,
+                trains,
+                Transfer { columns: Columns::Some(4), ..Transfer::default() },
+            )?),
+        })
+    }
+}
+
+fn factory(kind: Kind, mapping: Mapping, readout: &Readout) -> AnalogFactory {
+    AnalogFactory {
+        select: Select::All,
+        recipe: Arc::new(kind),
+        mapping,
+        reads: Reads { forward: *readout, backward: *readout },
+        sgd: Sgd::new(RATE),
+        key: Key::new(6),
+    }
+}
+
+fn digits() -> Batches {
+    let train = embedded::digits().unwrap().train;
+    let pipeline = Pipeline::new(&train, &[]).unwrap();
+    Batches::new(train, pipeline, 10, Key::new(1)).unwrap().shuffled()
+}
+
+fn perceptron(factory: &mut dyn Factory) -> Network {
+    mlp(Shape::image(8, 8, 1), &[64, 20, 10], Activation::Tanh, factory, Key::new(2)).unwrap()
+}
+
+const LOSS: Loss = Loss::CrossEntropy { smoothing: 0.0 };
+
+/// Steps `from..to` on the digits; returns the losses.
+fn train(network: &mut Network, from: u64, to: u64) -> Vec<f64> {
+    let shape = network.input_shape();
+    let batches: Vec<_> = digits().epoch(0).collect();
+    (from..to)
+        .map(|k| {
+            let batch = &batches[k as usize % batches.len()];
+            let mut x = Tensor::zeros(batch.labels.len(), shape);
+            x.values_mut().copy_from_slice(&batch.images);
+            let labels: Vec<u32> = batch.labels.iter().map(|l| u32::from(*l)).collect();
+            network.train_step(&x, &labels, LOSS, k, Key::new(3)).unwrap().loss
+        })
+        .collect()
+}
+
+fn floats(network: &mut Network) -> Vec<f32> {
+    let state = network.state(Scope::Network);
+    let values = state.into_values().filter_map(|entry| match entry.values {
+        Values::F32(values) => Some(values),
+        Values::U64(_) => None,
+    });
+    values.flatten().collect()
+}
+
+fn farthest(a: &[f32], b: &[f32]) -> f32 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+#[test]
+fn ideal_tiles_train_as_digital_memory_does() {
+    let mut digital = perceptron(&mut DigitalFactory(Some(Sgd::new(RATE))));
+    let start = floats(&mut digital);
+    train(&mut digital, 0, 60);
+    let trained = floats(&mut digital);
+    let cut = Mapping { max_rows: 7, max_cols: 13, ..Mapping::default() };
+    for mapping in [Mapping::default(), cut] {
+        let mut analog = perceptron(&mut factory(Kind::Ideal, mapping, &Readout::default()));
+        assert_eq!(floats(&mut analog), start, "the same weights to begin with");
+        train(&mut analog, 0, 60);
+        let far = farthest(&floats(&mut analog), &trained);
+        // 60 steps of f32 rounding in another order; the weights have moved by far more.
+        assert!(far < 2e-5, "{far}");
+        assert!(farthest(&start, &trained) > 0.05);
+    }
+}
+
+/// With scales that only rescale, the network computes the same.
+#[test]
+fn mapped_weights_compute_the_same() {
+    let mut plain = perceptron(&mut factory(Kind::Ideal, Mapping::default(), &Readout::default()));
+    let (mut x, labels) = (Tensor::zeros(4, Shape::image(8, 8, 1)), [0, 1, 2, 3]);
+    for (i, v) in x.values_mut().iter_mut().enumerate() {
+        *v = (0.3 * i as f32).sin();
+    }
+    let expected = plain.evaluate(&x, &labels, LOSS, Key::new(0)).loss;
+    for columnwise in [false, true] {
+        for output_scaling in [OutputScaling::Off, OutputScaling::PerTile, OutputScaling::PerOutput] {
+            let mapping =
+                Mapping { max_rows: 6, omega: Some(0.6), columnwise, output_scaling, ..Mapping::default() };
+            let mut mapped = perceptron(&mut factory(Kind::Ideal, mapping, &Readout::default()));
+            let loss = mapped.evaluate(&x, &labels, LOSS, Key::new(0)).loss;
+            assert!((loss - expected).abs() < 1e-6, "{loss} and {expected}");
+        }
+    }
+}
+
+/// The gradient of a learned scale, against the difference of two losses.
+#[test]
+fn learned_scales_follow_their_gradient() {
+    for output_scaling in [OutputScaling::PerTile, OutputScaling::PerOutput] {
+        let mapping = Mapping { output_scaling, omega: Some(0.5), ..Mapping::default() };
+        let build = || perceptron(&mut factory(Kind::Ideal, mapping, &Readout::default()));
+        let name = "fc1.weight.tile0.output_scale";
+        let loss_with = |offset: f32| {
+            let mut network = build();
+            let mut state = network.state(Scope::Everything);
+            let known: Vec<_> = state.keys().filter(|k| k.ends_with("output_scale")).cloned().collect();
+            let entry = state.get_mut(&known[0]).unwrap_or_else(|| panic!("no {name} in {known:?}"));
+            let Values::F32(values) = &mut entry.values else { panic!("scales are floats") };
+            values[0] += offset;
+            network.load(Scope::Everything, &state).unwrap();
+            let before = offset;
+            let loss = train(&mut network, 0, 1)[0];
+            let after = network.state(Scope::Everything);
+            let Values::F32(after) = &after[&known[0]].values else { panic!("scales are floats") };
+            (loss, f64::from(after[0] - 1.0 - before))
+        };
+        let step = 1e-2;
+        let slope = (loss_with(step).0 - loss_with(-step).0) / (2.0 * f64::from(step));
+        let moved = loss_with(0.0).1;
+        assert!(
+            (moved + RATE * slope).abs() < 0.01 * RATE * slope.abs() + 1e-5,
+            "{moved} for a slope of {slope}"
+        );
+        assert!(slope.abs() > 1e-3);
+    }
+}
+
+#[test]
+fn a_state_of_tiles_continues_to_the_bit() {
+    for kind in [|| Kind::Sgd, || Kind::Residual] {
+        let mapping = Mapping { max_cols: 40, output_scaling: OutputScaling::PerTile, ..Mapping::default() };
+        let readout = Readout::new(Settings::aihwkit()).unwrap();
+        let build = || perceptron(&mut factory(kind(), mapping, &readout));
+        let mut whole = build();
+        train(&mut whole, 0, 25);
+        let state = whole.state(Scope::Everything);
+        let rest = train(&mut whole, 25, 60);
+        let mut resumed = build();
+        resumed.load(Scope::Everything, &state).unwrap();
+        assert_eq!(train(&mut resumed, 25, 60), rest);
+        assert_eq!(whole.state(Scope::Everything), resumed.state(Scope::Everything));
+    }
+}
+
+#[test]
+fn convolutions_live_on_tiles_too() {
+    let mut network =
+        cnn(&mut factory(Kind::Residual, Mapping::default(), &Readout::default()), Key::new(1)).unwrap();
+    let shape = network.input_shape();
+    let mut x = Tensor::zeros(4, shape);
+    for (i, v) in x.values_mut().iter_mut().enumerate() {
+        *v = (0.01 * i as f32).sin().abs();
+    }
+    let first =
+        network.train_step(&x, &[0, 1, 2, 3], Loss::NegativeLogLikelihood, 0, Key::new(3)).unwrap().loss;
+    let mut last = first;
+    for k in 1..30 {
+        last = network.train_step(&x, &[0, 1, 2, 3], Loss::NegativeLogLikelihood, k, Key::new(3)).unwrap().loss;
+    }
+    assert!(last < 0.9 * first, "{first} to {last}");
+}
+
+#[test]
+fn a_refusing_tile_is_named_with_its_layer_and_step() {
+    let mut network = perceptron(&mut factory(Kind::Residual, Mapping::default(), &Readout::default()));
+    let mut x = Tensor::zeros(1, Shape::image(8, 8, 1));
+    x.values_mut()[5] = f32::INFINITY;
+    let error = network.train_step(&x, &[1], LOSS, 17, Key::new(3)).unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains("step 17"), "{message}");
+    // tanh of ±∞ is ±1, so the loss is finite and the first layer's tile meets the input.
+    assert!(matches!(error, StepError::Refused(_)) && message.contains("tile 0 residual"), "{message}");
+}

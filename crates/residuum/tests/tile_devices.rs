@@ -1,0 +1,163 @@
+//! Devices of tiles and response functions of the theory are the same curves, both ways.
+
+#![allow(clippy::unwrap_used)]
+
+use residuum::response::{Exponential, Formula, Linear, Power, SoftBounds, Tabulated, Tanh, Wavy};
+use residuum::tile::{Device, Reference, StepModel, presets};
+use residuum::{Range, ResponseFunction};
+
+fn linear(slope: f32) -> StepModel {
+    StepModel::Linear { slope_up: slope, slope_down: slope, spread: 0.0, own_bounds: true }
+}
+
+fn measured() -> Tabulated {
+    let nodes = [-0.8, -0.5, -0.1, 0.3, 0.6, 0.9];
+    Tabulated::new(&nodes, &[1.6, 1.4, 1.1, 0.8, 0.4, 0.0], &[0.1, 0.4, 0.9, 1.2, 1.3, 1.5]).unwrap()
+}
+
+/// Devices with the core's response of the same curve.
+fn pairs() -> Vec<(Device, Box<dyn ResponseFunction>)> {
+    let range = Range::new(-0.6, 0.6).unwrap();
+    let exponential_step = Formula::parse(
+        "(1 - 0.1*exp(2*(0.8*w/0.6 + 0.2)))/0.88",
+        "(1 - 0.2*exp(-1.5*(0.8*w/0.6 + 0.2)))/0.88",
+        range,
+    );
+    let step = StepModel::Exponential { amplitude: [0.1, 0.2], rate: [2.0, 1.5], stretch: 0.8, shift: 0.2 };
+    vec![
+        (Device::paper_power(0.5, 1.0, 1e-3), Box::new(Power::new(0.5, 1.0).unwrap())),
+        (Device::paper_power(1.0, 0.6, 1e-3), Box::new(Power::new(1.0, 0.6).unwrap())),
+        (Device::paper_power(2.5, 0.6, 1e-3), Box::new(Power::new(2.5, 0.6).unwrap())),
+        (
+            Device::paper_exponential(2.0, 0.6, 1e-3).unwrap(),
+            Box::new(Exponential::new(2.0, f64::from(0.6f32)).unwrap()),
+        ),
+        (
+            Device { imbalance: 0.2, ..Device::ideal(linear(1.0), 1e-3, -0.7, 1.1) },
+            Box::new(SoftBounds::new(1.0, 0.8, 1.1, 0.7).unwrap()),
+        ),
+        (Device::ideal(linear(0.4), 1e-3, -1.0, 1.0), Box::new(Linear::new(0.4, 1.0).unwrap())),
+        (Device::from_response(&measured(), 1e-3).unwrap(), Box::new(measured())),
+        (
+            Device::from_response(&SoftBounds::new(1.3, 0.8, 1.5, 1.2).unwrap(), 1e-3).unwrap(),
+            Box::new(SoftBounds::new(1.3, 0.8, 1.5, 1.2).unwrap()),
+        ),
+        (
+            Device::from_response(&Wavy::new(0.4, 0.2, 1.0).unwrap(), 1e-3).unwrap(),
+            Box::new(Wavy::new(0.4, 0.2, 1.0).unwrap()),
+        ),
+        (
+            Device { granularity: Some(0.88e-3), ..Device::ideal(step, 1e-3, -0.6, 0.6) },
+            Box::new(exponential_step.unwrap()),
+        ),
+    ]
+}
+
+/// Largest distance of the branches on the inner range, relative to their largest value there.
+fn distance(a: &dyn ResponseFunction, b: &dyn ResponseFunction) -> f64 {
+    let (mut largest, mut distance) = (0.0f64, 0.0f64);
+    for w in b.range().fraction(0.999).grid(1001) {
+        for (a, b) in [(a.q_plus(w), b.q_plus(w)), (a.q_minus(w), b.q_minus(w))] {
+            largest = largest.max(b);
+            distance = distance.max((a - b).abs());
+        }
+    }
+    distance / largest
+}
+
+#[test]
+fn the_response_of_a_device_is_the_cores() {
+    for (device, core) in pairs() {
+        let ours = device.response().unwrap();
+        let found = distance(&ours, &*core);
+        // The table's 2e-6, and parameters rounded to single precision.
+        assert!(found < 3e-6, "{}: {found}", core.describe());
+        assert!(
+            (ours.range().lo - core.range().lo).abs() < 1e-7
+                && (ours.range().hi - core.range().hi).abs() < 1e-7
+        );
+        let (a, b) = (ours.symmetric_point().unwrap(), core.symmetric_point().unwrap());
+        assert!((a - b).abs() < 1e-5, "{}: symmetric at {a}, not {b}", core.describe());
+        assert!(ours.asymmetry(a).abs() < 1e-12);
+        // What the theory makes of it: κ₂ and the penalty's integral.
+        let inner = core.range().fraction(0.8);
+        let conditions = [ours.bounds(inner).hardware_condition(), core.bounds(inner).hardware_condition()];
+        assert!((conditions[0] / conditions[1] - 1.0).abs() < 1e-4, "{}: κ₂ {conditions:?}", core.describe());
+        let w = inner.hi;
+        let potentials = [ours.asymmetry_potential(w), core.asymmetry_potential(w)];
+        assert!((potentials[0] - potentials[1]).abs() < 1e-5, "{}: R_c {potentials:?}", core.describe());
+    }
+}
+
+/// The twin: a shape that is 1 % off is seen.
+#[test]
+fn another_curve_is_seen() {
+    let found = distance(
+        &Device::paper_power(1.01, 0.6, 1e-3).response().unwrap(),
+        &Power::new(1.0, f64::from(0.6f32)).unwrap(),
+    );
+    assert!(found > 1e-3, "{found}");
+}
+
+/// Derivatives are those of the branches.
+#[test]
+fn slopes_are_those_of_the_curve() {
+    let smooth = pairs().into_iter().map(|(device, _)| device);
+    let smooth = smooth.filter(|device| !matches!(device.step, StepModel::Piecewise { .. }));
+    let devices = smooth.chain([presets::reram_es(), presets::pcm(), presets::ecram()]);
+    for device in devices {
+        let response = device.response().unwrap();
+        for w in response.range().fraction(0.9).grid(21) {
+            let h = 1e-5;
+            let up = (response.q_plus(w + h) - response.q_plus(w - h)) / (2.0 * h);
+            let down = (response.q_minus(w + h) - response.q_minus(w - h)) / (2.0 * h);
+            let scale = 1.0 + up.abs() + down.abs();
+            assert!((response.q_plus_derivative(w) - up).abs() < 1e-6 * scale, "{}", response.describe());
+            assert!((response.q_minus_derivative(w) - down).abs() < 1e-6 * scale, "{}", response.describe());
+        }
+    }
+}
+
+/// A reference moves the curve: at its own symmetric point, that comes to lie at 0.
+#[test]
+fn a_reference_shifts_the_response() {
+    let device = Device {
+        imbalance: 0.2,
+        reference: Some(Reference { mean: 0.0, deviation: 0.3, at_symmetric_point: true }),
+        ..Device::ideal(linear(1.0), 1e-3, -0.7, 1.1)
+    };
+    let response = device.response().unwrap();
+    let core = SoftBounds::new(1.0, 0.8, 1.1, 0.7).unwrap();
+    let by = core.symmetric_point().unwrap();
+    assert!(by > 0.05 && response.symmetric_point().unwrap().abs() < 1e-7);
+    assert!((response.q_plus(0.2) - core.q_plus(0.2 + by)).abs() < 1e-6);
+    assert!((response.range().hi - (1.1 - by)).abs() < 1e-6);
+}
+
+#[test]
+fn a_table_says_what_error_remains() {
+    // The square root has a vertical tangent at the bound: half-way to the first node it is off by 0.2·√(2/65536).
+    let root = Power::new(0.5, 1.0).unwrap();
+    let message = Device::from_response(&root, 1e-3).unwrap_err().to_string();
+    let expected = "relative error of a table of 65536 intervals must be at most the tolerance, got 0.0008";
+    assert!(message.starts_with(expected), "{message}");
+    let device = Device::from_response_within(&root, 1e-3, 1e-3).unwrap();
+    assert!(distance(&device.response().unwrap(), &root) < 1e-3);
+    let endless = Tanh::new(1.0, 0.5, 1.0, 0.0).unwrap();
+    let message = Device::from_response(&endless, 1e-3).unwrap_err().to_string();
+    assert_eq!(message, "range of the response must be finite, got -inf");
+    let message = Device::from_response(&root, -1.0).unwrap_err().to_string();
+    assert_eq!(message, "pulse_step must be positive and finite, got -1");
+}
+
+/// The unit of update management: the mean step at 0 unless stated.
+#[test]
+fn granularity_is_the_mean_step_at_zero() {
+    let table = StepModel::Piecewise { up: vec![2.0, 1.0, 0.0], down: vec![0.5, 0.5] };
+    let device = Device::ideal(table, 1e-3, -1.0, 3.0);
+    // 0 lies a quarter of the way up: u₊ = 1.5, u₋ = 0.5.
+    assert!((device.granularity() / 1e-3 - 1.0).abs() < 1e-6);
+    assert_eq!(Device { granularity: Some(0.02), ..device }.granularity(), 0.02);
+    assert!((Device::paper_power(2.0, 1.0, 1e-3).granularity() / 1e-3 - 1.0).abs() < 1e-6);
+    assert_eq!(Device::from_response(&measured(), 1e-3).unwrap().granularity(), 1e-3);
+}
