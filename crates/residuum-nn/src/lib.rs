@@ -16,6 +16,7 @@
 //! | [`state`] | named tensors: export, import, safetensors |
 //! | [`gemm`], [`kernel`] | the one matrix product, threads and vector loops |
 //! | [`data`] | data sets |
+//! | [`train`] | epochs, evaluation, metrics, checkpoints that resume to the bit |
 
 pub mod analog;
 pub mod data;
@@ -26,6 +27,7 @@ pub mod loss;
 pub mod model;
 pub mod state;
 pub mod tensor;
+pub mod train;
 pub mod weights;
 
 pub use layer::{Layer, Mode, Pass};

@@ -29,6 +29,11 @@ pub trait Visitor {
 
     /// A counter.
     fn counter(&mut self, name: &str, role: Role, value: &mut u64);
+
+    /// The dynamic range of the tensor `name`, in its units, where devices give it one. Nothing to save or restore.
+    fn range(&mut self, name: &str, range: [f32; 2]) {
+        let _ = (name, range);
+    }
 }
 
 /// A thing with named tensors.

@@ -15,8 +15,8 @@ pub(super) struct Cells {
     pub(super) base: [Vec<f32>; 2],
     /// Change of the step with the state (linear), or the exponent (power); empty otherwise.
     pub(super) shape: [Vec<f32>; 2],
-    /// Whether n pulses may be taken at once: mild noise, no write noise, and a
-    /// step that is smooth in the state. `train::AtOnce` states the error.
+    /// Whether n pulses may be taken at once: mild noise, and a step that is smooth in the state. `row::Row::at_once`
+    /// states the error.
     pub(super) at_once: bool,
 }
 
@@ -144,5 +144,5 @@ fn shapes(
 fn composable(device: &Device) -> bool {
     let mild =
         device.cycle_noise.deviation() <= 0.5 && !matches!(device.cycle_noise, CycleNoise::Complex { .. });
-    mild && device.write_noise == 0.0
+    mild
 }

@@ -6,11 +6,11 @@
 
 use super::Tile;
 use super::cells::Cells;
+use super::column_lines::{BAND, Lines};
 use super::counted::Stretch;
 use super::device::Device;
 use super::expected::write;
 use super::laws::Parameters;
-use super::lines::{BAND, Lines};
 use super::scheme::{Scheme, all_finite};
 use crate::Key;
 use crate::error::{ParameterError, finite, require, same_length};

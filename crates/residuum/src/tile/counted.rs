@@ -166,7 +166,7 @@ impl<L: Law> Kernel for OneByOne<'_, L> {
         let Self(Pulse { cells, n, counts, xi, state }, law) = self;
         let noise = Deviation::of(cells.device.cycle_noise);
         let len = state.len();
-        let (law, counts, xi, state) = (law.first(len), &mut counts[..len], &xi[..len], &mut state[..len]);
+        let (law, counts, xi, state) = (law.part(0, len), &mut counts[..len], &xi[..len], &mut state[..len]);
         let (max, min) = (&cells.parameters.max[..len], &cells.parameters.min[..len]);
         let [up_scale, down_scale] = cells.scale.map(|s| &s[..len]);
         let mut most = 0;
@@ -192,7 +192,7 @@ impl<L: Law> Kernel for Together<'_, L> {
         let Self(Pulse { cells, counts, xi, state, .. }, law) = self;
         let noise = Deviation::of(cells.device.cycle_noise);
         let len = state.len();
-        let (law, counts, xi, state) = (law.first(len), &mut counts[..len], &xi[..len], &mut state[..len]);
+        let (law, counts, xi, state) = (law.part(0, len), &mut counts[..len], &xi[..len], &mut state[..len]);
         let (max, min) = (&cells.parameters.max[..len], &cells.parameters.min[..len]);
         let [up_scale, down_scale] = cells.scale.map(|s| &s[..len]);
         let mut most = 0;

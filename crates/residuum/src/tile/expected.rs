@@ -80,7 +80,7 @@ impl<L: Law> Kernel for RealizeKernel<'_, L> {
     fn run(self) {
         let Self(Realize { parameters, per_granularity, scale, direction, state }, law) = self;
         let n = state.len();
-        let (law, direction, state) = (law.first(n), &direction[..n], &mut state[..n]);
+        let (law, direction, state) = (law.part(0, n), &direction[..n], &mut state[..n]);
         let (max, min) = (&parameters.max[..n], &parameters.min[..n]);
         for k in 0..n {
             let desired = scale * direction[k];

@@ -9,17 +9,17 @@ pub(super) trait Law: Copy {
     /// For cell `j` of the stretch.
     fn at(&self, j: usize, up: bool, w: f32) -> (f32, f32);
 
-    /// The same for the first `n` cells: tells the compiler that `j < n` needs no further check.
-    fn first(self, n: usize) -> Self;
+    /// The same for cells `from..from + n` alone: tells the compiler that `j < n` needs no further check.
+    fn part(self, from: usize, n: usize) -> Self;
 }
 
 #[inline(always)]
-fn both(pair: [&[f32]; 2], n: usize) -> [&[f32]; 2] {
-    [&pair[0][..n], &pair[1][..n]]
+pub(super) fn both(pair: [&[f32]; 2], from: usize, n: usize) -> [&[f32]; 2] {
+    [&pair[0][from..][..n], &pair[1][from..][..n]]
 }
 
 #[inline(always)]
-fn pick(pair: [&[f32]; 2], j: usize, up: bool) -> f32 {
+pub(super) fn pick(pair: [&[f32]; 2], j: usize, up: bool) -> f32 {
     if up { pair[0][j] } else { pair[1][j] }
 }
 
@@ -40,8 +40,8 @@ impl Law for Constant<'_> {
     }
 
     #[inline(always)]
-    fn first(self, n: usize) -> Self {
-        Self { scale: both(self.scale, n) }
+    fn part(self, from: usize, n: usize) -> Self {
+        Self { scale: both(self.scale, from, n) }
     }
 }
 
@@ -59,8 +59,8 @@ impl Law for Linear<'_> {
     }
 
     #[inline(always)]
-    fn first(self, n: usize) -> Self {
-        Self { scale: both(self.scale, n), slope: both(self.slope, n) }
+    fn part(self, from: usize, n: usize) -> Self {
+        Self { scale: both(self.scale, from, n), slope: both(self.slope, from, n) }
     }
 }
 
@@ -88,12 +88,12 @@ impl Law for Power<'_> {
     }
 
     #[inline(always)]
-    fn first(self, n: usize) -> Self {
+    fn part(self, from: usize, n: usize) -> Self {
         Self {
-            scale: both(self.scale, n),
-            shape: both(self.shape, n),
-            max: &self.max[..n],
-            min: &self.min[..n],
+            scale: both(self.scale, from, n),
+            shape: both(self.shape, from, n),
+            max: &self.max[from..][..n],
+            min: &self.min[from..][..n],
         }
     }
 }
@@ -126,8 +126,13 @@ impl Law for Exponential<'_> {
     }
 
     #[inline(always)]
-    fn first(self, n: usize) -> Self {
-        Self { scale: both(self.scale, n), max: &self.max[..n], min: &self.min[..n], ..self }
+    fn part(self, from: usize, n: usize) -> Self {
+        Self {
+            scale: both(self.scale, from, n),
+            max: &self.max[from..][..n],
+            min: &self.min[from..][..n],
+            ..self
+        }
     }
 }
 
@@ -177,8 +182,13 @@ impl Law for Piecewise<'_> {
     }
 
     #[inline(always)]
-    fn first(self, n: usize) -> Self {
-        Self { scale: both(self.scale, n), max: &self.max[..n], min: &self.min[..n], ..self }
+    fn part(self, from: usize, n: usize) -> Self {
+        Self {
+            scale: both(self.scale, from, n),
+            max: &self.max[from..][..n],
+            min: &self.min[from..][..n],
+            ..self
+        }
     }
 }
 

@@ -1,164 +1,245 @@
-//! The lines of one column's write: what they make of a value on each row, and the noise of the pulses.
+//! Pulse trains of rows and columns: which line fires in which slot.
+//!
+//! A train is one 32-bit mask. Where pulses are taken slot by slot, the columns of a slot are kept besides as one signed
+//! byte each, and as a list of those that fire where few do.
 
-use super::device::Device;
-use super::management::Plan;
-use super::rounded::Factors;
-use super::scheme::Scheme;
+use super::management::{Plan, Trains};
+use super::stream::{LANES, Stream};
+use crate::Key;
 use crate::simd::{self, Kernel};
-use crate::{Key, normal32};
 
-/// Rows worked on together: one chunk of normal draws.
-pub(super) const BAND: usize = normal32::CHUNK;
+/// The sign of a line's signal sits above the 31 slots.
+pub(super) const SIGN: u32 = 1 << 31;
+/// Up to this many slots, pulses are taken slot by slot although the device would allow trains at once.
+const FEW_SLOTS: u32 = 3;
+/// A slot in which fewer than one column in this many fires is visited by list.
+const SPARSE: usize = 10;
 
-/// One column's write.
-#[derive(Clone, Copy)]
+/// Trains of every line and sample of one update. Kept by the tile, so that a step allocates nothing once it has run.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Lines {
-    firing: Firing,
-    cycle: Key,
-    write: Key,
+    /// Lines in each direction.
+    shape: (usize, usize),
+    samples: Vec<Sample>,
+    /// Row trains, sample by sample.
+    rows: Vec<u32>,
+    /// Column trains, sample by sample.
+    cols: Vec<u32>,
+    slots: Vec<Slot>,
+    /// Sign of the pulse on each column line, 0 where it is silent; one stretch per slot.
+    signs: Vec<i8>,
+    /// Columns that fire in sparse slots.
+    fired: Vec<u32>,
 }
 
-#[derive(Clone, Copy)]
-enum Firing {
-    /// Nothing to write.
-    Silent,
-    /// Rows fire at random with probability `row` per unit of their signal; the column fired in so many slots.
-    Random { row: f32, fired: u32, key: Key },
-    /// The product of two factors, rounded.
-    Rounded { factors: Factors, column: f32, sign: f32 },
+/// What was planned for a sample; no slots if nothing moves.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    slots: u32,
+    /// Index of its first slot where pulses are taken slot by slot.
+    first_slot: Option<usize>,
+}
+
+/// One slot of one sample.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    pulses: usize,
+    /// Where its list begins, if it is sparse.
+    list: Option<usize>,
+}
+
+/// The columns of one slot.
+pub(super) struct Columns<'a> {
+    /// Sign of the pulse on each column line, 0 where it is silent.
+    pub(super) signs: &'a [i8],
+    pub(super) pulses: usize,
+    /// Those that fire, if they are few.
+    pub(super) list: Option<&'a [u32]>,
+}
+
+/// How a sample meets a row.
+pub(super) enum Meeting<'a> {
+    /// Slot by slot: the slots in which the row fires, to be asked for with [`Lines::columns`].
+    Slots(usize),
+    /// All slots at once: the column trains.
+    Together(&'a [u32]),
 }
 
 impl Lines {
-    /// For a column whose largest value has the magnitude `peak`.
-    pub(super) fn draw(device: &Device, scheme: Scheme, scale: f32, peak: f32, key: Key) -> Self {
-        let trains = match scheme {
-            Scheme::Expected => None,
-            Scheme::Stochastic(trains) | Scheme::Deterministic(trains) | Scheme::MeanCount(trains) => {
-                Some(trains)
-            }
-        };
-        let plan = trains.and_then(|trains| trains.plan(scale.abs(), peak, 1.0, device.granularity()));
-        let firing = match (plan, scheme) {
-            (None, _) => Firing::Silent,
-            (Some(Plan { row, col, slots }), Scheme::Stochastic(_)) => {
-                let random = (f64::from(col) * 4_294_967_296.0) as u32;
-                // A certain line fires in every slot.
-                let fired = if col >= 1.0 {
-                    slots
-                } else {
-                    key.named("column").bits_below(0, slots, random).count_ones()
-                };
-                Firing::Random { row: row * scale.signum(), fired, key: key.named("rows") }
-            }
-            (Some(plan), _) => {
-                let factors = Factors::new(plan, matches!(scheme, Scheme::MeanCount(_)));
-                Firing::Rounded { factors, column: factors.col(1.0), sign: scale.signum() }
-            }
-        };
-        Self { firing, cycle: key.named("cycle"), write: key.named("write") }
-    }
-
-    /// Pulses that the values of a band become; negative ones go down. Whether there are any.
-    pub(super) fn counts(&self, band: usize, values: &[f32], counts: &mut [i32]) -> bool {
-        match self.firing {
-            Firing::Silent | Firing::Random { fired: 0, .. } => counts.fill(0),
-            Firing::Random { row, fired, key } => {
-                simd::dispatch(Meet { row, fired, key, band, values, counts });
-            }
-            Firing::Rounded { factors, column, sign } => {
-                simd::dispatch(Round { factors, column, sign, values, counts });
+    /// Draws the trains of every line and sample. `together` says whether the device allows trains at once.
+    pub(super) fn fire(
+        &mut self,
+        (rows, cols): (usize, usize),
+        (row_signals, col_signals): (&[f32], &[f32]),
+        (scale, granularity): (f32, f32),
+        trains: Trains,
+        together: bool,
+        key: Key,
+    ) {
+        let batch = row_signals.len() / rows;
+        self.shape = (rows, cols);
+        self.samples.clear();
+        self.slots.clear();
+        self.signs.clear();
+        self.fired.clear();
+        self.rows.resize(batch * rows, 0);
+        self.cols.resize(batch * cols, 0);
+        let flip = scale < 0.0;
+        for sample in 0..batch {
+            let d = &row_signals[sample * rows..][..rows];
+            let x = &col_signals[sample * cols..][..cols];
+            let Some(plan) = trains.plan(scale.abs(), peak(d), peak(x), granularity) else {
+                self.samples.push(Sample::default());
+                continue;
+            };
+            let Plan { row, col, slots } = plan;
+            let key = key.named("lines").fold(sample as u64);
+            let row_trains = &mut self.rows[sample * rows..][..rows];
+            simd::dispatch(Fire {
+                signals: d,
+                scale: row,
+                slots,
+                flip,
+                key: key.named("rows"),
+                out: row_trains,
+            });
+            let col_trains = &mut self.cols[sample * cols..][..cols];
+            simd::dispatch(Fire {
+                signals: x,
+                scale: col,
+                slots,
+                flip: false,
+                key: key.named("cols"),
+                out: col_trains,
+            });
+            let one_by_one = slots <= FEW_SLOTS || !together;
+            self.samples.push(Sample { slots, first_slot: one_by_one.then_some(self.slots.len()) });
+            if one_by_one {
+                for slot in 0..slots {
+                    self.sort(sample * cols, cols, slot);
+                }
             }
         }
-        counts.iter().any(|c| *c != 0)
     }
 
-    /// Standard normals of one pulse on the rows of a band.
-    #[inline(always)]
-    pub(super) fn cycle_noise(&self, pulse: u32, band: usize) -> [f32; BAND] {
-        normal32::normals(self.cycle.fold(u64::from(pulse)), band as u64)
+    /// Signs and, if they are few, the list of the columns that fire in this slot.
+    fn sort(&mut self, first: usize, cols: usize, slot: u32) {
+        let start = self.signs.len();
+        self.signs.resize(start + cols, 0);
+        let signs = &mut self.signs[start..];
+        let pulses = simd::dispatch(Signs { trains: &self.cols[first..][..cols], slot, signs });
+        let sparse = pulses * SPARSE < cols;
+        self.slots.push(Slot { pulses, list: sparse.then_some(self.fired.len()) });
+        if sparse {
+            let fires = (0u32..).zip(&*signs).filter(|(_, sign)| **sign != 0);
+            self.fired.extend(fires.map(|(j, _)| j));
+        }
     }
 
-    /// Standard normals of what a read sees on the rows of a band.
+    /// Row and column trains of each sample that fires.
+    pub(super) fn samples(&self) -> Vec<(&[u32], &[u32])> {
+        let (rows, cols) = self.shape;
+        let trains = self.rows.chunks_exact(rows).zip(self.cols.chunks_exact(cols));
+        trains.zip(&self.samples).filter(|(_, s)| s.slots > 0).map(|(trains, _)| trains).collect()
+    }
+
+    /// Samples of the mini-batch.
     #[inline(always)]
-    pub(super) fn write_noise(&self, band: usize) -> [f32; BAND] {
-        normal32::normals(self.write, band as u64)
+    pub(super) fn batch(&self) -> usize {
+        self.samples.len()
+    }
+
+    /// The train of a row; none if it stays silent.
+    #[inline(always)]
+    pub(super) fn row(&self, sample: usize, row: usize) -> Option<u32> {
+        let train = self.rows[sample * self.shape.0 + row];
+        (self.samples[sample].slots > 0 && train & !SIGN != 0).then_some(train)
+    }
+
+    #[inline(always)]
+    pub(super) fn meeting(&self, sample: usize) -> Meeting<'_> {
+        match self.samples[sample].first_slot {
+            Some(first) => Meeting::Slots(first),
+            None => Meeting::Together(self.column_trains(sample)),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn column_trains(&self, sample: usize) -> &[u32] {
+        let cols = self.shape.1;
+        &self.cols[sample * cols..][..cols]
+    }
+
+    /// The columns of slot `slot`, counted over all samples.
+    #[inline(always)]
+    pub(super) fn columns(&self, slot: usize) -> Columns<'_> {
+        let cols = self.shape.1;
+        let Slot { pulses, list } = self.slots[slot];
+        Columns {
+            signs: &self.signs[slot * cols..][..cols],
+            pulses,
+            list: list.map(|start| &self.fired[start..start + pulses]),
+        }
     }
 }
 
-/// Coincidences of the rows of a band with the slots in which the column fires.
-///
-/// Given those slots, a row that fires with probability p meets a binomial number of them, independent of the other rows:
-/// one uniform number and the inverse of its distribution give it, instead of one draw per slot.
-struct Meet<'a> {
-    row: f32,
-    /// Slots in which the column fires.
-    fired: u32,
+/// Largest magnitude. Magnitudes are ordered as their bits are, and integers have a vector maximum.
+pub(super) fn peak(signals: &[f32]) -> f32 {
+    f32::from_bits(signals.iter().fold(0, |m, x| m.max(x.abs().to_bits())))
+}
+
+/// One train per line: in each slot the line fires with probability min(1, scale·|signal|).
+struct Fire<'a> {
+    signals: &'a [f32],
+    scale: f32,
+    slots: u32,
+    flip: bool,
     key: Key,
-    band: usize,
-    values: &'a [f32],
-    counts: &'a mut [i32],
+    out: &'a mut [u32],
 }
 
-impl Kernel for Meet<'_> {
+impl Kernel for Fire<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let uniform =
-            normal32::words(self.key, self.band as u64).map(|w| f64::from(w) * (1.0 / 4_294_967_296.0));
-        let [mut odds, mut mass] = [[0.0; BAND]; 2];
-        for (i, value) in self.values.iter().enumerate() {
-            let probability = f64::from((self.row * value).abs());
-            odds[i] = probability / (1.0 - probability);
-            mass[i] = power(1.0 - probability, self.fired);
-        }
-        let mut below = [0.0; BAND];
-        let mut met = [0.0; BAND];
-        for n in 0..self.fired {
-            let ratio = f64::from(self.fired - n) / f64::from(n + 1);
-            for i in 0..BAND {
-                below[i] += mass[i];
-                mass[i] *= ratio * odds[i];
-                met[i] += if uniform[i] >= below[i] { 1.0 } else { 0.0 };
+        let mut stream = Stream::new(self.key);
+        let flip = if self.flip { SIGN } else { 0 };
+        for (signals, out) in self.signals.chunks(LANES).zip(self.out.chunks_mut(LANES)) {
+            let mut lines = [0.0; LANES];
+            lines[..signals.len()].copy_from_slice(signals);
+            // Probability in 2^-31: a certain line has 2³¹, which no 31 bits reach.
+            let threshold = lines.map(|x| ((self.scale * x.abs()).min(1.0) * 2_147_483_648.0) as u32);
+            let mut trains = lines.map(|x| (if x < 0.0 { SIGN } else { 0 }) ^ flip);
+            for slot in 0..self.slots {
+                let words = stream.words();
+                for i in 0..LANES {
+                    trains[i] |= u32::from(words[i] >> 1 < threshold[i]) << slot;
+                }
             }
-        }
-        for (i, (count, value)) in self.counts.iter_mut().zip(self.values).enumerate() {
-            let signal = self.row * value;
-            // A certain line fires in every slot.
-            let met = if signal.abs() >= 1.0 { self.fired.cast_signed() } else { met[i] as i32 };
-            *count = if signal < 0.0 { -met } else { met };
+            out.copy_from_slice(&trains[..out.len()]);
         }
     }
 }
 
-/// xⁿ by repeated squaring.
-#[inline(always)]
-fn power(mut x: f64, mut n: u32) -> f64 {
-    let mut product = 1.0;
-    while n > 0 {
-        product *= if n & 1 == 1 { x } else { 1.0 };
-        x *= x;
-        n >>= 1;
-    }
-    product
+/// The signs of the columns that fire in one slot; returns their number.
+struct Signs<'a> {
+    trains: &'a [u32],
+    slot: u32,
+    signs: &'a mut [i8],
 }
 
-/// Rounded numbers of pulses on the rows of a band.
-struct Round<'a> {
-    factors: Factors,
-    column: f32,
-    sign: f32,
-    values: &'a [f32],
-    counts: &'a mut [i32],
-}
-
-impl Kernel for Round<'_> {
-    type Output = ();
+impl Kernel for Signs<'_> {
+    type Output = usize;
 
     #[inline(always)]
-    fn run(self) {
-        for (count, value) in self.counts.iter_mut().zip(self.values) {
-            *count = (self.factors.row(self.sign * value) * self.column).round_ties_even() as i32;
+    fn run(self) -> usize {
+        let mut pulses = 0u32;
+        for (sign, train) in self.signs.iter_mut().zip(self.trains) {
+            let fires = train >> self.slot & 1;
+            pulses += fires;
+            *sign = if train & SIGN == 0 { fires as i8 } else { -(fires as i8) };
         }
+        pulses as usize
     }
 }

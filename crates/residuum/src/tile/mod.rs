@@ -14,6 +14,7 @@
 
 mod cells;
 mod column;
+mod column_lines;
 mod counted;
 mod crossbar;
 mod device;
@@ -22,13 +23,16 @@ mod laws;
 mod ledger;
 mod lines;
 mod management;
+mod noise;
 pub mod presets;
 mod pulse;
 mod response;
 mod retention;
 mod rounded;
+mod row;
 mod rows;
 mod scheme;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod train;
@@ -62,7 +66,7 @@ pub struct Tile {
     pulses_sent: u64,
     ledger: Option<Ledger>,
     retained: retention::Retained,
-    scratch: train::Scratch,
+    lines: lines::Lines,
 }
 
 impl Tile {
@@ -88,7 +92,7 @@ impl Tile {
             pulses_sent: 0,
             ledger: None,
             retained,
-            scratch: train::Scratch::default(),
+            lines: lines::Lines::default(),
         };
         tile.program(&vec![0.0; rows * cols], key.named("program"))?;
         Ok(tile)

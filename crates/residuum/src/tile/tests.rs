@@ -41,7 +41,11 @@ fn after(
     at_once: bool,
     step_size: f32,
 ) -> (Summary, f64) {
-    let device = Device { cycle_noise: noise, ..Device::ideal(step.clone(), step_size, -0.6, 0.6) };
+    let device = Device {
+        cycle_noise: noise,
+        granularity: Some(1e-3),
+        ..Device::ideal(step.clone(), step_size, -0.6, 0.6)
+    };
     let mut tile = Tile::new(64, 64, device, Key::new(1)).unwrap();
     let trains = Trains::default();
     let key = Key::new(if at_once { 2 } else { 3 });

@@ -1,0 +1,78 @@
+//! CRC-32C (Castagnoli), the checksum of TFRecord files and of checkpoints.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+/// The reversed Castagnoli polynomial.
+const POLYNOMIAL: u32 = 0x82F6_3B78;
+
+/// What each byte does to the checksum.
+const TABLE: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = (crc >> 1) ^ if crc & 1 == 1 { POLYNOMIAL } else { 0 };
+            bit += 1;
+        }
+        table[byte] = crc;
+        byte += 1;
+    }
+    table
+};
+
+/// Goes on with the checksum `crc` of what came before; 0 to begin.
+fn extend(crc: u32, bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!crc, |crc, &byte| (crc >> 8) ^ TABLE[((crc ^ u32::from(byte)) & 0xFF) as usize])
+}
+
+/// The checksum of `bytes`.
+pub(super) fn checksum(bytes: &[u8]) -> u32 {
+    extend(0, bytes)
+}
+
+/// The checksum of a file, read in pieces: it may be larger than is pleasant to hold twice.
+pub(super) fn checksum_file(path: &Path) -> io::Result<u32> {
+    let mut file = File::open(path)?;
+    let mut piece = vec![0; 1 << 16];
+    let mut crc = 0;
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(crc),
+            n => crc = extend(crc, &piece[..n]),
+        }
+    }
+}
+
+/// The checksum as TFRecord stores it: rotated and shifted, so that the checksum of data that holds checksums stays
+/// useful.
+pub(super) fn masked(bytes: &[u8]) -> u32 {
+    checksum(bytes).rotate_right(15).wrapping_add(0xA282_EAD8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The check value of the CRC catalogue, and the vectors of RFC 3720, appendix B.4.
+    #[test]
+    fn known_answers() {
+        assert_eq!(checksum(b"123456789"), 0xE306_9283);
+        assert_eq!(checksum(&[0; 32]), 0x8A91_36AA);
+        assert_eq!(checksum(&[0xFF; 32]), 0x62A8_AB43);
+        assert_eq!(checksum(b""), 0);
+    }
+
+    #[test]
+    fn pieces_of_a_file_add_up() {
+        let bytes: Vec<u8> = (0..200_000_u32).map(|i| (i * i >> 5) as u8).collect();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long");
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(checksum_file(&path).unwrap(), checksum(&bytes));
+        assert_eq!(extend(checksum(&bytes[..77]), &bytes[77..]), checksum(&bytes));
+    }
+}

@@ -1,0 +1,72 @@
+//! Stopping when the test data no longer improves.
+
+use residuum::ParameterError;
+use serde::{Deserialize, Serialize};
+
+use super::EpochRecord;
+
+/// What shall improve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// Upwards.
+    TestAccuracy,
+    /// Downwards.
+    TestLoss,
+}
+
+/// Stop after `patience` epochs in a row of which none was better than the best before by more than `min_delta`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct EarlyStop {
+    /// What shall improve.
+    pub metric: Metric,
+    /// Epochs without improvement, at least 1.
+    pub patience: u64,
+    /// What counts as improvement, zero or positive.
+    pub min_delta: f64,
+}
+
+impl EarlyStop {
+    /// Checks the numbers.
+    ///
+    /// # Errors
+    /// If the patience is zero, or the least improvement is negative or not finite.
+    pub fn validate(self) -> Result<Self, ParameterError> {
+        let refuse = |name, must, value| Err(ParameterError::OutOfDomain { name, must, value });
+        if self.patience == 0 {
+            return refuse("patience", "at least 1", 0.0);
+        }
+        if !(self.min_delta >= 0.0 && self.min_delta.is_finite()) {
+            return refuse("min_delta", "zero or positive, and finite", self.min_delta);
+        }
+        Ok(self)
+    }
+}
+
+/// How long nothing has improved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Patience {
+    /// Bits of the best score so far; larger scores are better.
+    best_bits: Option<u64>,
+    /// Epochs since.
+    waited: u64,
+}
+
+impl Patience {
+    /// Takes an epoch in.
+    pub fn observe(&mut self, rule: &EarlyStop, record: &EpochRecord) {
+        let score = match rule.metric {
+            Metric::TestAccuracy => record.test_accuracy,
+            Metric::TestLoss => -record.test_loss,
+        };
+        if self.best_bits.is_none_or(|best| score > f64::from_bits(best) + rule.min_delta) {
+            *self = Self { best_bits: Some(score.to_bits()), waited: 0 };
+        } else {
+            self.waited += 1;
+        }
+    }
+
+    /// Whether it is over.
+    pub fn exhausted(&self, rule: &EarlyStop) -> bool {
+        self.waited >= rule.patience
+    }
+}

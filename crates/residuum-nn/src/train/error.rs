@@ -1,0 +1,162 @@
+//! Why a run cannot begin, or cannot go on.
+
+use std::io;
+use std::path::PathBuf;
+
+use residuum::ParameterError;
+use thiserror::Error;
+
+use crate::state::{FileError, StateError};
+use crate::{Shape, StepError};
+
+/// A run that cannot begin or go on. Checkpoints written before it stay as they are.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// A number of the run.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// Images that do not fit the network.
+    #[error("the network takes {expected}, but the {what} data gives {given}")]
+    Shape {
+        /// `training` or `test`.
+        what: &'static str,
+        /// What the network takes.
+        expected: Shape,
+        /// What the data gives.
+        given: Shape,
+    },
+    /// More classes than the network has scores for.
+    #[error("the network must have a score for each of the {classes} classes of the {what} data, got {given}")]
+    Classes {
+        /// `training` or `test`.
+        what: &'static str,
+        /// Classes of the data.
+        classes: usize,
+        /// Scores of the network.
+        given: usize,
+    },
+    /// The loss left the numbers, or weights refuse their step.
+    #[error("epoch {epoch}: {source}")]
+    Step {
+        /// The epoch, counted from 1.
+        epoch: u64,
+        /// Which step, and why.
+        source: StepError,
+    },
+    /// The test loss left the numbers.
+    #[error("the test loss must stay finite, but after epoch {epoch} (step {k}) it is {value}")]
+    TestDiverged {
+        /// The epoch, counted from 1.
+        epoch: u64,
+        /// Steps done.
+        k: u64,
+        /// The loss.
+        value: f64,
+    },
+    /// A file or folder of the run that the system refuses.
+    #[error("{} must be readable and writable: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// A checkpoint that could not be written.
+    #[error("the checkpoint after step {k} could not be written{}: {source}", kept_text(kept.as_ref()))]
+    Checkpoint {
+        /// Steps done.
+        k: u64,
+        /// The checkpoint before it, which is whole.
+        kept: Option<PathBuf>,
+        /// Why.
+        source: FileError,
+    },
+    /// Another process is at work in the directory.
+    #[error("{} is in use by another run", directory.display())]
+    Busy {
+        /// The directory of the run.
+        directory: PathBuf,
+    },
+    /// A new run where one was before.
+    #[error("{} must be empty or new, but holds a run; resume it, or choose another directory", directory.display())]
+    AlreadyStarted {
+        /// The directory of the run.
+        directory: PathBuf,
+    },
+    /// A run without files.
+    #[error("a run without a directory has no checkpoint to resume from; start it instead")]
+    NoDirectory,
+    /// Nothing to resume.
+    #[error("{} holds no checkpoint to resume from; start the run instead", directory.display())]
+    NoCheckpoint {
+        /// The directory of the run.
+        directory: PathBuf,
+    },
+    /// Only damaged checkpoints.
+    #[error("no checkpoint in {} is whole; {} was tried last: {reason}", directory.display(), last.display())]
+    AllDamaged {
+        /// The directory of the run.
+        directory: PathBuf,
+        /// The oldest checkpoint.
+        last: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A checkpoint of a format that this version does not know.
+    #[error("checkpoint {} must have format version {supported}, got {stored}", path.display())]
+    Version {
+        /// The checkpoint.
+        path: PathBuf,
+        /// The version of its format.
+        stored: u32,
+        /// The version known here.
+        supported: u32,
+    },
+    /// A checkpoint of a run with another description.
+    #[error(
+        "checkpoint {} is of another run: line {line} of its description is {stored:?}, here it is {given:?}",
+        path.display()
+    )]
+    OtherDescription {
+        /// The checkpoint.
+        path: PathBuf,
+        /// The first line that differs, counted from 1.
+        line: usize,
+        /// That line in the checkpoint; empty beyond its end.
+        stored: String,
+        /// That line here; empty beyond its end.
+        given: String,
+    },
+    /// A checkpoint of a run with another seed, other data or another batch size.
+    #[error("checkpoint {} is of another run: its {what} is {stored}, here it is {given}", path.display())]
+    OtherRun {
+        /// The checkpoint.
+        path: PathBuf,
+        /// What differs.
+        what: &'static str,
+        /// Its value in the checkpoint.
+        stored: String,
+        /// Its value here.
+        given: String,
+    },
+    /// A checkpoint of another network.
+    #[error("checkpoint {} is of another network: {source}", path.display())]
+    OtherNetwork {
+        /// The checkpoint.
+        path: PathBuf,
+        /// The tensor that does not fit.
+        source: StateError,
+    },
+}
+
+fn kept_text(kept: Option<&PathBuf>) -> String {
+    kept.map_or_else(String::new, |path| format!(" (resume from {}, which is whole)", path.display()))
+}
+
+impl TrainError {
+    /// For `map_err`: the system's refusal of `path`.
+    pub(super) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { path: path.into(), source }
+    }
+}

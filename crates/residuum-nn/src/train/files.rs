@@ -1,0 +1,180 @@
+//! The directory of a run: metrics, events, checkpoints, and the lock that keeps a second run out.
+
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::checkpoint::{Checkpoints, Identity, Position};
+use super::events::{self, Summary};
+use super::log::Log;
+use super::{EpochRecord, Histogram, TrainError, Warning};
+use crate::state::State;
+
+const METRICS: &str = "metrics.jsonl";
+const EVENTS: &str = "events.out.tfevents.residuum";
+
+/// What a run has on the disk.
+pub(super) struct Files {
+    identity: Identity,
+    metrics: Log,
+    events: Log,
+    checkpoints: Checkpoints,
+    /// Held, not read: the system gives it back when the process ends, however it ends.
+    _lock: File,
+}
+
+/// Where a resumed run goes on.
+pub(super) struct Resumption {
+    pub path: PathBuf,
+    pub position: Position,
+    pub state: State,
+    pub records: Vec<EpochRecord>,
+}
+
+impl Files {
+    /// The files of a new run.
+    pub fn create(directory: &Path, identity: Identity) -> Result<Self, TrainError> {
+        fs::create_dir_all(directory).map_err(TrainError::io(directory))?;
+        let lock = lock(directory)?;
+        let checkpoints = Checkpoints::new(directory);
+        // The first checkpoint comes before the first record, so records without one are of somebody else.
+        let metrics = directory.join(METRICS);
+        if !checkpoints.list()?.is_empty() || fs::metadata(&metrics).is_ok_and(|file| file.len() > 0) {
+            return Err(TrainError::AlreadyStarted { directory: directory.into() });
+        }
+        let metrics = Log::open(metrics, 0, |_| true, |_| ())?;
+        let events = open_events(directory, 0, |_| ())?;
+        Ok(Self { identity, metrics, events, checkpoints, _lock: lock })
+    }
+
+    /// The files of a run that goes on from its newest whole checkpoint.
+    pub fn reopen(
+        directory: &Path,
+        identity: Identity,
+        mut warn: impl FnMut(&Warning),
+    ) -> Result<(Self, Resumption), TrainError> {
+        if !directory.is_dir() {
+            return Err(TrainError::NoCheckpoint { directory: directory.into() });
+        }
+        let lock = lock(directory)?;
+        let mut checkpoints = Checkpoints::new(directory);
+        let (path, stored, position, state) = checkpoints.newest(directory, &mut warn)?;
+        check_identity(&path, &stored, &identity)?;
+        let mut records = Vec::new();
+        let parse = |bytes: &[u8]| {
+            let lines = bytes.split_inclusive(|&b| b == b'\n');
+            lines.map(serde_json::from_slice).collect::<Result<Vec<EpochRecord>, _>>()
+        };
+        let sound = |bytes: &[u8]| parse(bytes).map(|read| records = read).is_ok();
+        let metrics = Log::open(directory.join(METRICS), position.metrics_bytes, sound, &mut warn)?;
+        let events = open_events(directory, position.events_bytes, &mut warn)?;
+        let files = Self { identity, metrics, events, checkpoints, _lock: lock };
+        Ok((files, Resumption { path, position, state, records }))
+    }
+
+    /// Writes down an epoch.
+    pub fn record<'a>(
+        &mut self,
+        record: &EpochRecord,
+        histograms: impl IntoIterator<Item = (&'a String, &'a Histogram)>,
+    ) -> Result<(), TrainError> {
+        let mut line = serde_json::to_vec(record)
+            .map_err(|error| TrainError::Io { path: METRICS.into(), source: error.into() })?;
+        line.push(b'\n');
+        self.metrics.append(&line)?;
+        let mut summary = Summary::default()
+            .scalar("train/loss", record.train_loss)
+            .scalar("train/accuracy", record.train_accuracy)
+            .scalar("test/loss", record.test_loss)
+            .scalar("test/accuracy", record.test_accuracy)
+            .scalar("time/samples_per_second", record.samples_per_second);
+        if let Some(rate) = record.learning_rate {
+            summary = summary.scalar("learning_rate", rate);
+        }
+        for (layer, &pulses) in &record.pulses {
+            summary = summary.scalar(&format!("pulses/{layer}"), pulses as f64);
+        }
+        for (layer, histogram) in histograms {
+            let remark = match histogram.range {
+                Some([lo, hi]) => {
+                    summary = summary.scalar(&format!("saturation/{layer}"), histogram.saturation());
+                    format!("effective weights; 64 bins over the dynamic range {lo} to {hi}")
+                }
+                None => "weights without a dynamic range".to_owned(),
+            };
+            summary = summary.histogram(&format!("weights/{layer}"), histogram, &remark);
+        }
+        self.events.append(&summary.record(record.epoch, wall_time_s()))
+    }
+
+    /// Shows TensorBoard the loss of one batch.
+    pub fn batch_loss(&mut self, k: u64, loss: f64) -> Result<(), TrainError> {
+        self.events.append(&Summary::default().scalar("batch/loss", loss).record(k, wall_time_s()))
+    }
+
+    /// Whether the newest checkpoint is that of `position`.
+    pub fn holds(&self, position: &Position) -> bool {
+        self.checkpoints.holds(position)
+    }
+
+    /// The newest checkpoint.
+    pub fn last_checkpoint(&self) -> Option<&PathBuf> {
+        self.checkpoints.last()
+    }
+
+    /// Writes a checkpoint.
+    pub fn checkpoint(&mut self, position: &mut Position, state: &State) -> Result<&Path, TrainError> {
+        position.metrics_bytes = self.metrics.sync()?;
+        position.events_bytes = self.events.sync()?;
+        self.checkpoints.write(&self.identity, position, state)
+    }
+}
+
+/// Keeps other processes out of the directory.
+fn lock(directory: &Path) -> Result<File, TrainError> {
+    let path = directory.join(".lock");
+    let file = File::create(&path).map_err(TrainError::io(&path))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(TrainError::Busy { directory: directory.into() }),
+        Err(TryLockError::Error(source)) => Err(TrainError::Io { path, source }),
+    }
+}
+
+fn open_events(directory: &Path, keep: u64, warn: impl FnOnce(&Warning)) -> Result<Log, TrainError> {
+    let mut log = Log::open(directory.join(EVENTS), keep, |_| true, warn)?;
+    if log.length() == 0 {
+        log.append(&events::header(wall_time_s()))?;
+    }
+    Ok(log)
+}
+
+/// Seconds since 1970. TensorBoard wants them; no number of the run depends on them.
+fn wall_time_s() -> f64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+}
+
+/// Says what differs between the run of a checkpoint and this one.
+fn check_identity(path: &Path, stored: &Identity, given: &Identity) -> Result<(), TrainError> {
+    let path = path.to_owned();
+    if stored.description != given.description {
+        let (mut ours, mut theirs) = (given.description.lines(), stored.description.lines());
+        for line in 1.. {
+            let (theirs, ours) = (theirs.next(), ours.next());
+            // Texts that differ in nothing but the end of their last line are told apart at its number.
+            if theirs != ours || theirs.is_none() {
+                let [stored, given] = [theirs, ours].map(|line| line.unwrap_or_default().to_owned());
+                return Err(TrainError::OtherDescription { path, line, stored, given });
+            }
+        }
+    }
+    let differences = [
+        ("key (the seed)", stored.key.clone(), given.key.clone()),
+        ("number of training samples", stored.train_samples.to_string(), given.train_samples.to_string()),
+        ("number of steps in an epoch", stored.steps_per_epoch.to_string(), given.steps_per_epoch.to_string()),
+    ];
+    match differences.into_iter().find(|(_, stored, given)| stored != given) {
+        Some((what, stored, given)) => Err(TrainError::OtherRun { path, what, stored, given }),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,158 @@
+//! Distributions of weights against the range that their devices have.
+
+use std::collections::BTreeMap;
+
+use crate::Network;
+use crate::state::{Role, Visit, Visitor};
+
+/// Bins of a histogram within its range.
+const BINS: usize = 64;
+
+/// How close to an end of the range counts as saturated, as a share of the range.
+const EDGE: f64 = 0.01;
+
+/// How many values fall between limits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram {
+    /// The dynamic range that the bins cover, if the devices have one; else bins go from the smallest value to the
+    /// largest.
+    pub range: Option<[f64; 2]>,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Sum of the values.
+    pub sum: f64,
+    /// Sum of their squares.
+    pub sum_squares: f64,
+    /// Values beyond the range or within a hundredth of it from an end.
+    pub saturated: u64,
+    /// The upper limit of each bin. The first holds what is not above the range's lower end, the last
+    /// what lies beyond the upper.
+    pub limits: Vec<f64>,
+    /// Number of values of each bin.
+    pub counts: Vec<u64>,
+}
+
+impl Histogram {
+    /// The histogram of `values`; none if there are no finite ones.
+    pub fn new(values: &[f32], range: Option<[f64; 2]>) -> Option<Self> {
+        let finite = || values.iter().map(|&v| f64::from(v)).filter(|v| v.is_finite());
+        let min = finite().reduce(f64::min)?;
+        let max = finite().fold(min, f64::max);
+        let [lo, hi] = range.unwrap_or([min, max]);
+        let width = (hi - lo) / BINS as f64;
+        let inner = (0..=BINS).map(|i| if i == BINS { hi } else { lo + width * i as f64 });
+        let limits: Vec<f64> = inner.chain([f64::MAX]).collect();
+        let mut counts = vec![0; limits.len()];
+        let (mut sum, mut sum_squares, mut saturated) = (0.0, 0.0, 0);
+        let edge = EDGE * (hi - lo);
+        for v in finite() {
+            sum += v;
+            sum_squares += v * v;
+            saturated += u64::from(range.is_some() && (v <= lo + edge || v >= hi - edge));
+            // A bin holds its upper limit; the smallest value of an unknown range belongs to the first bin inside.
+            let bin = limits.partition_point(|&limit| limit < v);
+            counts[if range.is_none() { bin.max(1) } else { bin }] += 1;
+        }
+        Some(Self { range, min, max, sum, sum_squares, saturated, limits, counts })
+    }
+
+    /// Number of values.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// Share of the values at the ends of the range.
+    pub fn saturation(&self) -> f64 {
+        self.saturated as f64 / self.len() as f64
+    }
+}
+
+/// The effective weights of every matrix of a network, by the name of its layer.
+pub fn weight_histograms(network: &mut Network) -> BTreeMap<String, Histogram> {
+    #[derive(Default)]
+    struct Collect {
+        weights: BTreeMap<String, Vec<f32>>,
+        ranges: BTreeMap<String, [f64; 2]>,
+    }
+    impl Visitor for Collect {
+        fn writes(&self) -> bool {
+            false
+        }
+
+        fn tensor(&mut self, name: &str, role: Role, shape: &[usize], values: &mut [f32]) {
+            if role == Role::Parameter && shape.len() > 1 {
+                self.weights.insert(name.to_owned(), values.to_vec());
+            }
+        }
+
+        fn counter(&mut self, _: &str, _: Role, _: &mut u64) {}
+
+        fn range(&mut self, name: &str, [lo, hi]: [f32; 2]) {
+            self.ranges.insert(name.to_owned(), [lo.into(), hi.into()]);
+        }
+    }
+    let mut collect = Collect::default();
+    network.visit("", &mut collect);
+    let Collect { weights, ranges } = collect;
+    let histogram = |(name, values): (String, Vec<f32>)| {
+        Some((layer(&name), Histogram::new(&values, ranges.get(&name).copied())?))
+    };
+    weights.into_iter().filter_map(histogram).collect()
+}
+
+/// The pulses that each layer's devices have taken so far: all counters named `….pulses`.
+pub fn pulse_ledger(network: &mut Network) -> BTreeMap<String, u64> {
+    #[derive(Default)]
+    struct Ledger(BTreeMap<String, u64>);
+    impl Visitor for Ledger {
+        fn writes(&self) -> bool {
+            false
+        }
+
+        fn tensor(&mut self, _: &str, _: Role, _: &[usize], _: &mut [f32]) {}
+
+        fn counter(&mut self, name: &str, _: Role, value: &mut u64) {
+            if let Some(name) = name.strip_suffix(".pulses") {
+                *self.0.entry(layer(name)).or_default() += *value;
+            }
+        }
+    }
+    let mut ledger = Ledger::default();
+    network.visit("", &mut ledger);
+    ledger.0
+}
+
+/// The layer of a tensor: all before `.weight`.
+fn layer(name: &str) -> String {
+    name.split_once(".weight").map_or(name, |(layer, _)| layer).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_once_within_and_beyond_the_range() {
+        let values = [-3.0, -1.0, -0.999, 0.0, 0.01, 0.995, 1.0, 1.5, f32::NAN];
+        let histogram = Histogram::new(&values, Some([-1.0, 1.0])).unwrap();
+        assert_eq!(histogram.len(), 8);
+        assert_eq!((histogram.min, histogram.max), (-3.0, 1.5));
+        assert_eq!((histogram.counts[0], histogram.counts[1]), (2, 1));
+        assert_eq!((histogram.counts[32], histogram.counts[33]), (1, 1), "0 ends the lower half");
+        assert_eq!((histogram.counts[BINS], histogram.counts[BINS + 1]), (2, 1));
+        assert_eq!(histogram.saturated, 6);
+        assert_eq!(histogram.limits[32], 0.0);
+    }
+
+    #[test]
+    fn without_a_range_the_values_are_the_range() {
+        let histogram = Histogram::new(&[1.0, 2.0, 5.0], None).unwrap();
+        assert_eq!((histogram.counts[0], histogram.counts[1], histogram.counts[BINS]), (0, 1, 1));
+        assert_eq!((histogram.len(), histogram.saturated, histogram.sum), (3, 0, 8.0));
+        assert_eq!(Histogram::new(&[0.25; 4], None).unwrap().counts[1], 4);
+        assert_eq!(Histogram::new(&[f32::NAN], None), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! Files that grow with the run, and are cut back to the checkpoint from which it goes on.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::{TrainError, Warning};
+
+/// A file that is only ever added to.
+pub(super) struct Log {
+    path: PathBuf,
+    file: File,
+    length: u64,
+}
+
+impl Log {
+    /// Opens the file for what comes after its first `keep` bytes. A file that is not `sound` there is set aside, and
+    /// a new one begins.
+    pub fn open(
+        path: PathBuf,
+        keep: u64,
+        sound: impl FnOnce(&[u8]) -> bool,
+        warn: impl FnOnce(&Warning),
+    ) -> Result<Self, TrainError> {
+        let open =
+            |path: &Path| OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let mut file = open(&path).map_err(TrainError::io(&path))?;
+        let mut length = keep;
+        if keep > 0 {
+            let bytes = fs::read(&path).map_err(TrainError::io(&path))?;
+            if !bytes.get(..keep as usize).is_some_and(sound) {
+                let kept = set_aside(&path)?;
+                warn(&Warning::DamagedLog { path: path.clone(), kept });
+                file = open(&path).map_err(TrainError::io(&path))?;
+                length = 0;
+            }
+        }
+        file.set_len(length).and_then(|()| file.seek(SeekFrom::End(0))).map_err(TrainError::io(&path))?;
+        Ok(Self { path, file, length })
+    }
+
+    /// Adds bytes at the end.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), TrainError> {
+        self.file.write_all(bytes).map_err(TrainError::io(&self.path))?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Puts the file on the disk and says how long it is there: what a checkpoint refers to must outlive it.
+    pub fn sync(&self) -> Result<u64, TrainError> {
+        self.file.sync_data().map_err(TrainError::io(&self.path))?;
+        Ok(self.length)
+    }
+
+    /// Bytes so far.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+}
+
+/// Renames a file to `….damaged-N`, the first free N.
+fn set_aside(path: &Path) -> Result<PathBuf, TrainError> {
+    let name = |n: u32| {
+        let mut name = OsString::from(path);
+        name.push(format!(".damaged-{n}"));
+        PathBuf::from(name)
+    };
+    let mut n = 1;
+    while name(n).exists() {
+        n += 1;
+    }
+    fs::rename(path, name(n)).map_err(TrainError::io(path))?;
+    Ok(name(n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(path: &Path, keep: u64, warnings: &mut Vec<Warning>) -> Log {
+        Log::open(path.into(), keep, |bytes| !bytes.contains(&b'!'), |w| warnings.push(w.clone())).unwrap()
+    }
+
+    #[test]
+    fn what_came_after_the_checkpoint_is_cut_and_what_is_unsound_is_kept_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut warnings = Vec::new();
+        open(&path, 0, &mut warnings).append(b"one two three").unwrap();
+        let mut log = open(&path, 4, &mut warnings);
+        log.append(b"2").unwrap();
+        assert_eq!((fs::read(&path).unwrap().as_slice(), log.sync().unwrap()), (&b"one 2"[..], 5));
+        assert!(warnings.is_empty());
+
+        for (n, bytes, keep) in [(1, b"one".as_slice(), 4), (2, b"on! 2", 5)] {
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(open(&path, keep, &mut warnings).length(), 0);
+            let kept = folder.path().join(format!("log.damaged-{n}"));
+            assert_eq!(fs::read(&kept).unwrap(), bytes);
+            assert_eq!(warnings.pop(), Some(Warning::DamagedLog { path: path.clone(), kept }));
+        }
+    }
+}

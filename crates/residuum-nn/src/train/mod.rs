@@ -1,0 +1,138 @@
+//! Training: epochs, evaluation, metrics, checkpoints that resume to the bit.
+//!
+//! ```
+//! use residuum::Key;
+//! use residuum_nn::data::{Batches, Pipeline, embedded};
+//! use residuum_nn::layer::Activation;
+//! use residuum_nn::model::{DigitalFactory, mlp};
+//! use residuum_nn::train::{Run, Silent, Training};
+//! use residuum_nn::{Loss, Sgd, Shape};
+//!
+//! let key = Key::new(7);
+//! let digits = embedded::digits()?;
+//! let pipeline = Pipeline::new(&digits.train, &[])?;
+//! let train = Batches::new(digits.train, pipeline.clone(), 10, key.named("data"))?.shuffled();
+//! let test = Batches::new(digits.test, pipeline, 100, key.named("test"))?;
+//! let mut sgd = DigitalFactory(Some(Sgd::new(0.1)));
+//! let mut network = mlp(Shape::image(8, 8, 1), &[64, 32, 10], Activation::Tanh, &mut sgd, key.named("network"))?;
+//! let training = Training::new(3, Loss::CrossEntropy { smoothing: 0.0 });
+//! let run = Run {
+//!     network: &mut network,
+//!     train: &train,
+//!     test: &test,
+//!     training: &training,
+//!     key: key.named("run"),
+//!     directory: None,
+//!     description: "",
+//! };
+//! let summary = run.start(&mut Silent)?;
+//! assert!(summary.records[2].test_accuracy > 0.9);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! In its directory a run leaves
+//!
+//! | file | what |
+//! |---|---|
+//! | `metrics.jsonl` | one [`EpochRecord`] per line |
+//! | `events.out.tfevents.residuum` | the same for TensorBoard, with histograms of the weights if wanted |
+//! | `checkpoints/` | the two newest checkpoints: tensors and a manifest |
+//!
+//! What a run computes depends on its description, key and data alone. A run that is killed at any moment and resumed
+//! has the same records and the same weights, to the bit, as one that was left alone; only times differ. What the files
+//! hold beyond the checkpoint from which it goes on is cut off, and written again.
+
+mod checkpoint;
+mod crc32c;
+mod early_stop;
+mod error;
+mod evaluate;
+mod events;
+mod files;
+mod histogram;
+mod listener;
+mod log;
+mod record;
+mod run;
+
+use residuum::{ParameterError, Schedule};
+
+pub use early_stop::{EarlyStop, Metric};
+pub use error::TrainError;
+pub use evaluate::{Evaluation, evaluate};
+pub use histogram::{Histogram, pulse_ledger, weight_histograms};
+pub use listener::{Listener, Silent, Warning};
+pub use record::{EpochRecord, Outcome, Summary};
+pub use run::Run;
+
+use crate::Loss;
+
+/// What a run is, apart from network and data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Training {
+    /// Passes over the training data.
+    pub epochs: u64,
+    /// What is lowered.
+    pub loss: Loss,
+    /// Whether to stop earlier.
+    pub early_stop: Option<EarlyStop>,
+    /// When to write checkpoints.
+    pub checkpoint: CheckpointPolicy,
+    /// Whether TensorBoard is given the distribution of each layer's effective weights after every epoch.
+    pub histograms: bool,
+    /// Whether TensorBoard is given the loss of single batches, and after how many steps one.
+    pub batch_loss_every: Option<u64>,
+    /// The rate that records show. Layers learn by schedules of their own.
+    pub learning_rate: Option<Schedule>,
+    /// Batches prepared ahead of the step that uses them. Changes no number.
+    pub prefetch: usize,
+}
+
+impl Training {
+    /// Epochs of a loss: no early stop, a checkpoint after every epoch, no histograms.
+    pub fn new(epochs: u64, loss: Loss) -> Self {
+        Self {
+            epochs,
+            loss,
+            early_stop: None,
+            checkpoint: CheckpointPolicy::default(),
+            histograms: false,
+            batch_loss_every: None,
+            learning_rate: None,
+            prefetch: 4,
+        }
+    }
+
+    /// Checks the numbers.
+    ///
+    /// # Errors
+    /// If a count of steps is zero, or the loss or the early stop is invalid.
+    pub fn validate(self) -> Result<Self, ParameterError> {
+        self.loss.validate()?;
+        self.early_stop.map(EarlyStop::validate).transpose()?;
+        self.learning_rate.map(Schedule::validate).transpose()?;
+        let counts = [
+            ("checkpoint.every_steps", self.checkpoint.every_steps),
+            ("batch_loss_every", self.batch_loss_every),
+        ];
+        match counts.into_iter().find(|&(_, count)| count == Some(0)) {
+            Some((name, _)) => Err(ParameterError::OutOfDomain { name, must: "at least 1", value: 0.0 }),
+            None => Ok(self),
+        }
+    }
+}
+
+/// When checkpoints are written, beside the beginning, the end, and when the run is cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckpointPolicy {
+    /// After every so many steps.
+    pub every_steps: Option<u64>,
+    /// After every epoch.
+    pub epoch_ends: bool,
+}
+
+impl Default for CheckpointPolicy {
+    fn default() -> Self {
+        Self { every_steps: None, epoch_ends: true }
+    }
+}

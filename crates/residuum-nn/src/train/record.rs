@@ -1,0 +1,70 @@
+//! What a run measures, and how it ends.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// One epoch, a line of `metrics.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpochRecord {
+    /// Epochs done, this one included.
+    pub epoch: u64,
+    /// Steps done since the run began.
+    pub steps: u64,
+    /// Mean loss over the samples of the epoch, each measured before its step.
+    pub train_loss: f64,
+    /// Share of them that was right.
+    pub train_accuracy: f64,
+    /// Mean loss over the test data after the epoch.
+    pub test_loss: f64,
+    /// Share of the test data that was right.
+    pub test_accuracy: f64,
+    /// Rate of the last step, if the run was told of one.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub learning_rate: Option<f64>,
+    /// Pulses that the devices of each analog layer have taken since they were made.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub pulses: BTreeMap<String, u64>,
+    /// Wall time of training and evaluation; no part of what is reproducible.
+    pub seconds: f64,
+    /// Training samples per second of training; no part of what is reproducible.
+    pub samples_per_second: f64,
+}
+
+impl EpochRecord {
+    /// What any run of the same description measures, to the bit: the record with its times set to zero.
+    pub fn reproducible(&self) -> Self {
+        Self { seconds: 0.0, samples_per_second: 0.0, ..self.clone() }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All epochs are done.
+    Finished,
+    /// The test data no longer improved.
+    Stopped {
+        /// Epochs done.
+        epoch: u64,
+    },
+    /// The listener said so.
+    Cancelled {
+        /// Steps done.
+        k: u64,
+        /// The checkpoint from which [`Run::resume`](super::Run::resume) goes on; none for a run without a directory.
+        resume_from: Option<PathBuf>,
+    },
+}
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Steps done.
+    pub steps: u64,
+    /// All epochs, those before a resumption included.
+    pub records: Vec<EpochRecord>,
+}

@@ -1,0 +1,249 @@
+//! A run: steps, evaluation and checkpoints in their order.
+
+use std::path::Path;
+use std::time::Instant;
+
+use residuum::Key;
+
+use super::checkpoint::{Identity, Position};
+use super::crc32c::checksum;
+use super::evaluate::{Loaded, check_fit, tally};
+use super::files::{Files, Resumption};
+use super::{
+    EpochRecord, Evaluation, Listener, Outcome, Summary, TrainError, Training, pulse_ledger, weight_histograms,
+};
+use crate::Network;
+use crate::data::{Batches, Prefetch};
+use crate::state::Scope;
+
+/// A network, data, and what to do with them.
+#[derive(Debug)]
+pub struct Run<'a> {
+    /// The network, as it was built: a resumed run loads the rest.
+    pub network: &'a mut Network,
+    /// What it learns from.
+    pub train: &'a Batches,
+    /// What it is tested on, in the order of these batches' epoch 0.
+    pub test: &'a Batches,
+    /// How.
+    pub training: &'a Training,
+    /// Where draws of training and evaluation come from. Each has its own stream, so that what is evaluated, or how
+    /// often, never changes what is learned.
+    pub key: Key,
+    /// Where files go; without it there are none, and nothing to resume from.
+    pub directory: Option<&'a Path>,
+    /// The canonical text of what is run. Checkpoints hold it, and do not resume a run with another.
+    pub description: &'a str,
+}
+
+impl Run<'_> {
+    /// Runs from the beginning.
+    ///
+    /// # Errors
+    /// If the parts do not fit, the directory holds a run or refuses, or training fails.
+    pub fn start(self, listener: &mut dyn Listener) -> Result<Summary, TrainError> {
+        self.check()?;
+        let files = self.directory.map(|directory| Files::create(directory, self.identity())).transpose()?;
+        let mut session = Session::new(self, files, Position::default(), Vec::new());
+        // From here on there is something to resume from.
+        session.checkpoint(listener)?;
+        session.run(listener)
+    }
+
+    /// Goes on from the newest whole checkpoint in the directory. A run that has ended just says so.
+    ///
+    /// # Errors
+    /// As [`Run::start`], and if there is no checkpoint, or it is of another run.
+    pub fn resume(self, listener: &mut dyn Listener) -> Result<Summary, TrainError> {
+        self.check()?;
+        let directory = self.directory.ok_or(TrainError::NoDirectory)?;
+        let (files, resumption) = Files::reopen(directory, self.identity(), |w| listener.warned(w))?;
+        let Resumption { path, position, state, records } = resumption;
+        self.network
+            .load(Scope::Everything, &state)
+            .map_err(|source| TrainError::OtherNetwork { path, source })?;
+        listener.resumed(position.epoch + 1, position.step);
+        Session::new(self, Some(files), position, records).run(listener)
+    }
+
+    fn check(&self) -> Result<(), TrainError> {
+        self.training.validate()?;
+        check_fit(self.network, self.train, "training")?;
+        check_fit(self.network, self.test, "test")
+    }
+
+    fn identity(&self) -> Identity {
+        Identity {
+            description: self.description.to_owned(),
+            description_crc32c: format!("{:08x}", checksum(self.description.as_bytes())),
+            key: self.key.block(0).map(|word| format!("{word:08x}")).concat(),
+            train_samples: self.train.dataset().len() as u64,
+            steps_per_epoch: self.train.len() as u64,
+        }
+    }
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Continue,
+    Cancel,
+}
+
+/// A run in one process.
+struct Session<'a> {
+    run: Run<'a>,
+    files: Option<Files>,
+    position: Position,
+    records: Vec<EpochRecord>,
+    loaded: Loaded,
+    /// When this process took up the current epoch.
+    since: Instant,
+}
+
+impl<'a> Session<'a> {
+    fn new(run: Run<'a>, files: Option<Files>, position: Position, records: Vec<EpochRecord>) -> Self {
+        Self { run, files, position, records, loaded: Loaded::default(), since: Instant::now() }
+    }
+
+    fn run(mut self, listener: &mut dyn Listener) -> Result<Summary, TrainError> {
+        while !self.finished() && !self.out_of_patience() {
+            if self.epoch(listener)? == Flow::Cancel {
+                self.checkpoint(listener)?;
+                let resume_from = self.files.as_ref().and_then(|files| files.last_checkpoint().cloned());
+                return Ok(self.summary(|k| Outcome::Cancelled { k, resume_from }));
+            }
+        }
+        self.checkpoint(listener)?;
+        let epoch = self.position.epoch;
+        let outcome = if self.finished() { Outcome::Finished } else { Outcome::Stopped { epoch } };
+        Ok(self.summary(|_| outcome))
+    }
+
+    fn finished(&self) -> bool {
+        self.position.epoch >= self.run.training.epochs
+    }
+
+    fn out_of_patience(&self) -> bool {
+        self.run.training.early_stop.is_some_and(|rule| self.position.patience.exhausted(&rule))
+    }
+
+    fn summary(self, outcome: impl FnOnce(u64) -> Outcome) -> Summary {
+        let steps = self.position.k;
+        Summary { outcome: outcome(steps), steps, records: self.records }
+    }
+
+    /// What is left of the current epoch, its evaluation and its record.
+    fn epoch(&mut self, listener: &mut dyn Listener) -> Result<Flow, TrainError> {
+        self.since = Instant::now();
+        listener.epoch_begins(self.position.epoch + 1, self.run.train.len() as u64);
+        if self.steps(listener)? == Flow::Cancel {
+            return Ok(Flow::Cancel);
+        }
+        let train_seconds = self.seconds();
+        let Some(test) = self.evaluate(listener)? else { return Ok(Flow::Cancel) };
+        let record = self.record(test, train_seconds);
+        if let Some(files) = &mut self.files {
+            let wanted = self.run.training.histograms;
+            let histograms = wanted.then(|| weight_histograms(self.run.network)).unwrap_or_default();
+            files.record(&record, &histograms)?;
+        }
+        let mut patience = self.position.patience;
+        if let Some(rule) = &self.run.training.early_stop {
+            patience.observe(rule, &record);
+        }
+        let (k, epoch) = (self.position.k, record.epoch);
+        self.position = Position { k, epoch, patience, ..Position::default() };
+        self.since = Instant::now();
+        listener.evaluated(&record);
+        self.records.push(record);
+        if self.run.training.checkpoint.epoch_ends {
+            self.checkpoint(listener)?;
+        }
+        Ok(Flow::Continue)
+    }
+
+    /// What is left of the steps of the current epoch.
+    fn steps(&mut self, listener: &mut dyn Listener) -> Result<Flow, TrainError> {
+        let Training { loss, checkpoint, batch_loss_every, prefetch, .. } = *self.run.training;
+        let is_due = |every: Option<u64>, k: u64| every.is_some_and(|every| k.is_multiple_of(every));
+        let key = self.run.key.named("train");
+        let epoch = self.run.train.epoch(self.position.epoch).starting_at(self.position.step as usize);
+        let mut batches = Prefetch::new(epoch, prefetch);
+        while batches.next_into(&mut self.loaded.batch) {
+            if listener.cancelled() {
+                return Ok(Flow::Cancel);
+            }
+            self.loaded.load(self.run.network.input_shape());
+            let Loaded { input, labels, .. } = &self.loaded;
+            let outcome = self
+                .run
+                .network
+                .train_step(input, labels, loss, self.position.k, key)
+                .map_err(|source| TrainError::Step { epoch: self.position.epoch + 1, source })?;
+            self.position.tally.add(outcome, labels.len());
+            self.position.k += 1;
+            self.position.step += 1;
+            let k = self.position.k;
+            listener.step_done(k, outcome.loss, labels.len());
+            if let Some(files) = &mut self.files
+                && is_due(batch_loss_every, k)
+            {
+                files.batch_loss(k, outcome.loss)?;
+            }
+            if is_due(checkpoint.every_steps, k) {
+                self.checkpoint(listener)?;
+            }
+        }
+        Ok(Flow::Continue)
+    }
+
+    /// The test data; none if cancelled.
+    fn evaluate(&mut self, listener: &dyn Listener) -> Result<Option<Evaluation>, TrainError> {
+        let (epoch, k) = (self.position.epoch + 1, self.position.k);
+        let Training { loss, prefetch, .. } = *self.run.training;
+        let key = self.run.key.named("evaluate").fold(epoch);
+        let tally = tally(self.run.network, self.run.test, loss, key, prefetch, || listener.cancelled());
+        match tally.map(|tally| tally.evaluation()) {
+            Some(Evaluation { loss: value, .. }) if !value.is_finite() => {
+                Err(TrainError::TestDiverged { epoch, k, value })
+            }
+            evaluation => Ok(evaluation),
+        }
+    }
+
+    fn record(&mut self, test: Evaluation, train_seconds: f64) -> EpochRecord {
+        let train = self.position.tally.evaluation();
+        EpochRecord {
+            epoch: self.position.epoch + 1,
+            steps: self.position.k,
+            train_loss: train.loss,
+            train_accuracy: train.accuracy,
+            test_loss: test.loss,
+            test_accuracy: test.accuracy,
+            learning_rate: self.run.training.learning_rate.map(|rate| rate.at(self.position.k - 1)),
+            pulses: pulse_ledger(self.run.network),
+            seconds: self.seconds(),
+            samples_per_second: train.samples as f64 / train_seconds.max(f64::MIN_POSITIVE),
+        }
+    }
+
+    /// Wall time of the current epoch, in this process and those before.
+    fn seconds(&self) -> f64 {
+        self.position.seconds + self.since.elapsed().as_secs_f64()
+    }
+
+    /// Writes a checkpoint, unless it is there already or there is nowhere to write it to.
+    fn checkpoint(&mut self, listener: &mut dyn Listener) -> Result<(), TrainError> {
+        let Some(files) = &mut self.files else { return Ok(()) };
+        if files.holds(&self.position) {
+            return Ok(());
+        }
+        let state = self.run.network.state(Scope::Everything);
+        let seconds = self.position.seconds + self.since.elapsed().as_secs_f64();
+        let mut position = Position { seconds, ..self.position.clone() };
+        let path = files.checkpoint(&mut position, &state)?;
+        listener.checkpointed(position.k, path);
+        Ok(())
+    }
+}

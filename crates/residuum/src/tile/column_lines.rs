@@ -1,0 +1,164 @@
+//! The lines of one column's write: what they make of a value on each row, and the noise of the pulses.
+
+use super::device::Device;
+use super::management::Plan;
+use super::rounded::Factors;
+use super::scheme::Scheme;
+use crate::simd::{self, Kernel};
+use crate::{Key, normal32};
+
+/// Rows worked on together: one chunk of normal draws.
+pub(super) const BAND: usize = normal32::CHUNK;
+
+/// One column's write.
+#[derive(Clone, Copy)]
+pub(super) struct Lines {
+    firing: Firing,
+    cycle: Key,
+    write: Key,
+}
+
+#[derive(Clone, Copy)]
+enum Firing {
+    /// Nothing to write.
+    Silent,
+    /// Rows fire at random with probability `row` per unit of their signal; the column fired in so many slots.
+    Random { row: f32, fired: u32, key: Key },
+    /// The product of two factors, rounded.
+    Rounded { factors: Factors, column: f32, sign: f32 },
+}
+
+impl Lines {
+    /// For a column whose largest value has the magnitude `peak`.
+    pub(super) fn draw(device: &Device, scheme: Scheme, scale: f32, peak: f32, key: Key) -> Self {
+        let trains = match scheme {
+            Scheme::Expected => None,
+            Scheme::Stochastic(trains) | Scheme::Deterministic(trains) | Scheme::MeanCount(trains) => {
+                Some(trains)
+            }
+        };
+        let plan = trains.and_then(|trains| trains.plan(scale.abs(), peak, 1.0, device.granularity()));
+        let firing = match (plan, scheme) {
+            (None, _) => Firing::Silent,
+            (Some(Plan { row, col, slots }), Scheme::Stochastic(_)) => {
+                let random = (f64::from(col) * 4_294_967_296.0) as u32;
+                // A certain line fires in every slot.
+                let fired = if col >= 1.0 {
+                    slots
+                } else {
+                    key.named("column").bits_below(0, slots, random).count_ones()
+                };
+                Firing::Random { row: row * scale.signum(), fired, key: key.named("rows") }
+            }
+            (Some(plan), _) => {
+                let factors = Factors::new(plan, matches!(scheme, Scheme::MeanCount(_)));
+                Firing::Rounded { factors, column: factors.col(1.0), sign: scale.signum() }
+            }
+        };
+        Self { firing, cycle: key.named("cycle"), write: key.named("write") }
+    }
+
+    /// Pulses that the values of a band become; negative ones go down. Whether there are any.
+    pub(super) fn counts(&self, band: usize, values: &[f32], counts: &mut [i32]) -> bool {
+        match self.firing {
+            Firing::Silent | Firing::Random { fired: 0, .. } => counts.fill(0),
+            Firing::Random { row, fired, key } => {
+                simd::dispatch(Meet { row, fired, key, band, values, counts });
+            }
+            Firing::Rounded { factors, column, sign } => {
+                simd::dispatch(Round { factors, column, sign, values, counts });
+            }
+        }
+        counts.iter().any(|c| *c != 0)
+    }
+
+    /// Standard normals of one pulse on the rows of a band.
+    #[inline(always)]
+    pub(super) fn cycle_noise(&self, pulse: u32, band: usize) -> [f32; BAND] {
+        normal32::normals(self.cycle.fold(u64::from(pulse)), band as u64)
+    }
+
+    /// Standard normals of what a read sees on the rows of a band.
+    #[inline(always)]
+    pub(super) fn write_noise(&self, band: usize) -> [f32; BAND] {
+        normal32::normals(self.write, band as u64)
+    }
+}
+
+/// Coincidences of the rows of a band with the slots in which the column fires.
+///
+/// Given those slots, a row that fires with probability p meets a binomial number of them, independent of the other rows:
+/// one uniform number and the inverse of its distribution give it, instead of one draw per slot.
+struct Meet<'a> {
+    row: f32,
+    /// Slots in which the column fires.
+    fired: u32,
+    key: Key,
+    band: usize,
+    values: &'a [f32],
+    counts: &'a mut [i32],
+}
+
+impl Kernel for Meet<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let uniform =
+            normal32::words(self.key, self.band as u64).map(|w| f64::from(w) * (1.0 / 4_294_967_296.0));
+        let [mut odds, mut mass] = [[0.0; BAND]; 2];
+        for (i, value) in self.values.iter().enumerate() {
+            let probability = f64::from((self.row * value).abs());
+            odds[i] = probability / (1.0 - probability);
+            mass[i] = power(1.0 - probability, self.fired);
+        }
+        let mut below = [0.0; BAND];
+        let mut met = [0.0; BAND];
+        for n in 0..self.fired {
+            let ratio = f64::from(self.fired - n) / f64::from(n + 1);
+            for i in 0..BAND {
+                below[i] += mass[i];
+                mass[i] *= ratio * odds[i];
+                met[i] += if uniform[i] >= below[i] { 1.0 } else { 0.0 };
+            }
+        }
+        for (i, (count, value)) in self.counts.iter_mut().zip(self.values).enumerate() {
+            let signal = self.row * value;
+            // A certain line fires in every slot.
+            let met = if signal.abs() >= 1.0 { self.fired.cast_signed() } else { met[i] as i32 };
+            *count = if signal < 0.0 { -met } else { met };
+        }
+    }
+}
+
+/// xⁿ by repeated squaring.
+#[inline(always)]
+fn power(mut x: f64, mut n: u32) -> f64 {
+    let mut product = 1.0;
+    while n > 0 {
+        product *= if n & 1 == 1 { x } else { 1.0 };
+        x *= x;
+        n >>= 1;
+    }
+    product
+}
+
+/// Rounded numbers of pulses on the rows of a band.
+struct Round<'a> {
+    factors: Factors,
+    column: f32,
+    sign: f32,
+    values: &'a [f32],
+    counts: &'a mut [i32],
+}
+
+impl Kernel for Round<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (count, value) in self.counts.iter_mut().zip(self.values) {
+            *count = (self.factors.row(self.sign * value) * self.column).round_ties_even() as i32;
+        }
+    }
+}

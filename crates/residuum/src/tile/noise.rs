@@ -1,0 +1,87 @@
+//! Cycle-to-cycle noise as vector code.
+
+use super::cells::Cells;
+use super::device::{CycleNoise, Device};
+use super::laws::{both, pick};
+
+/// Noise of one pulse, or of a train taken at once.
+pub(super) trait Noise: Copy {
+    /// What a pulse adds to cell `j` at w: the signed step v and its noise.
+    fn pulse(&self, j: usize, up: bool, w: f32, v: f32, xi: f32) -> f32;
+
+    /// Standard deviation after n pulses of an affine step with slope b; g = ((1+b)ⁿ − 1)/b.
+    fn train(&self, j: usize, up: bool, w: f32, step: (f32, f32), n: f32, g: f32) -> f32;
+
+    /// The same for cells `from..from + n` alone.
+    fn part(self, from: usize, n: usize) -> Self;
+}
+
+/// v(1 + σξ).
+#[derive(Clone, Copy)]
+pub(super) struct Multiplicative(pub(super) f32);
+
+impl Noise for Multiplicative {
+    #[inline(always)]
+    fn pulse(&self, _: usize, _: bool, _: f32, v: f32, xi: f32) -> f32 {
+        v * (1.0 + self.0 * xi)
+    }
+
+    #[inline(always)]
+    fn train(&self, _: usize, _: bool, _: f32, (v, b): (f32, f32), n: f32, g: f32) -> f32 {
+        self.0 * v * (1.0 + b * g) * n.sqrt()
+    }
+
+    #[inline(always)]
+    fn part(self, _: usize, _: usize) -> Self {
+        self
+    }
+}
+
+/// v + (relative·|v| + additive·s + offset + slope·|w|)ξ, every factor with σ in it.
+#[derive(Clone, Copy)]
+pub(super) struct General<'a> {
+    relative: f32,
+    additive: f32,
+    offset: f32,
+    slope: f32,
+    scale: [&'a [f32]; 2],
+}
+
+impl<'a> General<'a> {
+    /// The noise of cells `from..to`.
+    pub(super) fn stretch(device: &Device, cells: &'a Cells, from: usize, to: usize) -> Self {
+        let scale = [&cells.scale[0][from..to], &cells.scale[1][from..to]];
+        let none = Self { relative: 0.0, additive: 0.0, offset: 0.0, slope: 0.0, scale };
+        match device.cycle_noise {
+            CycleNoise::Multiplicative(relative) => Self { relative, ..none },
+            CycleNoise::Additive(additive) => Self { additive, ..none },
+            CycleNoise::Complex { deviation, offset, slope } => {
+                Self { relative: deviation, offset: deviation * offset, slope: deviation * slope, ..none }
+            }
+        }
+    }
+
+    /// The part that pulses of one train share, whatever their step.
+    #[inline(always)]
+    fn fixed(&self, j: usize, up: bool, w: f32) -> f32 {
+        self.additive * pick(self.scale, j, up) + self.offset + self.slope * w.abs()
+    }
+}
+
+impl Noise for General<'_> {
+    #[inline(always)]
+    fn pulse(&self, j: usize, up: bool, w: f32, v: f32, xi: f32) -> f32 {
+        v + (self.relative * v.abs() + self.fixed(j, up, w)) * xi
+    }
+
+    #[inline(always)]
+    fn train(&self, j: usize, up: bool, w: f32, (v, b): (f32, f32), n: f32, g: f32) -> f32 {
+        let spread = (g * (2.0 + b * g) / (2.0 + b)).sqrt();
+        self.relative * v.abs() * (1.0 + b * g) * n.sqrt() + self.fixed(j, up, w) * spread
+    }
+
+    #[inline(always)]
+    fn part(self, from: usize, n: usize) -> Self {
+        Self { scale: both(self.scale, from, n), ..self }
+    }
+}
