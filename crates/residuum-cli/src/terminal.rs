@@ -21,6 +21,11 @@ pub fn listen_for_interrupts() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether Ctrl-C asked long work to stop.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
 /// A progress bar on stderr, or nothing.
 #[derive(Debug)]
 pub struct Bar {
@@ -58,7 +63,7 @@ impl Progress for Bar {
     }
 
     fn cancelled(&self) -> bool {
-        INTERRUPTED.load(Ordering::Relaxed)
+        interrupted()
     }
 }
 

@@ -14,7 +14,7 @@
 use std::path::{Path, PathBuf};
 
 use residuum::ParameterError;
-use residuum_nn::data::{DataError, Dataset, Pipeline, Split, Transform, load};
+use residuum_nn::data::{Cifar, DataError, Dataset, Pipeline, Split, Transform, embedded, idx};
 use thiserror::Error;
 
 use super::reader::{Fields, SpecError, Value};
@@ -103,7 +103,11 @@ impl DataSpec {
             Ok(Some(count as usize))
         };
         let half = if fields.has("half") {
-            Some(if fields.choice("half", &["first", "second"])? == "first" { Half::First } else { Half::Second })
+            Some(if fields.choice("half", &["first", "second"])? == "first" {
+                Half::First
+            } else {
+                Half::Second
+            })
         } else {
             fields.node("half");
             None
@@ -136,8 +140,8 @@ impl DataSpec {
     /// If files are missing or damaged, or a class has too few images.
     pub fn load(&self, root: &Path) -> Result<Split, DataSpecError> {
         let mut split = match &self.directory {
-            Some(folder) => residuum_nn::data::find(self.set)?.read(folder)?,
-            None => load(self.set, root)?,
+            Some(folder) => read(self.set, folder)?,
+            None => read(self.set, &root.join(self.set))?,
         };
         if let Some(half) = self.half {
             let (first, second) = split.train.halves()?;
@@ -197,6 +201,23 @@ impl DataSpec {
     }
 }
 
+/// The set of this name from the folder of its files.
+fn read(set: &str, folder: &Path) -> Result<Split, DataError> {
+    match set {
+        "digits" => embedded::digits(),
+        "fashion-mnist-subset" => embedded::fashion_subset(),
+        "cifar10" => Cifar::Ten.read(folder),
+        "cifar100" => Cifar::Hundred.read(folder),
+        _ => {
+            let part = |part: &str| {
+                let file = |kind: &str| folder.join(format!("{part}-{kind}-ubyte"));
+                idx::read(set, &file("images-idx3"), &file("labels-idx1"), 10)
+            };
+            Ok(Split { train: part("train")?, test: part("t10k")? })
+        }
+    }
+}
+
 fn read_normalize(fields: &Fields<'_>) -> Result<Normalize, SpecError> {
     if let Some(node) = fields.node("normalize")
         && let Value::Table(_) = node.value
@@ -213,9 +234,7 @@ fn read_normalize(fields: &Fields<'_>) -> Result<Normalize, SpecError> {
     Ok(match fields.choice_or("normalize", &["none", "channels", "imagenet", "keras"], "none")? {
         "none" => Normalize::None,
         "channels" => Normalize::Channels,
-        "imagenet" => {
-            Normalize::By { mean: vec![0.485, 0.456, 0.406], deviation: vec![0.229, 0.224, 0.225] }
-        }
+        "imagenet" => Normalize::By { mean: vec![0.485, 0.456, 0.406], deviation: vec![0.229, 0.224, 0.225] },
         _ => Normalize::Keras,
     })
 }

@@ -95,7 +95,9 @@ impl NetworkSpec {
         let fresh_head = fields.boolean_or("fresh_head", false)?;
         if fresh_head && weights.is_none() {
             let path = fields.path("fresh_head");
-            return Err(fields.error(format!("{path} must not stand without weights: everything is drawn then")));
+            return Err(
+                fields.error(format!("{path} must not stand without weights: everything is drawn then"))
+            );
         }
         Ok(Self { model, analog, frozen, weights, fresh_head })
     }

@@ -45,7 +45,8 @@ mod tests {
 
     #[test]
     fn fields_change_and_named_tables_are_replaced() {
-        let below = Node::parse("[rule]\nkind = \"analog\"\nrate = 1\n[training]\nepochs = 30\nbatch = 10").unwrap();
+        let below =
+            Node::parse("[rule]\nkind = \"analog\"\nrate = 1\n[training]\nepochs = 30\nbatch = 10").unwrap();
         let above = Node::parse("[rule]\nkind = \"digital\"\n[training]\nepochs = 2\n[data]\nx = 1").unwrap();
         let both = below.overlaid(&above);
         assert_eq!(both.field("rule").unwrap().show(), "{ kind = \"digital\" }");

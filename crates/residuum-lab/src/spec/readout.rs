@@ -148,11 +148,7 @@ fn read_settings(fields: &Fields<'_>, start: Settings) -> Result<Settings, SpecE
     Ok(s)
 }
 
-fn read_converter(
-    fields: &Fields<'_>,
-    name: &'static str,
-    start: Converter,
-) -> Result<Converter, SpecError> {
+fn read_converter(fields: &Fields<'_>, name: &'static str, start: Converter) -> Result<Converter, SpecError> {
     let Some(table) = fields.optional_table(name)? else { return Ok(start) };
     let steps = table.optional_count("steps")?;
     let too_many = |_| table.error(format!("{} must be below 2^32", table.path("steps")));

@@ -14,7 +14,7 @@
 //! | `amplitude`, `rate` | `[up, down]` of `exp_step`, with `stretch` and `shift` | AIHWKIT's |
 //! | `csv` | file of `table` with the columns w,q_plus,q_minus | required there |
 //! | `q_plus`, `q_minus`, `range` | two expressions in w and where they hold, for `formula` | required there |
-//! | `nodes` | points at which `exponential`, `table` and `formula` are tabulated | 257 |
+//! | `tolerance` | error of the tables that tiles hold of `exponential`, `table` and `formula`, relative to the largest q | 2e-6 |
 //!
 //! Imperfections, each off unless named (spreads are between cells, relative to the mean):
 //!
@@ -85,7 +85,8 @@ fn read_device(fields: &Fields<'_>, base: &Path) -> Result<Device, SpecError> {
     let mut device = if fields.has("preset") {
         let names = PRESETS.map(|(name, _)| name);
         let preset = fields.choice("preset", &names)?;
-        let mut device = PRESETS.iter().find(|(name, _)| *name == preset).map_or_else(presets::idealized, |p| p.1());
+        let mut device =
+            PRESETS.iter().find(|(name, _)| *name == preset).map_or_else(presets::idealized, |p| p.1());
         if let Some(step) = fields.optional_number("pulse_step")? {
             device.pulse_step = step as f32;
         }
@@ -110,8 +111,11 @@ fn read_response(fields: &Fields<'_>, base: &Path) -> Result<Device, SpecError> 
         }
         "exp_step" => read_exp_step(fields)?,
         _ => {
-            let (q, min, max) = read_curve(fields, response, base)?;
-            return ideal(fields, tabulated(fields, &*q)?, [min, max]);
+            let q = read_curve(fields, response, base)?;
+            let range = q.range();
+            let step = read_step(fields, (range.hi - range.lo) as f32)?;
+            let tolerance = fields.number_or("tolerance", 2e-6)?;
+            return Device::from_response_within(&*q, step, tolerance).map_err(|e| fields.blame(&e));
         }
     };
     let bounds = match (fields.has("bounds"), fields.has("radius"), response) {
@@ -121,7 +125,9 @@ fn read_response(fields: &Fields<'_>, base: &Path) -> Result<Device, SpecError> 
         }
         (true, ..) => {
             let path = fields.path("bounds");
-            return Err(fields.error(format!("{path} must not stand beside radius or with response = {response:?}")));
+            return Err(
+                fields.error(format!("{path} must not stand beside radius or with response = {response:?}"))
+            );
         }
         _ => {
             let radius = positive_or(fields, "radius", 1.0)?;
@@ -133,21 +139,26 @@ fn read_response(fields: &Fields<'_>, base: &Path) -> Result<Device, SpecError> 
 
 /// The ideal device with the step that the spec asks for.
 fn ideal(fields: &Fields<'_>, step: StepModel, [min, max]: [f32; 2]) -> Result<Device, SpecError> {
-    let given = match (fields.has("pulse_step"), fields.has("states")) {
-        (true, false) => positive(fields, "pulse_step")?,
-        (false, true) => (max - min) / positive(fields, "states")?,
-        (both, _) => {
-            let got = if both { "both" } else { "neither" };
-            let path = fields.path("pulse_step");
-            return Err(fields.error(format!("{path} or states must be given, got {got}")));
-        }
-    };
+    let given = read_step(fields, max - min)?;
     let far = match (&step, fields.choice_or("normalization", &["paper", "aihwkit"], "paper")?) {
         // u of the power law is 1 at the far bound, q is 1 at w = 0.
         (StepModel::Power { shape, .. }, "paper") => 2f32.powf(*shape),
         _ => 1.0,
     };
     Ok(Device::ideal(step, given * far, min, max))
+}
+
+/// The step, given itself or as a number of states within `span`.
+fn read_step(fields: &Fields<'_>, span: f32) -> Result<f32, SpecError> {
+    match (fields.has("pulse_step"), fields.has("states")) {
+        (true, false) => positive(fields, "pulse_step"),
+        (false, true) => Ok(span / positive(fields, "states")?),
+        (both, _) => {
+            let got = if both { "both" } else { "neither" };
+            let path = fields.path("pulse_step");
+            Err(fields.error(format!("{path} or states must be given, got {got}")))
+        }
+    }
 }
 
 /// AIHWKIT's exponential step, by default with its parameters.
@@ -160,13 +171,13 @@ fn read_exp_step(fields: &Fields<'_>) -> Result<StepModel, SpecError> {
     })
 }
 
-/// A response that tiles know by a table, and its range.
+/// A response that tiles know by a table.
 fn read_curve(
     fields: &Fields<'_>,
     response: &str,
     base: &Path,
-) -> Result<(Box<dyn ResponseFunction>, f32, f32), SpecError> {
-    let q: Box<dyn ResponseFunction> = match response {
+) -> Result<Box<dyn ResponseFunction>, SpecError> {
+    Ok(match response {
         "exponential" => {
             let (shape, radius) = (fields.number("shape")?, fields.number_or("radius", 1.0)?);
             Box::new(Exponential::new(shape, radius).map_err(|e| fields.blame(&e))?)
@@ -185,22 +196,6 @@ fn read_curve(
                 .map_err(|e| fields.error(fields.path(&e.to_string())))?;
             Box::new(formula)
         }
-    };
-    let range = q.range();
-    Ok((q, range.lo as f32, range.hi as f32))
-}
-
-/// Values at equally spaced nodes over the range of `q`.
-fn tabulated(fields: &Fields<'_>, q: &dyn ResponseFunction) -> Result<StepModel, SpecError> {
-    let nodes = fields.count_or("nodes", 257)?;
-    if !(2..=1 << 16).contains(&nodes) {
-        return Err(fields.error(format!("{} must be between 2 and 65536, got {nodes}", fields.path("nodes"))));
-    }
-    let range = q.range();
-    let at = |i: u64| range.lo + (range.hi - range.lo) * (i as f64 / (nodes - 1) as f64);
-    Ok(StepModel::Piecewise {
-        up: (0..nodes).map(|i| q.q_plus(at(i)) as f32).collect(),
-        down: (0..nodes).map(|i| q.q_minus(at(i)) as f32).collect(),
     })
 }
 
@@ -231,8 +226,12 @@ fn read_imperfections(fields: &Fields<'_>, device: &mut Device) -> Result<(), Sp
         }
     }
     match &mut device.step {
-        StepModel::Power { spread, .. } => *spread = fields.number_or("shape_spread", f64::from(*spread))? as f32,
-        StepModel::Linear { spread, .. } => *spread = fields.number_or("slope_spread", f64::from(*spread))? as f32,
+        StepModel::Power { spread, .. } => {
+            *spread = fields.number_or("shape_spread", f64::from(*spread))? as f32;
+        }
+        StepModel::Linear { spread, .. } => {
+            *spread = fields.number_or("slope_spread", f64::from(*spread))? as f32;
+        }
         _ => {}
     }
     if let Some(table) = fields.optional_table("reference")? {
@@ -278,7 +277,8 @@ fn one_or_named(
 /// A number for both, or a list of two.
 fn read_pair(fields: &Fields<'_>, name: &'static str) -> Result<Option<[f32; 2]>, SpecError> {
     let Some(node) = fields.given(name) else { return Ok(None) };
-    let wrong = || node.error(format!("{} must be a number or two of them, got {}", fields.path(name), node.show()));
+    let wrong =
+        || node.error(format!("{} must be a number or two of them, got {}", fields.path(name), node.show()));
     if let Some(value) = node.as_number() {
         return Ok(Some([value as f32; 2]));
     }

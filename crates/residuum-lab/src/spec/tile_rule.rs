@@ -57,7 +57,9 @@ impl Rate {
             }
             _ => {
                 let path = fields.path(name);
-                return Err(node.error(format!("{path} must be a number or {{ constant = … }}, got {}", node.show())));
+                return Err(
+                    node.error(format!("{path} must be a number or {{ constant = … }}, got {}", node.show()))
+                );
             }
         };
         if rate.value >= 0.0 && rate.value.is_finite() {
@@ -71,7 +73,9 @@ impl Rate {
 /// The rule of a tile, without its devices and the shape of its rates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TileRuleSpec {
-    /// Which rule.
+    /// Which rule, as the spec has it.
+    pub name: &'static str,
+    /// What it needs.
     pub kind: TileRuleKind,
     /// α.
     pub learning_rate: Rate,
@@ -163,42 +167,45 @@ const KINDS: [&str; 10] = [
 
 impl TileRuleSpec {
     /// Reads `[rule]`; transfers read through `readout`.
-    pub(crate) fn read(fields: &Fields<'_>, readout: Readout) -> Result<Self, SpecError> {
-        let kind = fields.choice("kind", &KINDS)?;
+    pub(crate) fn read(fields: &Fields<'_>, readout: &Readout) -> Result<Self, SpecError> {
+        let name = fields.choice("kind", &KINDS)?;
         let learning_rate = Rate::read(fields, "learning_rate")?;
-        if kind == "digital" {
+        if name == "digital" {
             let momentum = fields.number_or("momentum", 0.0)? as f32;
             let weight_decay = fields.number_or("weight_decay", 0.0)? as f32;
             let kind = TileRuleKind::Digital { momentum, weight_decay };
-            return Ok(Self { kind, learning_rate, pulses: Scheme::default() });
+            return Ok(Self { name, kind, learning_rate, pulses: Scheme::default() });
         }
         let pulses = read_pulses(fields, "pulses")?;
-        let kind = match kind {
+        let kind = match name {
             "analog" => TileRuleKind::Analog,
             "tiki_taka" | "tiki_taka_2" => TileRuleKind::TikiTaka {
                 transfer_rate: Rate::read(fields, "transfer_rate")?,
                 mixing: fields.number_or("mixing", 0.0)?,
-                transfer: read_transfer(fields, readout, Columns::Some(1), kind == "tiki_taka_2")?,
+                transfer: read_transfer(fields, readout, Columns::Some(1), name == "tiki_taka_2")?,
             },
-            "chopped_tiki_taka" | "agad" => read_chopped(fields, readout, kind == "agad")?,
+            "chopped_tiki_taka" | "agad" => read_chopped(fields, readout, name == "agad")?,
             "mixed_precision" => TileRuleKind::MixedPrecision {
                 every: read_every(fields)?,
                 granularity: fields.optional_number("granularity")?,
-                quantize: [read_quantize(fields, "quantize_errors")?, read_quantize(fields, "quantize_inputs")?],
+                quantize: [
+                    read_quantize(fields, "quantize_errors")?,
+                    read_quantize(fields, "quantize_inputs")?,
+                ],
             },
             _ => TileRuleKind::Residual {
                 transfer_rate: Rate::read(fields, "transfer_rate")?,
                 mixing: fields.number("mixing")?,
                 symmetric_point: read_symmetric_point(fields)?,
-                cascade: if kind == "residual_cascade" {
+                cascade: if name == "residual_cascade" {
                     Some(fields.count_or("residuals", 2)? as usize)
                 } else {
                     None
                 },
-                transfer: read_transfer(fields, readout, Columns::All, kind == "residual_learning_2")?,
+                transfer: read_transfer(fields, readout, Columns::All, name == "residual_learning_2")?,
             },
         };
-        Ok(Self { kind, learning_rate, pulses })
+        Ok(Self { name, kind, learning_rate, pulses })
     }
 
     /// Whether weights stay in digital memory.
@@ -262,7 +269,8 @@ impl TileRuleSpec {
                 let residuals = (1..=*count)
                     .map(|n| {
                         let name = format!("residual {n}");
-                        let (p, symmetric_point) = symmetric_point.prepare(residual(&name)?, key.named(&name))?;
+                        let (p, symmetric_point) =
+                            symmetric_point.prepare(residual(&name)?, key.named(&name))?;
                         let (array, transfer) = (Box::new(p), transfer.clone());
                         Ok(Residual { array, symmetric_point, transfer_rate, transfer })
                     })
@@ -314,7 +322,7 @@ fn read_symmetric_point(fields: &Fields<'_>) -> Result<SymmetricPoint, SpecError
     })
 }
 
-fn read_chopped(fields: &Fields<'_>, readout: Readout, agad: bool) -> Result<TileRuleKind, SpecError> {
+fn read_chopped(fields: &Fields<'_>, readout: &Readout, agad: bool) -> Result<TileRuleKind, SpecError> {
     let mut chop = Chop { columns: 0.1, regular: agad, rows: 0.0 };
     if let Some(table) = fields.optional_table("chop")? {
         chop = Chop {
@@ -344,7 +352,7 @@ fn read_chopped(fields: &Fields<'_>, readout: Readout, agad: bool) -> Result<Til
 
 fn read_transfer(
     fields: &Fields<'_>,
-    readout: Readout,
+    readout: &Readout,
     columns: Columns,
     buffered: bool,
 ) -> Result<Transfer, SpecError> {
@@ -368,7 +376,7 @@ fn read_transfer(
     };
     let carrier = if buffered { Carrier::Buffered(read_buffer(fields)?) } else { Carrier::Direct };
     let scheme = if buffered { Scheme::default() } else { read_pulses(fields, "transfer_pulses")? };
-    Ok(Transfer { columns, order, every: read_every(fields)?, readout, carrier, scheme })
+    Ok(Transfer { columns, order, every: read_every(fields)?, readout: *readout, carrier, scheme })
 }
 
 fn read_buffer(fields: &Fields<'_>) -> Result<Buffer, SpecError> {
@@ -434,5 +442,6 @@ fn read_pulses(fields: &Fields<'_>, name: &'static str) -> Result<Scheme, SpecEr
 
 fn small(fields: &Fields<'_>, name: &'static str, default: u64) -> Result<u32, SpecError> {
     let count = fields.count_or(name, default)?;
-    u32::try_from(count).map_err(|_| fields.error(format!("{} must be below 2^32, got {count}", fields.path(name))))
+    u32::try_from(count)
+        .map_err(|_| fields.error(format!("{} must be below 2^32, got {count}", fields.path(name))))
 }

@@ -22,15 +22,15 @@
 //! | `max_rows`, `max_cols` | largest tile | 512 |
 //! | `omega` | weights are scaled so that the largest is this, in units of a tile; the rest is an output scale | off |
 //! | `columnwise` | a scale for each output instead of one for all | `false` |
-//! | `output_scaling` | scales learned by SGD: `off`, `tile` or `column` | `off` |
+//! | `output_scaling` | scales learned by SGD: `off`, `tile` (one for each tile) or `output` | `off` |
 
 use residuum::Schedule;
 use residuum_nn::analog::{Mapping, OutputScaling};
 use residuum_nn::{Loss, Sgd};
 
 use super::network::Model;
-use super::reader::{Fields, SpecError};
 use super::read_seeds;
+use super::reader::{Fields, SpecError};
 use super::tile_rule::{Rate, TileRuleKind, TileRuleSpec};
 
 /// How a network of a spec is trained.
@@ -138,7 +138,9 @@ fn read_loss(fields: &Fields<'_>, model: &Model) -> Result<Loss, SpecError> {
             return Ok(Loss::NegativeLogLikelihood);
         }
         let path = fields.path("loss");
-        return Err(fields.error(format!("{path} must be \"cross_entropy\" for this model, whose scores are logits")));
+        return Err(
+            fields.error(format!("{path} must be \"cross_entropy\" for this model, whose scores are logits"))
+        );
     }
     let smoothing = fields.number_or("label_smoothing", 0.0)? as f32;
     let path = fields.path("label_smoothing");
@@ -232,17 +234,22 @@ impl DigitalSpec {
 pub(crate) fn read_mapping(fields: &Fields<'_>) -> Result<Mapping, SpecError> {
     let default = Mapping::default();
     let size = |name, default: usize| -> Result<usize, SpecError> {
-        if fields.has(name) { at_least_one(fields, name).map(|n| n as usize) } else { fields.count_or(name, default as u64).map(|n| n as usize) }
+        let count = if fields.has(name) {
+            at_least_one(fields, name)?
+        } else {
+            fields.count_or(name, default as u64)?
+        };
+        Ok(count as usize)
     };
     let mapping = Mapping {
         max_rows: size("max_rows", default.max_rows)?,
         max_cols: size("max_cols", default.max_cols)?,
         omega: fields.optional_number("omega")?.map(|omega| omega as f32),
         columnwise: fields.boolean_or("columnwise", false)?,
-        output_scaling: match fields.choice_or("output_scaling", &["off", "tile", "column"], "off")? {
+        output_scaling: match fields.choice_or("output_scaling", &["off", "tile", "output"], "off")? {
             "off" => OutputScaling::Off,
             "tile" => OutputScaling::PerTile,
-            _ => OutputScaling::PerColumn,
+            _ => OutputScaling::PerOutput,
         },
     };
     if let Some(omega) = mapping.omega
