@@ -1,78 +1,230 @@
-//! Cost of analog reads on one core, beside the product alone and beside AIHWKIT.
+//! Analog reads on one thread: ns per weight and sample, beside AIHWKIT in the same run and beside what the machine allows.
 //!
 //!     cargo bench -p residuum-bench --bench readout
+//!     AIHWKIT_PYTHON=…/bin/python cargo bench -p residuum-bench --bench readout      with AIHWKIT in the same run
+//!
+//! Default converters are AIHWKIT's: 126 and 510 steps, output noise 0.06, abs-max noise management, iterative bound
+//! management forward. The floor of a read is the larger of its multiply–adds at the measured peak and its bytes at the
+//! measured speed of a working set of that size, plus its random numbers at their measured cost.
 #![allow(clippy::print_stdout, missing_docs)]
 
 use std::hint::black_box;
 
 use residuum::Key;
-use residuum::readout::{BoundManagement, Readout, Scratch, Settings, Shape};
+use residuum::readout::{BoundManagement, Converter, Readout, Scratch, Settings, Shape};
 use residuum_bench::best_of;
+use serde_json::Value;
 
-/// Rows, columns, batch, and AIHWKIT 1.1.0's best forward and backward in ns per weight × sample: recorded elsewhere
-/// (another machine: an AMD EPYC with AVX2, one thread, CPU time, default `IOParameters`), so compare orders only.
-const CASES: [(usize, usize, usize, f64, f64); 7] = [
-    (256, 784, 1, 0.118, 0.141),
-    (256, 784, 10, 0.0867, 0.120),
-    (256, 784, 128, 0.0953, 0.127),
-    (512, 512, 10, 0.0998, 0.0973),
-    (1024, 1024, 10, 0.0822, 0.081),
-    (1024, 1024, 128, 0.0986, 0.0849),
-    (32, 400, 128, 0.142, 0.393),
-];
+const SHAPES: [(usize, usize); 4] = [(256, 784), (512, 512), (1024, 1024), (32, 400)];
+const BATCHES: [usize; 3] = [1, 10, 128];
+/// AIHWKIT 1.1.0's OpenBLAS does not know CPUs newer than itself and falls back to plain C there. It is told each of
+/// these, and the faster counts.
+const CORES: [&str; 2] = ["Haswell", "SkylakeX"];
 
 type Read = fn(&Readout, &[f32], Shape, &[f32], Key, &mut [f32], &mut Scratch);
 
 fn main() {
-    println!("Analog reads, f32, one core: ns per weight × sample (best of 25)");
-    println!("AIHWKIT's defaults: 126 and 510 steps, output noise 0.06, abs-max, iterative bounds (forward)\n");
-    println!(
-        "{:<18} {:<9} {:>8} {:>8} {:>9} {:>22} {:>7}",
-        "shape, batch", "direction", "product", "read", "overhead", "AIHWKIT (recorded", "ratio"
-    );
-    println!("{:<18} {:<9} {:>8} {:>8} {:>9} {:>22}", "", "", "alone", "", "", "elsewhere)");
-    let ideal = Readout::default();
-    let managed = Readout::new(Settings::aihwkit()).expect("valid");
-    let unmanaged = Settings { bound_management: BoundManagement::None, ..Settings::aihwkit() };
-    let unmanaged = Readout::new(unmanaged).expect("valid");
-    for (rows, cols, batch, forward, backward) in CASES {
-        let shape = Shape { rows, cols };
-        let directions: [(&str, Read, usize, usize, &Readout, f64); 2] = [
-            ("forward", Readout::read, cols, rows, &managed, forward),
-            ("backward", Readout::read_transposed, rows, cols, &unmanaged, backward),
-        ];
-        for (name, read, n_in, n_out, readout, recorded) in directions {
-            // Weights so small that no sum comes near the bound: bound management looks, but repeats nothing.
-            let weights = uniform(Key::new(1), rows * cols, 0.2);
-            let inputs = uniform(Key::new(2), batch * n_in, 1.0);
-            let mut outputs = vec![0.0; batch * n_out];
-            let mut scratch = Scratch::default();
-            let mut time = |readout: &Readout| {
-                let calls = (1 << 24) / (rows * cols * batch) + 1;
-                let mut k = 0;
-                let seconds = best_of(25, || {
-                    for _ in 0..calls {
-                        k += 1;
-                        read(readout, &weights, shape, &inputs, Key::new(k), &mut outputs, &mut scratch);
-                        black_box(&mut outputs);
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+    pool(1).install(|| {
+        let theirs = opponent();
+        let machine = Machine::measure();
+        println!(
+            "\nns per weight and sample, one thread, best of many calls. Peak {:.4} ns per multiply–add, {:.2} ns per normal draw\n",
+            machine.multiply_add, machine.normal
+        );
+        println!(
+            "{:<10} {:<8} {:<9} {:>5} {:>8} {:>8} {:>6} {:>8} {:>6}",
+            "converters", "", "tile", "batch", "ours", "AIHWKIT", "ratio", "floor", "of it"
+        );
+        for name in ["default IO", "ideal"] {
+            for (rows, cols) in SHAPES {
+                for batch in BATCHES {
+                    for operation in ["forward", "backward"] {
+                        row(name, operation, Shape { rows, cols }, batch, &theirs, &machine);
                     }
-                });
-                seconds * 1e9 / (calls * rows * cols * batch) as f64
-            };
-            let (alone, ours) = (time(&ideal), time(readout));
-            println!(
-                "{:<18} {name:<9} {alone:8.4} {ours:8.4} {:8.2}× {recorded:22.4} {:6.1}×",
-                format!("{rows}×{cols}, {batch}"),
-                ours / alone,
-                recorded / ours,
-            );
+                }
+            }
+        }
+        columns();
+    });
+    println!("\nThreads, default converters, forward: time on one thread over time on n");
+    for (rows, cols, batch) in [(1024, 1024, 1), (1024, 1024, 10), (1024, 1024, 128), (256, 784, 128)] {
+        let case = Case::new("default IO", "forward", Shape { rows, cols }, batch);
+        let alone = pool(1).install(|| case.time());
+        let many = rayon::current_num_threads();
+        let together = pool(many).install(|| case.time());
+        println!("{:<10} batch {batch:>3}: {:.2} on {many}", format!("{rows}×{cols}"), alone / together);
+    }
+}
+
+fn row(name: &str, operation: &str, shape: Shape, batch: usize, theirs: &[Value], machine: &Machine) {
+    let case = Case::new(name, operation, shape, batch);
+    let ours = case.time();
+    let (floor, tile) = (machine.floor(&case), format!("{}×{}", shape.rows, shape.cols));
+    let beside = theirs
+        .iter()
+        .filter(|r| {
+            r["name"] == name
+                && r["operation"] == operation
+                && r["rows"] == shape.rows
+                && (r["columns"] == shape.cols && r["batch"] == batch)
+        })
+        .flat_map(|r| [&r["ns"], &r["ns_cpu"]])
+        .filter_map(Value::as_f64)
+        .reduce(f64::min);
+    let beside =
+        beside.map_or_else(|| format!("{:>8} {:>6}", "", ""), |t| format!("{t:>8.4} {:>5.1}×", t / ours));
+    println!(
+        "{name:<10} {operation:<8} {tile:<9} {batch:>5} {ours:>8.4} {beside} {floor:>8.4} {:>5.0}%",
+        100.0 * floor / ours
+    );
+}
+
+/// One read to be timed.
+struct Case {
+    readout: Readout,
+    read: Read,
+    shape: Shape,
+    batch: usize,
+    n_in: usize,
+    n_out: usize,
+    magnitude: f64,
+}
+
+impl Case {
+    fn new(name: &str, operation: &str, shape: Shape, batch: usize) -> Self {
+        let forward = operation == "forward";
+        let mut settings = if name == "ideal" { Settings::default() } else { Settings::aihwkit() };
+        if !forward {
+            settings.bound_management = BoundManagement::None;
+        }
+        let (n_in, n_out) = if forward { (shape.cols, shape.rows) } else { (shape.rows, shape.cols) };
+        let read: Read = if forward { Readout::read } else { Readout::read_transposed };
+        let magnitude = if forward { 1.0 } else { 0.1 };
+        Self {
+            readout: Readout::new(settings).expect("valid settings"),
+            read,
+            shape,
+            batch,
+            n_in,
+            n_out,
+            magnitude,
         }
     }
-    columns(&managed);
+
+    /// Nanoseconds per weight and sample.
+    fn time(&self) -> f64 {
+        let weights = uniform(Key::new(1), self.n_in * self.n_out, 0.2);
+        let inputs = uniform(Key::new(2), self.batch * self.n_in, self.magnitude);
+        let mut outputs = vec![0.0; self.batch * self.n_out];
+        let mut scratch = Scratch::default();
+        let work = self.n_in * self.n_out * self.batch;
+        let calls = (1 << 22) / work + 1;
+        let mut k = 0;
+        let seconds = best_of(40, || {
+            for _ in 0..calls {
+                k += 1;
+                let key = Key::new(k);
+                (self.read)(&self.readout, &weights, self.shape, &inputs, key, &mut outputs, &mut scratch);
+                black_box(&mut outputs);
+            }
+        });
+        seconds * 1e9 / (calls * work) as f64
+    }
+}
+
+/// What the machine can do, in nanoseconds.
+struct Machine {
+    multiply_add: f64,
+    normal: f64,
+}
+
+impl Machine {
+    fn measure() -> Self {
+        // Independent chains of fused multiply–adds in as many registers as hide their latency.
+        let rounds = 100_000;
+        let mut sums = [0.5f32; 192];
+        let peak = best_of(50, || {
+            pulp::Arch::new().dispatch(|| {
+                let (factor, mut kept) = (black_box(0.999_f32), sums);
+                for _ in 0..rounds {
+                    for sum in &mut kept {
+                        *sum = sum.mul_add(factor, 0.001);
+                    }
+                }
+                sums = kept;
+            });
+            black_box(&mut sums);
+        });
+        // A normal draw is what noise adds to reads of an array with a single input.
+        let reads = |noise| {
+            let output = Converter { noise, ..Converter::default() };
+            // A bound keeps the read without noise from the shortcut of ideal reads.
+            let input = Converter { bound: Some(2.0), ..Converter::default() };
+            let readout =
+                Readout::new(Settings { input, output, ..Settings::default() }).expect("valid settings");
+            let (weights, inputs, mut outputs) = (vec![0.1; 4096], vec![0.5; 8], vec![0.0; 8 * 4096]);
+            let (shape, mut scratch) = (Shape { rows: 4096, cols: 1 }, Scratch::default());
+            best_of(50, || {
+                readout.read(&weights, shape, &inputs, Key::new(1), &mut outputs, &mut scratch);
+                black_box(&mut outputs);
+            })
+        };
+        Self {
+            multiply_add: peak * 1e9 / (rounds * sums.len()) as f64,
+            normal: (reads(0.1) - reads(0.0)) * 1e9 / (8.0 * 4096.0),
+        }
+    }
+
+    /// The least time of a read, per weight and sample.
+    fn floor(&self, case: &Case) -> f64 {
+        let Case { n_in, n_out, batch, .. } = *case;
+        let floats = n_in * n_out + batch * (n_in + n_out);
+        let values = vec![1.0f32; floats + 16];
+        // From a cache line on: vectors that lie across two would read at less than full speed.
+        let values = &values[values.as_ptr().align_offset(64).min(16)..][..floats];
+        let calls = (1 << 20) / floats + 1;
+        let bytes = best_of(20, || {
+            for _ in 0..calls {
+                black_box(pulp::Arch::new().dispatch(|| {
+                    let mut partial = [0.0f32; 128];
+                    for chunk in black_box(values).chunks_exact(128) {
+                        for (sum, v) in partial.iter_mut().zip(chunk) {
+                            *sum += *v;
+                        }
+                    }
+                    partial.iter().sum::<f32>()
+                }));
+            }
+        }) * 1e9
+            / calls as f64;
+        let work = (n_in * n_out * batch) as f64;
+        let noisy = case.readout.settings().output.noise > 0.0;
+        let draws = if noisy { (batch * n_out) as f64 * self.normal } else { 0.0 };
+        (bytes.max(work * self.multiply_add) + draws) / work
+    }
+}
+
+/// AIHWKIT's rows, measured now by the interpreter named in `AIHWKIT_PYTHON` (see `tools/aihwkit/README.md`).
+fn opponent() -> Vec<Value> {
+    let Ok(python) = std::env::var("AIHWKIT_PYTHON") else {
+        println!("AIHWKIT: not run (AIHWKIT_PYTHON is not set)");
+        return Vec::new();
+    };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tools/aihwkit/bench_tiles.py");
+    let run = |core: &str| {
+        let mut command = std::process::Command::new(&python);
+        let output = command.args([script, "--passes"]).env("OPENBLAS_CORETYPE", core).output();
+        let output = output.expect("AIHWKIT's bench runs");
+        let document: Value = serde_json::from_slice(&output.stdout).expect("AIHWKIT's bench prints JSON");
+        document["rows"].as_array().cloned().unwrap_or_default()
+    };
+    CORES.into_iter().flat_map(run).collect()
 }
 
 /// One-hot transfer reads: a strided copy instead of a product.
-fn columns(readout: &Readout) {
+fn columns() {
+    let readout = Readout::new(Settings::aihwkit()).expect("valid settings");
     let shape = Shape { rows: 512, cols: 512 };
     let weights = uniform(Key::new(1), 512 * 512, 0.5);
     let mut outputs = vec![0.0; 512];

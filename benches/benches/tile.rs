@@ -1,103 +1,316 @@
-//! Pulsed updates of tiles, one thread: ns per weight and sample, and per pulse.
+//! Pulsed updates of tiles on one thread beside AIHWKIT: ns per weight and sample, and what the parts of a visit cost.
 //!
-//!     cargo bench -p residuum-bench --bench tile
-//!     AIHWKIT_PYTHON=…/bin/python cargo bench -p residuum-bench --bench tile      with AIHWKIT in the same run
+//!     AIHWKIT_PYTHON=…/bin/python cargo bench -p residuum-bench --bench tile [-- [--quick] [--shape=RxC] [NAME]]
 //!
-//! Regimes as in the AIHWKIT baseline: rate 0.05, x ~ U(−1, 1), d ~ s·U(−1, 1); light s = 0.02 (trains of 1), heavy
-//! s = 0.6 (trains of 30). Devices carry AIHWKIT's default variation and cycle-to-cycle noise.
+//! NAME keeps the devices whose name contains it; `--quick` one shape and two batches,
+//! `--shape` one shape. Without AIHWKIT_PYTHON our side
+//! runs alone. Regimes as in the AIHWKIT baseline: rate 0.05, x ~ U(−1, 1), d ~ s·U(−1, 1); light s = 0.02 (trains of 1
+//! for a step of 0.001), heavy s = 0.6 (trains of 30). Devices carry AIHWKIT's default variation and noise, and weights
+//! start uniform in (−0.2, 0.2).
+//!
+//! The roofline is max(traffic, normals + arithmetic), each part from a rate measured in the same run: traffic moves the
+//! bytes of rows that fire once per batch through a buffer as large as the tile, and once per visit near the core; a
+//! visit needs one normal (measured as what noise adds to a tile in that cache) and the operations counted in `Model`.
 #![allow(clippy::print_stdout, missing_docs)]
 
+use std::time::Instant;
+
+use pulp::{Arch, Simd, WithSimd};
 use residuum::Key;
-use residuum::tile::{CycleNoise, Device, Spread, StepModel, Tile, Trains};
+use residuum::tile::{CycleNoise, Device, Reference, Spread, StepModel, Tile, Trains};
 use residuum_bench::best_of;
 use serde_json::Value;
 
-/// AIHWKIT's rows, measured now by the interpreter named in `AIHWKIT_PYTHON` (see `tools/aihwkit/README.md`).
-fn opponent() -> Vec<Value> {
-    let Ok(python) = std::env::var("AIHWKIT_PYTHON") else {
-        println!("AIHWKIT: not run (AIHWKIT_PYTHON is not set)");
-        return Vec::new();
-    };
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tools/aihwkit/bench_tiles.py");
-    let output =
-        std::process::Command::new(python).args([script, "--quick"]).output().expect("AIHWKIT's bench runs");
-    let document: Value = serde_json::from_slice(&output.stdout).expect("AIHWKIT's bench prints JSON");
-    document["rows"].as_array().cloned().unwrap_or_default()
+const RATE: f32 = 0.05;
+const LONGEST: f32 = 31.0;
+const SHAPES: [(usize, usize); 4] = [(256, 784), (512, 512), (1024, 1024), (32, 400)];
+const BATCHES: [usize; 3] = [1, 10, 128];
+/// Larger batches of the heavy regime repeat what this one shows.
+const HEAVIEST: usize = 10;
+
+/// A device, and what one visit of its cells costs at least.
+struct Model {
+    name: &'static str,
+    device: Device,
+    /// State, parameters of both directions and bounds, read; the state written.
+    bytes: f64,
+    /// Vector operations of one pulse, a division or square root counted as 8.
+    pulse_operations: f64,
 }
 
-fn varied(step: StepModel) -> Device {
-    Device {
+/// A train at once adds a bit count, the geometric sum and a square root.
+const TRAIN_OPERATIONS: f64 = 50.0;
+
+fn models() -> Vec<Model> {
+    let varied = |step| Device {
         step_spread: Spread::normal(0.3),
         imbalance_spread: 0.01,
         max_spread: 0.3,
         min_spread: 0.3,
         cycle_noise: CycleNoise::Multiplicative(0.3),
         ..Device::ideal(step, 1e-3, -0.6, 0.6)
-    }
-}
-
-fn main() {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
-    let linear = |slope| StepModel::Linear {
-        slope_up: slope,
-        slope_down: slope,
-        spread: 0.05,
-        own_bounds: slope == 1.0,
     };
+    let linear =
+        |slope_up, spread, own_bounds| StepModel::Linear { slope_up, slope_down: slope_up, spread, own_bounds };
+    let power = |shape| StepModel::Power { shape, spread: 0.1 };
     let exponential = StepModel::Exponential {
         amplitude: [0.00081, 0.36833],
         rate: [12.44625, 12.78785],
         stretch: 0.244,
         shift: 0.2425,
     };
-    let devices = [
-        ("constant", varied(StepModel::Constant)),
-        ("linear", varied(linear(0.5))),
-        ("soft bounds", varied(linear(1.0))),
-        ("power, shape 1", varied(StepModel::Power { shape: 1.0, spread: 0.1 })),
-        ("exponential", varied(exponential)),
-    ];
-    let measured = opponent();
+    let reference = Device {
+        cycle_noise: CycleNoise::Additive(0.3),
+        reference: Some(Reference { mean: 0.0, deviation: 0.0, at_symmetric_point: false }),
+        ..varied(linear(1.0, 0.0, true))
+    };
+    let model = |name, device, bytes, pulse_operations| Model { name, device, bytes, pulse_operations };
+    vec![
+        model("constant", varied(StepModel::Constant), 24.0, 13.0),
+        model("linear", varied(linear(0.0, 0.05, false)), 32.0, 17.0),
+        model("soft bounds", varied(linear(1.0, 0.0, true)), 32.0, 17.0),
+        model("soft bounds reference", reference, 40.0, 20.0),
+        model("power, shape 1", varied(power(1.0)), 32.0, 55.0),
+        model("power, shape 2.5", varied(power(2.5)), 32.0, 55.0),
+        model("exponential", varied(exponential), 28.0, 35.0),
+    ]
+}
+
+/// AIHWKIT's rows, measured now by the interpreter named in `AIHWKIT_PYTHON` (see `tools/aihwkit/README.md`).
+fn opponent(quick: bool, shape: Option<(usize, usize)>, filter: &str) -> Vec<Value> {
+    let Ok(python) = std::env::var("AIHWKIT_PYTHON") else {
+        println!("AIHWKIT: not run (AIHWKIT_PYTHON is not set)");
+        return Vec::new();
+    };
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../tools/aihwkit/bench_tiles.py");
+    let mut command = std::process::Command::new(python);
+    command.args([script, "--updates", "--only", filter]);
+    if quick {
+        command.arg("--quick");
+    }
+    if let Some((rows, cols)) = shape {
+        command.arg(format!("--shape={rows}x{cols}"));
+    }
+    let output = command.output().expect("AIHWKIT's bench runs");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("AIHWKIT's bench prints JSON");
+    document["rows"].as_array().cloned().unwrap_or_default()
+}
+
+/// A loop of this crate, compiled for the widest vectors of the machine as those of the library are.
+enum Probe<'a> {
+    /// w ← w + c·s: 12 bytes per number.
+    Traffic(&'a mut [f32], &'a [f32]),
+    /// 32 operations per number.
+    Arithmetic(&'a mut [f32]),
+}
+
+impl WithSimd for Probe<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        match self {
+            Self::Traffic(w, s) => {
+                for (w, s) in w.iter_mut().zip(s) {
+                    *w += 1e-9 * s;
+                }
+            }
+            Self::Arithmetic(w) => {
+                for w in w.iter_mut() {
+                    let mut x = *w;
+                    for _ in 0..16 {
+                        x = x * 0.999 + 0.001;
+                    }
+                    *w = x;
+                }
+            }
+        }
+    }
+}
+
+/// ns per byte of a working set of this many bytes.
+fn traffic(bytes: f64) -> f64 {
+    let n = (bytes / 8.0) as usize;
+    let repeats = (4_000_000 / n).max(1);
+    let (mut w, s) = (vec![0.0f32; n], vec![1.0f32; n]);
+    let seconds = best_of(5, || (0..repeats).for_each(|_| Arch::new().dispatch(Probe::Traffic(&mut w, &s))));
+    seconds * 1e9 / (repeats * n * 12) as f64
+}
+
+/// ns per operation on one lane.
+fn operation() -> f64 {
+    let mut w = vec![1.0f32; 2048];
+    let seconds = best_of(5, || (0..1000).for_each(|_| Arch::new().dispatch(Probe::Arithmetic(&mut w))));
+    seconds * 1e9 / (1000 * 2048 * 32) as f64
+}
+
+/// ns per normal number: what noise adds to pulses on every cell of one row.
+fn normal() -> f64 {
+    let visit = |noise: f32| {
+        let device = Device {
+            cycle_noise: CycleNoise::Multiplicative(noise),
+            ..Device::ideal(StepModel::Constant, 1e-3, -0.6, 0.6)
+        };
+        let mut tile = Tile::new(1, 1024, device, Key::new(1)).expect("a tile");
+        let inputs = vec![1.0; 102_400];
+        let mut k = 0;
+        best_of(1000, || {
+            k += 1;
+            tile.update(1e-3, &[1.0; 100], &inputs, Trains::default(), Key::new(2).fold(k)).expect("an update");
+        }) * 1e9
+            / 102_400.0
+    };
+    visit(0.3) - visit(0.0)
+}
+
+/// A tile and the signals of one call.
+struct Case {
+    tile: Tile,
+    rows: Vec<f32>,
+    cols: Vec<f32>,
+    weights: Vec<f32>,
+    calls: u64,
+}
+
+impl Case {
+    fn new(device: &Device, (rows, cols): (usize, usize), batch: usize, size: f32) -> Self {
+        let uniform = |name: &str, n: usize, scale: f32| -> Vec<f32> {
+            let mut values = vec![0.0; n];
+            Key::new(2).named(name).fill_uniform(&mut values);
+            values.into_iter().map(|u| scale * (2.0 * u as f32 - 1.0)).collect()
+        };
+        Self {
+            tile: Tile::new(rows, cols, device.clone(), Key::new(1)).expect("a tile"),
+            rows: uniform("d", batch * rows, size),
+            cols: uniform("x", batch * cols, 1.0),
+            weights: uniform("weights", rows * cols, 0.2),
+            calls: 0,
+        }
+    }
+
+    fn visits(&self) -> f64 {
+        (self.rows.len() * self.tile.cols()) as f64
+    }
+
+    /// ns per weight and sample of one call from the first weights.
+    fn call(&mut self) -> f64 {
+        self.calls += 1;
+        let key = Key::new(4).fold(self.calls);
+        self.tile.program(&self.weights, key).expect("weights");
+        let start = Instant::now();
+        self.tile.update(-RATE, &self.rows, &self.cols, Trains::default(), key).expect("an update");
+        start.elapsed().as_secs_f64() * 1e9 / self.visits()
+    }
+
+    /// The best of many calls.
+    fn time(&mut self) -> f64 {
+        let rounds = (1e8 / self.visits()).clamp(10.0, 400.0) as usize;
+        (0..rounds).map(|_| self.call()).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Slots of a train, and how often a row is visited per sample: slots in which it fires, or once for a train at once.
+    fn plan(&self) -> (f64, f64) {
+        let peak = |x: &[f32]| x.iter().fold(0.0f32, |m, v| m.max(v.abs()));
+        let batch = self.rows.len() / self.tile.rows();
+        let (mut slots, mut visits) = (0.0, 0.0);
+        for b in 0..batch {
+            let d = &self.rows[b * self.tile.rows()..][..self.tile.rows()];
+            let x = &self.cols[b * self.tile.cols()..][..self.tile.cols()];
+            let needed = RATE * peak(d) * peak(x) / self.tile.device().granularity();
+            let length = needed.ceil().clamp(1.0, LONGEST);
+            // Where neither side saturates a line fires with probability (needed/slots)^½ times its share of the peak.
+            let scale = (needed / length).sqrt() / peak(d);
+            let fires: f32 = d.iter().map(|d| (scale * d.abs()).min(1.0)).sum::<f32>() / d.len() as f32;
+            slots += f64::from(length) / batch as f64;
+            visits += if length <= 3.0 { f64::from(length * fires) } else { 1.0 } / batch as f64;
+        }
+        (slots, visits)
+    }
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let quick = arguments.iter().any(|a| a == "--quick");
+    let filter = arguments.iter().find(|a| !a.starts_with("--")).cloned().unwrap_or_default();
+    let shape = arguments
+        .iter()
+        .find_map(|a| a.strip_prefix("--shape=")?.split_once('x'))
+        .map(|(rows, cols)| (rows.parse().expect("a number"), cols.parse().expect("a number")));
+    let shapes: Vec<(usize, usize)> =
+        shape.map_or_else(|| SHAPES[..if quick { 1 } else { 4 }].to_vec(), |s| vec![s]);
+    let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
+    let one = pool(1);
+    let measured = opponent(quick, shape, &filter);
+    let (first_level, per_operation) = (traffic(16e3), operation());
+    let per_normal = one.install(normal);
+    println!("roofline = max(bytes·(far·touched/batch + visits·near), visits·(normal + operations·lane))");
+    println!("near {first_level:.4} ns/byte (16 kB), lane {per_operation:.4} ns, normal {per_normal:.3} ns");
     println!(
-        "{:<16} {:<7} {:>10} {:>6} {:>10} {:>10} {:>10} {:>7}",
-        "device", "regime", "tile", "batch", "ns/weight", "ns/pulse", "AIHWKIT", "ratio"
+        "{:<22} {:<6} {:>9} {:>5} {:>5} {:>6} {:>8} {:>9} {:>6}  {:>7} {:>7} {:>7} {:>6}",
+        "device",
+        "regime",
+        "tile",
+        "batch",
+        "slots",
+        "visits",
+        "ours ns",
+        "AIHWKIT",
+        "ratio",
+        "traffic",
+        "normals",
+        "arithm.",
+        "× roof"
     );
-    for (name, device) in &devices {
-        for (regime, size) in [("light", 0.02), ("heavy", 0.6)] {
-            for (rows, cols, batch) in [(256, 784, 10), (1024, 1024, 10)] {
-                let mut tile = Tile::new(rows, cols, device.clone(), Key::new(1)).expect("a tile");
-                let mut signals = vec![0.0; batch * (rows + cols)];
-                Key::new(2).fill_uniform(&mut signals);
-                let mut signals: Vec<f32> = signals.into_iter().map(|u| 2.0 * u as f32 - 1.0).collect();
-                signals[..batch * rows].iter_mut().for_each(|d| *d *= size);
-                let (d, x) = signals.split_at(batch * rows);
-                let mut k = 0;
-                let before = tile.pulses_sent();
-                let seconds = pool.install(|| {
-                    best_of(5, || {
-                        k += 1;
-                        tile.update(-0.05, d, x, Trains::default(), Key::new(3).fold(k)).expect("an update");
-                    })
-                });
-                let pulses = (tile.pulses_sent() - before) as f64 / k as f64;
-                let visits = (rows * cols * batch) as f64;
-                let ns = seconds * 1e9 / visits;
-                // CPU time of AIHWKIT's best round: it favours the opponent on a busy machine.
-                let theirs = measured
-                    .iter()
-                    .find(|r| {
-                        r["name"] == *name
-                            && r["regime"] == regime
-                            && r["operation"] == "update"
-                            && (r["rows"] == rows && r["columns"] == cols && r["batch"] == batch)
-                    })
-                    .and_then(|r| r["ns_cpu"].as_f64());
-                let beside = theirs.map_or_else(String::new, |t| format!("{t:>10.1} {:>7.1}", t / ns));
-                println!(
-                    "{name:<16} {regime:<7} {:>10} {batch:>6} {ns:>10.3} {:>10.2} {beside}",
-                    format!("{rows}×{cols}"),
-                    seconds * 1e9 / pulses
-                );
+    for &(rows, cols) in &shapes {
+        for Model { name, device, bytes, pulse_operations } in
+            models().iter().filter(|m| m.name.contains(&filter))
+        {
+            let far = traffic((rows * cols) as f64 * bytes);
+            for (regime, size) in [("light", 0.02), ("heavy", 0.6)] {
+                for batch in BATCHES.into_iter().take(if quick { 2 } else { 3 }) {
+                    if regime == "heavy" && batch > HEAVIEST {
+                        continue;
+                    }
+                    let mut case = Case::new(device, (rows, cols), batch, size);
+                    let ours = one.install(|| case.time());
+                    let (slots, visits) = case.plan();
+                    // CPU time of AIHWKIT's best call: it favours the opponent on a busy machine.
+                    let theirs = measured
+                        .iter()
+                        .find(|r| {
+                            r["name"] == *name
+                                && r["regime"] == regime
+                                && (r["rows"] == rows && r["columns"] == cols && r["batch"] == batch)
+                        })
+                        .and_then(|r| r["ns_cpu"].as_f64());
+                    let beside = theirs.map_or_else(
+                        || format!("{:>9} {:>6}", "–", "–"),
+                        |t| format!("{t:>9.2} {:>6.1}", t / ours),
+                    );
+                    // Rows of which no line fires in the whole batch are not touched.
+                    let touched = 1.0 - (1.0 - (visits / slots).min(1.0)).powf(batch as f64 * slots);
+                    let moved = bytes * (far * touched / batch as f64 + visits * first_level);
+                    let normals = visits * per_normal;
+                    let operations = pulse_operations + if slots > 3.0 { TRAIN_OPERATIONS } else { 0.0 };
+                    let arithmetic = visits * operations * per_operation;
+                    let roofline = moved.max(normals + arithmetic);
+                    println!(
+                        "{name:<22} {regime:<6} {:>9} {batch:>5} {slots:>5.1} {visits:>6.2} {ours:>8.3} {beside}  \
+                         {moved:>7.3} {normals:>7.3} {arithmetic:>7.3} {:>6.1}",
+                        format!("{rows}×{cols}"),
+                        ours / roofline
+                    );
+                }
+            }
+        }
+    }
+    let two = pool(2);
+    for &(rows, cols) in shapes.iter().filter(|s| !quick && s.0 >= 512) {
+        for Model { name, device, .. } in models().iter().filter(|m| m.name.contains(&filter)) {
+            for (regime, size) in [("light", 0.02), ("heavy", 0.6)] {
+                let mut case = Case::new(device, (rows, cols), 10, size);
+                let (alone, shared) = (one.install(|| case.time()), two.install(|| case.time()));
+                println!("threads 1 → 2: {name}, {regime}, {rows}×{cols}: {:.2} times", alone / shared);
             }
         }
     }

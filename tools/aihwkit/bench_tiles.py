@@ -1,6 +1,6 @@
 """Speed of AIHWKIT's compiled tile on one thread: pulsed updates, Tiki-Taka v1, forward and backward.
 
-usage: python bench_tiles.py [--quick] [--passes] > aihwkit.json
+usage: python bench_tiles.py [--quick] [--updates | --passes] [--only NAME] [--shape RxC] > aihwkit.json
 prints one JSON document; `ns` is nanoseconds per weight and sample, the best of several calls
 
 Every row has the best wall time and the best process CPU time: on a busy machine the second is the fairer one. Regimes of
@@ -80,7 +80,7 @@ class Bench:
 
     def __init__(self, quick):
         self.rows = []
-        self.budget, self.least = (0.05, 2) if quick else (0.5, 5)
+        self.budget, self.least = (0.1, 3) if quick else (0.3, 3)
         self.shapes = SHAPES[:1] if quick else SHAPES
         self.batches = BATCHES[:2] if quick else BATCHES
 
@@ -123,17 +123,26 @@ def tiki_taka():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one shape, two batches, little repetition")
+    parser.add_argument("--updates", action="store_true", help="updates of single devices only")
     parser.add_argument("--passes", action="store_true", help="forward and backward alone, no updates")
+    parser.add_argument("--only", default="", metavar="NAME", help="devices whose name contains NAME")
+    parser.add_argument("--shape", metavar="RxC", help="this shape only, for instance 512x512")
     options = parser.parse_args()
     bench = Bench(options.quick)
+    if options.shape:
+        bench.shapes = (tuple(int(side) for side in options.shape.split("x")),)
     for shape in bench.shapes:
-        bench.passes("default IO", IOParameters, shape)
-        bench.passes("ideal", lambda: IOParameters(is_perfect=True), shape)
         if options.passes:
+            bench.passes("default IO", IOParameters, shape)
+            bench.passes("ideal", lambda: IOParameters(is_perfect=True), shape)
             continue
         for name, device in DEVICES.items():
-            bench.update(name, SingleRPUConfig(device=device()), shape, single=True)
-        bench.update("Tiki-Taka v1, fast_lr 0.01", tiki_taka(), shape, single=False)
+            if options.only in name:
+                bench.update(name, SingleRPUConfig(device=device()), shape, single=True)
+        if not options.updates:
+            bench.passes("default IO", IOParameters, shape)
+            bench.passes("ideal", lambda: IOParameters(is_perfect=True), shape)
+            bench.update("Tiki-Taka v1, fast_lr 0.01", tiki_taka(), shape, single=False)
     print(json.dumps({
         **VERSIONS, "threads": torch.get_num_threads(), "learning_rate": RATE, "regimes": REGIMES,
         "unit": "ns per weight and sample, best call", "load": os.getloadavg(),

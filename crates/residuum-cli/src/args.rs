@@ -60,6 +60,7 @@ pub enum Command {
     Device(DeviceOptions),
     Verify(VerifyOptions),
     Reproduce(ReproduceOptions),
+    Data(DataOptions),
 }
 
 /// Run one optimisation problem from a TOML file.
@@ -277,4 +278,54 @@ pub struct ReproduceOptions {
     /// Fewer samples (quick) or the paper's own numbers (full).
     #[arg(long, value_name = "PROFILE", value_parser = ["quick", "full"], default_value = "full")]
     pub profile: String,
+}
+
+/// List, download, import and check the public data sets.
+///
+/// They lie in folders of their names in --dir DIR, else in $RESIDUUM_DATA, else in the user's data folder:
+/// ~/.local/share/residuum (or $XDG_DATA_HOME/residuum), on macOS ~/Library/Application Support/residuum, on Windows
+/// %LOCALAPPDATA%\residuum.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum data list
+  residuum data fetch mnist cifar10
+  residuum data fetch mnist --from ~/torch-data       files you have, plain, gzipped or in their archive
+  residuum data verify")]
+pub struct DataOptions {
+    /// Folder of all data sets.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    #[command(subcommand)]
+    pub action: DataAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum DataAction {
+    /// What there is, and what of it is here.
+    List,
+    Fetch(FetchOptions),
+    /// Check every file; exits with 1 if one is missing or damaged.
+    Verify {
+        /// Names of data sets; by default those that are here.
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+    },
+}
+
+/// Download data sets, or import them with --from.
+///
+/// Files that are here and whole are kept. A download that was broken off is continued. Contents are checked before
+/// files take their place.
+#[derive(Args, Debug)]
+pub struct FetchOptions {
+    /// Names of data sets, or `all`.
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<String>,
+    /// Copy from this folder or archive instead of downloading.
+    #[arg(long, value_name = "PATH")]
+    pub from: Option<PathBuf>,
+    /// An address that holds the files under their names, asked first; may be repeated.
+    #[arg(long, value_name = "URL", conflicts_with = "from")]
+    pub mirror: Vec<String>,
 }

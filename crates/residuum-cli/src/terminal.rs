@@ -37,6 +37,15 @@ impl Bar {
     pub fn new(quiet: bool) -> Self {
         Self { bar: Mutex::new(None), visible: !quiet && std::io::stderr().is_terminal() }
     }
+
+    /// A line above the bar.
+    pub fn note(&self, text: &str) {
+        if let Ok(slot) = self.bar.lock()
+            && let Some(bar) = slot.as_ref()
+        {
+            bar.println(text);
+        }
+    }
 }
 
 impl Progress for Bar {

@@ -6,13 +6,20 @@
 use gemm_common::Parallelism;
 use gemm_f32::gemm::f32::get_gemm_fn;
 use rayon::prelude::*;
+use residuum::readout::{Scratch, Shape};
+use residuum::{Key, Readout};
 
 /// Multiplications that repay waking another thread.
-const GRAIN: usize = 1 << 20;
-/// Most blocks of one product; each packs the right operand again.
-const BLOCKS: usize = 4;
+const GRAIN: usize = 1 << 22;
+/// Most blocks of one product.
+const BLOCKS: usize = 8;
 /// Block heights are multiples of this, so that the kernels have no ragged edge inside a product.
 const TILE: usize = 16;
+/// Rows of A that repay turning B around. A block packs a transposed B for itself, against the grain of the memory;
+/// below this height scalar products of rows are faster (see [`rows_by_rows`]).
+const TALL: usize = 256;
+/// Terms that a scalar product needs to fill its vectors.
+const LONG: usize = 64;
 
 /// An operand, stored by rows.
 #[derive(Clone, Copy, Debug)]
@@ -85,8 +92,8 @@ pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32]
             );
         }
     };
-    let blocks = (m * n * k / GRAIN).clamp(1, BLOCKS);
-    let height = m.div_ceil(blocks).next_multiple_of(TILE);
+    let least = if matches!(b, Operand::Transposed(_)) { TALL } else { TILE };
+    let height = height([m, k, n], TILE).max(least);
     if height >= m {
         block((0, c), m);
     } else {
@@ -94,10 +101,41 @@ pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32]
     }
 }
 
+/// Rows of a block: a function of the sizes alone.
+fn height([m, k, n]: [usize; 3], tile: usize) -> usize {
+    let blocks = (m * n * k / GRAIN).clamp(1, BLOCKS);
+    m.div_ceil(blocks).next_multiple_of(tile)
+}
+
+/// `C = A Bᵀ` with A `m × k` and B `n × k`: rows of A by rows of B, the product of a read.
+///
+/// Few rows take the core's exact product, which reads both operands as they lie in memory; many repay the packing of
+/// [`gemm`].
+///
+/// # Panics
+/// If a slice has not the length that the sizes ask for.
+pub fn rows_by_rows([m, k, n]: [usize; 3], a: &[f32], b: &[f32], c: &mut [f32]) {
+    if m > TALL || k < LONG {
+        gemm([m, k, n], Operand::Plain(a), Operand::Transposed(b), c, 0.0, 1.0);
+        return;
+    }
+    let shape = Shape { rows: n, cols: k };
+    // The exact product draws nothing, so any key will do.
+    let read = |a: &[f32], c: &mut [f32]| {
+        Readout::default().read(b, shape, a, Key::new(0), c, &mut Scratch::default());
+    };
+    let height = height([m, k, n], 4);
+    if height >= m {
+        read(a, c);
+    } else {
+        assert_eq!(a.len(), m * k, "A must be {m} × {k}");
+        a.par_chunks(height * k).zip(c.par_chunks_mut(height * n)).for_each(|(a, c)| read(a, c));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use residuum::Key;
 
     fn uniform(key: Key, n: usize) -> Vec<f32> {
         (0..n as u64).map(|i| (key.uniform_at(i) - 0.5) as f32).collect()
@@ -132,6 +170,11 @@ mod tests {
                     }
                 }
             }
+            let (mut plain, mut rows) = (vec![0.0; m * n], vec![0.0; m * n]);
+            gemm(size, Operand::Plain(&a), Operand::Transposed(&b), &mut plain, 0.0, 1.0);
+            rows_by_rows(size, &a, &b, &mut rows);
+            let bound = f32::EPSILON * (k + 2) as f32 * 0.25 * k as f32;
+            assert!(plain.iter().zip(&rows).all(|(p, r)| (p - r).abs() <= bound), "{size:?}");
         }
     }
 

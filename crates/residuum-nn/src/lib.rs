@@ -5,6 +5,22 @@
 //! mini-batch. Linear and convolutional layers know no more than that, so a crossbar and a digital matrix are the same
 //! to them: a row of the unfolded image is an input vector of the crossbar.
 //!
+//! ```
+//! use residuum::Key;
+//! use residuum_nn::model::{DigitalFactory, mlp};
+//! use residuum_nn::{Loss, Sgd, Shape, Tensor, layer::Activation};
+//!
+//! let mut factory = DigitalFactory(Some(Sgd::new(0.1)));
+//! let mut network = mlp(Shape::flat(2), &[2, 8, 2], Activation::Tanh, &mut factory, Key::new(1))?;
+//! let (x, labels) = (Tensor::from_values(Shape::flat(2), vec![0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0]), [0, 1, 1, 0]);
+//! let loss = Loss::CrossEntropy { smoothing: 0.0 };
+//! for k in 0..2000 {
+//!     network.train_step(&x, &labels, loss, k, Key::new(2))?;
+//! }
+//! assert_eq!(network.evaluate(&x, &labels, loss, Key::new(3)).correct, 4); // exclusive or
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | module | what |
 //! |---|---|
 //! | [`tensor`] | shapes and batches of activations |

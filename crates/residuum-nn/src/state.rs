@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 mod file;
+mod tfjs;
 
 pub use file::{FileError, read_safetensors, write_safetensors};
+pub use tfjs::read_tfjs;
 
 /// What a tensor is to the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::fmt::Debug;
 use residuum::{Key, ParameterError, Schedule};
 use thiserror::Error;
 
-use crate::gemm::{Operand, gemm};
+use crate::gemm::{Operand, gemm, rows_by_rows};
 use crate::state::{Role, Visitor};
 
 /// What can go wrong when weights learn.
@@ -206,7 +206,7 @@ impl Weights for Digital {
 
     fn read(&mut self, inputs: &[f32], outputs: &mut [f32], _: Key) {
         let size = [inputs.len() / self.cols, self.cols, self.rows];
-        gemm(size, Operand::Plain(inputs), Operand::Transposed(&self.values), outputs, 0.0, 1.0);
+        rows_by_rows(size, inputs, &self.values, outputs);
     }
 
     fn read_transposed(&mut self, errors: &[f32], outputs: &mut [f32], _: Key) {

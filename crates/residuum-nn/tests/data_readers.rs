@@ -98,7 +98,7 @@ fn every_field_of_an_idx_header_is_checked() {
 fn a_damaged_gzip_stream_is_an_error() {
     let packed = gzip(&images());
     assert!(matches!(parse(&packed[..packed.len() - 9], &labels()), Err(DataError::Gzip { .. })));
-    // The last eight bytes are the check sum and the length.
+    // The last eight bytes are the checksum and the length.
     let mut flipped = packed.clone();
     let at = flipped.len() - 6;
     flipped[at] ^= 1;

@@ -53,8 +53,11 @@ fn records_are_means_over_samples_and_match_steps_taken_by_hand() {
 
 #[test]
 fn a_perceptron_learns_the_digits() {
+    let setup = Setup::new(12);
+    // A last batch of two would be a coarse last word at this rate.
+    let train = setup.train.clone().drop_last();
     let records =
-        Setup { sgd: Sgd::new(0.2), ..Setup::new(12) }.start(None, &mut Silent).unwrap().summary.records;
+        Setup { train, sgd: Sgd::new(0.2), ..setup }.start(None, &mut Silent).unwrap().summary.records;
     assert!(records[11].test_accuracy > 0.9, "{:?}", records[11]);
     assert!(records[11].train_loss < 0.5 * records[0].train_loss);
     let lazy = Setup { sgd: Sgd::new(0.0), ..Setup::new(2) }.start(None, &mut Silent).unwrap().summary.records;

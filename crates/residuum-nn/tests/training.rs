@@ -3,7 +3,7 @@
 
 use residuum::Key;
 use residuum_nn::layer::Activation;
-use residuum_nn::model::{DigitalFactory, ResNet, cnn, fcn, mlp, resnet};
+use residuum_nn::model::{DigitalFactory, ResNet, Select, Split, cnn, fcn, mlp, resnet};
 use residuum_nn::state::{Scope, Values};
 use residuum_nn::{Loss, Network, Sgd, Shape, StepError, Tensor};
 
@@ -39,6 +39,28 @@ fn a_perceptron_learns_and_one_that_never_steps_does_not() {
     let sgd = Sgd { momentum: 0.5, ..Sgd::new(0.05) };
     assert!(accuracy(Some(sgd)) > 490);
     assert!(accuracy(None) < 150);
+}
+
+#[test]
+fn matrices_are_shown_under_their_names() {
+    let input = Shape::image(32, 32, 3);
+    let mut network = resnet(ResNet::resnet50(10), input, &mut DigitalFactory(None), Key::new(1)).unwrap();
+    let mut seen = Vec::new();
+    network.visit_weights(&mut |name, weights| seen.push((name.to_owned(), weights.rows(), weights.cols())));
+    assert_eq!(seen.len(), 1 + 3 * 16 + 4 + 1);
+    assert_eq!(seen[0], ("conv1".to_owned(), 64, 147));
+    assert!(seen.contains(&("layer2.0.downsample.0".to_owned(), 512, 256)));
+    assert_eq!(seen[53], ("fc".to_owned(), 10, 2048));
+}
+
+#[test]
+fn layers_that_do_not_fit_are_refused_in_words() {
+    let mut factory = DigitalFactory(None);
+    let error = mlp(Shape::flat(10), &[64, 10], Activation::Relu, &mut factory, Key::new(1)).unwrap_err();
+    assert_eq!(error.to_string(), "a linear layer must be given 64 values, got 1×1×10");
+    let sgd = Sgd { momentum: 1.0, ..Sgd::new(0.1) };
+    let error = fcn(&mut DigitalFactory(Some(sgd)), Key::new(1)).unwrap_err();
+    assert_eq!(error.to_string(), "1: momentum must be at least 0 and below 1, got 1");
 }
 
 #[test]
@@ -91,4 +113,26 @@ fn the_number_of_threads_changes_no_bit() {
             assert!(run(threads, batch, build) == one, "batch {batch}, {threads} threads");
         }
     }
+}
+
+#[test]
+fn a_frozen_backbone_stays_as_it_is_to_the_last_running_mean() {
+    let input = Shape::image(32, 32, 3);
+    let sgd = Sgd { momentum: 0.9, weight_decay: 1e-3, ..Sgd::new(0.01) };
+    let changed = |chosen: &str| -> Vec<String> {
+        let chosen = Select::parse(chosen, "fc");
+        let (mut inside, mut outside) = (DigitalFactory(Some(sgd)), DigitalFactory(None));
+        let mut factory = Split { chosen, inside: &mut inside, outside: &mut outside };
+        let mut network = resnet(ResNet::resnet18(10), input, &mut factory, Key::new(1)).unwrap();
+        let before = network.state(Scope::Network);
+        let (x, labels) = images(input, 10, 4, Key::new(2));
+        network.train_step(&x, &labels, CROSS_ENTROPY, 0, Key::new(3)).unwrap();
+        let after = network.state(Scope::Network);
+        before.into_iter().filter(|(name, entry)| &after[name] != entry).map(|(name, _)| name).collect()
+    };
+    assert_eq!(changed("head"), ["fc.bias", "fc.weight"]);
+    assert_eq!(changed("none"), [""; 0]);
+    // A layer in the middle learns although nothing below it does.
+    assert_eq!(changed("layer3.0.downsample.*").len(), 6);
+    assert!(changed("all").len() > 100);
 }

@@ -140,18 +140,36 @@ pub(crate) fn cos_sin_turn(u: f64) -> (f64, f64) {
     (f64::from_bits(c.to_bits() ^ cos_sign), f64::from_bits(s.to_bits() ^ sin_sign))
 }
 
-/// Natural logarithm of a positive, normal single, relative error below 2e-7.
+/// Binary logarithm of a positive, normal single, relative error below 2e-6. No division: it would cost as much as the
+/// rest.
 #[inline(always)]
-pub fn ln32(x: f32) -> f32 {
-    let bits = x.to_bits();
-    let biased = bits.wrapping_add(0x3F80_0000 - 0x3F35_04F3) >> 23;
-    let m = f32::from_bits(bits.wrapping_sub(biased << 23).wrapping_add(0x3F80_0000));
-    let e = biased.cast_signed() as f32 - 127.0;
-    let f = m - 1.0;
-    let s = f / (m + 1.0);
-    let z = s * s;
-    let tail = ((0.295_799_5 * z + 0.399_887_8) * z + 0.666_666_87) * z;
-    e * std::f32::consts::LN_2 + (f - s * (f - tail))
+pub(crate) fn log2_32(x: f32) -> f32 {
+    const ONE: u32 = 0x3F80_0000;
+    const SQRT_HALF: u32 = 0x3F35_04F3;
+    // x = m · 2^e with m in [√½, √2).
+    let shifted = x.to_bits().wrapping_add(ONE - SQRT_HALF);
+    let e = (shifted >> 23).cast_signed() - 127;
+    let f = f32::from_bits((shifted & 0x007F_FFFF) + SQRT_HALF) - 1.0;
+    let p = short_polynomial(
+        f,
+        [1.442_696_6, -0.721_360_2, 0.480_613_1, -0.359_524_46, 0.296_119_57, -0.267_963_86, 0.168_186_56],
+    );
+    e as f32 + f * p
+}
+
+/// 2^x of a single in [−126, 127]; clamped outside. Relative error below 4e-7.
+#[inline(always)]
+pub(crate) fn exp2_32(x: f32) -> f32 {
+    const ROUND: f32 = 12_582_912.0;
+    let y = x.clamp(-126.0, 127.0);
+    let t = y + ROUND;
+    let r = y - (t - ROUND);
+    let p = short_polynomial(
+        r,
+        [1.0, std::f32::consts::LN_2, 0.240_221_07, 0.055_503_57, 0.009_676_032, 0.001_339_086_3, 0.0],
+    );
+    let scale = f32::from_bits(t.to_bits().wrapping_add(127) << 23);
+    p * scale
 }
 
 /// Exponential of a single in [−87, 88]; clamped outside. Relative error below 2e-7.
@@ -168,11 +186,21 @@ pub fn exp32(x: f32) -> f32 {
     (1.0 + (r + r * r * p)) * scale
 }
 
-/// x^y of a base in (0, 1]; 0 at 0 for y > 0.
+/// Polynomial with the lowest coefficient first, by Estrin's scheme: three steps long instead of six, which is what a
+/// loop over few vectors waits for.
+#[inline(always)]
+pub(crate) fn short_polynomial(x: f32, c: [f32; 7]) -> f32 {
+    let z = x * x;
+    let low = (c[0] + c[1] * x) + z * (c[2] + c[3] * x);
+    let high = (c[4] + c[5] * x) + z * c[6];
+    low + z * z * high
+}
+
+/// x^y of a base in (0, 1]; 0 at 0 for y > 0. Relative error below 2e-6·(0.3 + |y ln x|).
 #[inline(always)]
 pub(crate) fn pow32(x: f32, y: f32) -> f32 {
     let positive = x > 1e-30;
-    let value = exp32(y * ln32(if positive { x } else { 1.0 }));
+    let value = exp2_32(y * log2_32(if positive { x } else { 1.0 }));
     if positive { value } else { 0.0 }
 }
 
@@ -235,18 +263,18 @@ mod tests {
     fn single_precision_is_single_precision() {
         for x in grid(1e-6, 1.0, 50_001) {
             let s = x as f32;
-            let want = f64::from(s).ln();
-            assert!((f64::from(ln32(s)) - want).abs() <= 2e-7 * want.abs().max(0.3), "ln {x}");
+            let want = f64::from(s).log2();
+            assert!((f64::from(log2_32(s)) - want).abs() <= 2e-6 * want.abs(), "log2 {x}");
             for y in [0.3f32, 0.9, 1.1, 2.5] {
                 let want = f64::from(s).powf(f64::from(y));
-                let bound = 2e-7 * (2.0 + f64::from(y) * f64::from(s).ln().abs());
+                let bound = 2e-6 * (0.3 + f64::from(y) * f64::from(s).ln().abs());
                 assert!((f64::from(pow32(s, y)) - want).abs() <= bound * want, "{x}^{y}");
             }
         }
-        for x in grid(-80.0, 80.0, 50_001) {
+        for x in grid(-120.0, 120.0, 50_001) {
             let s = x as f32;
-            let want = f64::from(s).exp();
-            assert!((f64::from(exp32(s)) - want).abs() <= 3e-7 * want, "exp {x}");
+            let want = f64::from(s).exp2();
+            assert!((f64::from(exp2_32(s)) - want).abs() <= 4e-7 * want, "2^{x}");
         }
         assert_eq!(pow32(0.0, 0.5), 0.0);
     }

@@ -42,7 +42,7 @@ fn seen(tile: &Tile) -> (Vec<f32>, Vec<f32>, u64) {
 
 #[test]
 fn a_matrix_is_written_as_its_columns_are() {
-    let (rows, cols) = (150, 131);
+    let (rows, cols) = (300, 131);
     let direction = numbers(rows * cols, 1);
     for device in devices() {
         for scheme in schemes() {
@@ -93,8 +93,8 @@ fn a_column_is_an_update_with_one_signal() {
         for scheme in schemes().into_iter().filter(|scheme| !matches!(scheme, Scheme::Stochastic(_))) {
             let mut tile = Tile::new(rows, cols, device.clone(), Key::new(8)).unwrap();
             let mut other = tile.clone();
-            tile.update(0.02, &values, &one_hot, scheme, Key::new(9)).unwrap();
-            other.update_column(column, 0.02, &values, scheme, Key::new(9)).unwrap();
+            tile.update(0.3, &values, &one_hot, scheme, Key::new(9)).unwrap();
+            other.update_column(column, 0.3, &values, scheme, Key::new(9)).unwrap();
             assert!(seen(&tile) == seen(&other), "{scheme:?}, {:?}", device.step);
             assert!(tile.weights().iter().any(|w| *w != 0.0));
         }

@@ -5,11 +5,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod aihwkit;
+
 use residuum::Key;
 use residuum::stats::{Summary, Z};
-use residuum::tile::{
-    CycleNoise, Decay, Device, Reference, Reset, Retention, Spread, StepModel, Tile, presets,
-};
+use residuum::tile::{Device, Tile, presets};
 use serde_json::Value;
 
 const DEVICES: [&str; 21] = [
@@ -43,71 +43,7 @@ fn reference(name: &str) -> Value {
 
 /// AIHWKIT's parameters in ours.
 fn device(config: &Value) -> Device {
-    let number = |name: &str| config[name].as_f64().unwrap_or(0.0) as f32;
-    let has = |name: &str| !config[name].is_null();
-    let list = |name: &str| -> Vec<f32> {
-        config[name].as_array().unwrap().iter().map(|v| v.as_f64().unwrap() as f32).collect()
-    };
-    let step = if has("piecewise_up") {
-        StepModel::Piecewise { up: list("piecewise_up"), down: list("piecewise_down") }
-    } else if has("pow_gamma") {
-        StepModel::Power { shape: number("pow_gamma"), spread: number("pow_gamma_dtod") }
-    } else if has("A_up") {
-        StepModel::Exponential {
-            amplitude: [number("A_up"), number("A_down")],
-            rate: [number("gamma_up"), number("gamma_down")],
-            stretch: number("a"),
-            shift: number("b"),
-        }
-    } else if has("gamma_up") {
-        StepModel::Linear {
-            slope_up: number("gamma_up"),
-            slope_down: number("gamma_down"),
-            spread: number("gamma_up_dtod"),
-            own_bounds: config["mean_bound_reference"] == false,
-        }
-    } else if has("mult_noise") {
-        StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: 0.0, own_bounds: true }
-    } else {
-        StepModel::Constant
-    };
-    let deviation = number("dw_min_std");
-    let cycle_noise = if number("dw_min_std_add") > 0.0 || number("dw_min_std_slope") > 0.0 {
-        CycleNoise::Complex { deviation, offset: number("dw_min_std_add"), slope: number("dw_min_std_slope") }
-    } else if config["mult_noise"] == false {
-        CycleNoise::Additive(deviation)
-    } else {
-        CycleNoise::Multiplicative(deviation)
-    };
-    let reference = has("reference_std").then(|| Reference {
-        mean: number("reference_mean"),
-        deviation: number("reference_std"),
-        at_symmetric_point: config["subtract_symmetry_point"] == true,
-    });
-    let base = if has("p_max") {
-        Device::soft_bounds_p_max(number("p_max"), number("alpha"), number("range_min"), number("range_max"))
-    } else {
-        let imbalance = number("up_down");
-        Device { imbalance, ..Device::ideal(step, number("dw_min"), number("w_min"), number("w_max")) }
-    };
-    let log_normal = config["dw_min_dtod_log_normal"] == true;
-    let lifetime = number("lifetime");
-    let retention = Retention {
-        reset: Reset { value: number("reset"), spread: number("reset_dtod"), deviation: number("reset_std") },
-        decay: (lifetime > 0.0).then(|| Decay { lifetime, spread: number("lifetime_dtod") }),
-        ..Retention::default()
-    };
-    Device {
-        step_spread: Spread { deviation: number("dw_min_dtod"), log_normal },
-        imbalance_spread: number("up_down_dtod"),
-        max_spread: number("w_max_dtod"),
-        min_spread: number("w_min_dtod"),
-        cycle_noise,
-        write_noise: number("write_noise_std"),
-        reference,
-        retention,
-        ..base
-    }
+    aihwkit::class(config).to_device().unwrap()
 }
 
 /// Mean and deviation over the cells, before and after every pulse up to n up and n down.

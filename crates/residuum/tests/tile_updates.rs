@@ -90,7 +90,10 @@ fn ours(case: &Value, independent: bool) -> Statistics {
 
 /// Largest distance of each statistic from the reference in units of what is allowed.
 fn distances(case: &Value, independent: bool) -> [f64; 4] {
-    let (ours, theirs) = (ours(case, independent), theirs(case));
+    compare(case, &ours(case, independent), &theirs(case))
+}
+
+fn compare(case: &Value, ours: &Statistics, theirs: &Statistics) -> [f64; 4] {
     let step = number(&case["dw_min"]);
     let mut worst = [0.0f64; 4];
     for a in 0..8 {
@@ -194,6 +197,23 @@ fn updates_without_chance_have_their_noise() {
         assert!((sample.std / std - 1.0).abs() < Z / 60_000f64.sqrt(), "{} instead of {std}", sample.std);
         assert_eq!(tile.pulses_sent(), 600_000);
     }
+}
+
+/// The twin of the means and variances: signals a tenth too large move the first, noise three times as wide the second.
+#[test]
+fn wrong_steps_and_noise_are_seen() {
+    let noisy = |case: &&Value| number(&case["dw_min_std"]) > 0.2 && number(&case["d_scale"]) >= 0.1;
+    let cases = cases();
+    let case = cases.iter().find(noisy).unwrap();
+    assert!(distances(case, false).iter().all(|d| *d <= 1.0));
+    let with = |name: &str, factor: f64| {
+        let mut wrong = case.clone();
+        wrong[name] = Value::from(number(&case[name]) * factor);
+        let (ours, theirs) = (ours(&wrong, false), theirs(case));
+        compare(case, &ours, &theirs)
+    };
+    assert!(with("d_scale", 1.1)[0] > 1.0, "means: {:?}", with("d_scale", 1.1));
+    assert!(with("dw_min_std", 3.0)[1] > 1.0, "variances: {:?}", with("dw_min_std", 3.0));
 }
 
 #[test]

@@ -17,16 +17,21 @@
 //! batches prepared ahead by [`Prefetch`] have the same bits.
 
 mod batches;
+pub mod catalogue;
+mod check;
 mod cifar;
 mod dataset;
 pub mod embedded;
 mod error;
+pub mod fetch;
 pub mod idx;
 mod prefetch;
 mod resize;
 mod transform;
 
 pub use batches::{Batch, Batches, Epoch};
+pub use catalogue::load;
+pub use check::Verified;
 pub use cifar::Cifar;
 pub use dataset::{ChannelStatistics, Dataset, Description, ImageShape, Split};
 pub use error::DataError;

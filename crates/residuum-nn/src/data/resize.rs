@@ -27,18 +27,23 @@ impl Resize {
         Self { from, to, rows: taps(from.height, height), columns: taps(from.width, width) }
     }
 
-    pub(super) fn apply(&self, image: &[f32], out: &mut [f32]) {
+    /// Across first, into `lines`, then down: every row is widened once, and rows are mixed whole.
+    pub(super) fn apply(&self, image: &[f32], out: &mut [f32], lines: &mut Vec<f32>) {
         let channels = self.from.channels;
-        let row_of = |row: usize| &image[row * self.from.width * channels..][..self.from.width * channels];
-        for (row, line) in self.rows.iter().zip(out.chunks_exact_mut(self.to.width * channels)) {
-            let (above, below) = (row_of(row.low), row_of(row.high));
+        let (narrow, wide) = (self.from.width * channels, self.to.width * channels);
+        lines.resize(self.from.height * wide, 0.0);
+        for (row, line) in image.chunks_exact(narrow).zip(lines.chunks_exact_mut(wide)) {
             for (column, pixel) in self.columns.iter().zip(line.chunks_exact_mut(channels)) {
-                for (c, value) in pixel.iter_mut().enumerate() {
-                    let (left, right) = (column.low * channels + c, column.high * channels + c);
-                    let top = lerp(above[left], above[right], column.fraction);
-                    let bottom = lerp(below[left], below[right], column.fraction);
-                    *value = lerp(top, bottom, row.fraction);
+                let (left, right) = (&row[column.low * channels..], &row[column.high * channels..]);
+                for ((value, l), r) in pixel.iter_mut().zip(left).zip(right) {
+                    *value = lerp(*l, *r, column.fraction);
                 }
+            }
+        }
+        for (row, line) in self.rows.iter().zip(out.chunks_exact_mut(wide)) {
+            let (above, below) = (&lines[row.low * wide..][..wide], &lines[row.high * wide..][..wide]);
+            for ((value, a), b) in line.iter_mut().zip(above).zip(below) {
+                *value = lerp(*a, *b, row.fraction);
             }
         }
     }

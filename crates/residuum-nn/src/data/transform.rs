@@ -53,8 +53,8 @@ pub enum Transform {
 pub struct Pipeline {
     input: ImageShape,
     output: ImageShape,
-    /// Byte to number; a division for every byte once instead of one for every pixel.
-    scale: Box<[f32; 256]>,
+    /// The byte that becomes 1.
+    full_scale: f32,
     steps: Vec<Step>,
     /// Values of the largest image on the way.
     largest: usize,
@@ -69,9 +69,18 @@ struct Step {
 
 #[derive(Clone, Debug)]
 enum Action {
-    Affine { mean: Vec<f32>, deviation: Vec<f32> },
-    Flip { vertical: bool, probability: f64 },
-    Crop { padding: usize },
+    /// Means and deviations of a row of values, so that rows are treated whole.
+    Affine {
+        mean: Vec<f32>,
+        deviation: Vec<f32>,
+    },
+    Flip {
+        vertical: bool,
+        probability: f64,
+    },
+    Crop {
+        padding: usize,
+    },
     Resize(Resize),
     ReverseChannels,
 }
@@ -81,6 +90,7 @@ enum Action {
 pub(super) struct Workspace {
     image: Vec<f32>,
     spare: Vec<f32>,
+    lines: Vec<f32>,
 }
 
 impl Pipeline {
@@ -88,7 +98,6 @@ impl Pipeline {
     pub fn new(dataset: &Dataset, transforms: &[Transform]) -> Result<Self, ParameterError> {
         let input = dataset.shape();
         let full_scale = f32::from(dataset.full_scale());
-        let scale = Box::new(std::array::from_fn(|byte| byte as f32 / full_scale));
         let mut steps: Vec<Step> = Vec::with_capacity(transforms.len());
         let mut shape = input;
         for transform in transforms {
@@ -97,7 +106,7 @@ impl Pipeline {
             steps.push(step);
         }
         let largest = steps.iter().map(|s| s.to.values()).fold(input.values(), usize::max);
-        Ok(Self { input, output: shape, scale, steps, largest })
+        Ok(Self { input, output: shape, full_scale, steps, largest })
     }
 
     /// The size of the images that go in.
@@ -118,15 +127,15 @@ impl Pipeline {
     pub(super) fn apply_with(&self, bytes: &[u8], key: Key, out: &mut [f32], workspace: &mut Workspace) {
         assert_eq!(bytes.len(), self.input.values(), "bytes of an image and values of its shape");
         assert_eq!(out.len(), self.output.values(), "room for an image and values of its shape");
-        let Workspace { image, spare } = workspace;
+        let Workspace { image, spare, lines } = workspace;
         image.resize(self.largest, 0.0);
         spare.resize(self.largest, 0.0);
         for (value, &byte) in image.iter_mut().zip(bytes) {
-            *value = self.scale[usize::from(byte)];
+            *value = f32::from(byte) / self.full_scale;
         }
         for (index, step) in (0_u64..).zip(&self.steps) {
-            let moved =
-                step.apply(&mut image[..step.from.values()], key.fold(index), &mut spare[..step.to.values()]);
+            let (from, to) = (&mut image[..step.from.values()], &mut spare[..step.to.values()]);
+            let moved = step.apply(from, key.fold(index), to, lines);
             if moved {
                 std::mem::swap(image, spare);
             }
@@ -142,7 +151,10 @@ impl Step {
                 channel_values("mean", mean, from.channels, f32::is_finite, "finite")?;
                 let positive = |d: f32| d > 0.0 && d.is_finite();
                 channel_values("deviation", deviation, from.channels, positive, "positive and finite")?;
-                (Action::Affine { mean: mean.clone(), deviation: deviation.clone() }, from)
+                (
+                    Action::Affine { mean: mean.repeat(from.width), deviation: deviation.repeat(from.width) },
+                    from,
+                )
             }
             Transform::FlipHorizontal { probability } => (flip(false, probability)?, from),
             Transform::FlipVertical { probability } => (flip(true, probability)?, from),
@@ -165,12 +177,12 @@ impl Step {
     }
 
     /// Changes `image` in place, or writes to `spare` and returns true.
-    fn apply(&self, image: &mut [f32], key: Key, spare: &mut [f32]) -> bool {
+    fn apply(&self, image: &mut [f32], key: Key, spare: &mut [f32], lines: &mut Vec<f32>) -> bool {
         let ImageShape { height, width, channels } = self.from;
         match &self.action {
             Action::Affine { mean, deviation } => {
-                for pixel in image.chunks_exact_mut(channels) {
-                    for ((value, mean), deviation) in pixel.iter_mut().zip(mean).zip(deviation) {
+                for row in image.chunks_exact_mut(width * channels) {
+                    for ((value, mean), deviation) in row.iter_mut().zip(mean).zip(deviation) {
                         *value = (*value - mean) / deviation;
                     }
                 }
@@ -199,7 +211,7 @@ impl Step {
                 return true;
             }
             Action::Resize(resize) => {
-                resize.apply(image, spare);
+                resize.apply(image, spare, lines);
                 return true;
             }
         }

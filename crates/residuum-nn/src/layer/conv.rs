@@ -75,11 +75,6 @@ impl Conv2d {
         self.weights.as_ref()
     }
 
-    /// The weights, to change.
-    pub fn weights_mut(&mut self) -> &mut Box<dyn Weights> {
-        &mut self.weights
-    }
-
     fn windows(&self, image: Shape) -> Patches {
         let out = self
             .geometry
@@ -173,6 +168,10 @@ impl Layer for Conv2d {
 
     fn trains(&self) -> bool {
         self.weights.trains() || self.bias.as_ref().is_some_and(Parameter::trains)
+    }
+
+    fn visit_weights(&mut self, path: &str, visit: &mut dyn FnMut(&str, &mut dyn Weights)) {
+        visit(path, self.weights.as_mut());
     }
 }
 

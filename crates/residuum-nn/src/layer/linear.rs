@@ -27,11 +27,6 @@ impl Linear {
         self.weights.as_ref()
     }
 
-    /// The weights, to change.
-    pub fn weights_mut(&mut self) -> &mut Box<dyn Weights> {
-        &mut self.weights
-    }
-
     /// The bias.
     pub fn bias(&self) -> Option<&Parameter> {
         self.bias.as_ref()
@@ -85,6 +80,10 @@ impl Layer for Linear {
 
     fn trains(&self) -> bool {
         self.weights.trains() || self.bias.as_ref().is_some_and(Parameter::trains)
+    }
+
+    fn visit_weights(&mut self, path: &str, visit: &mut dyn FnMut(&str, &mut dyn Weights)) {
+        visit(path, self.weights.as_mut());
     }
 }
 

@@ -34,7 +34,7 @@ pub use residual::Residual;
 pub use sequential::Sequential;
 
 use crate::state::Visit;
-use crate::{Shape, StepError, Tensor};
+use crate::{Shape, StepError, Tensor, Weights};
 
 /// What a pass is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +113,11 @@ pub trait Layer: Visit + Debug + Send {
     /// Whether a backward pass could change anything in this layer.
     fn trains(&self) -> bool {
         false
+    }
+
+    /// Shows every matrix with the name of its layer; names start with `path`.
+    fn visit_weights(&mut self, path: &str, visit: &mut dyn FnMut(&str, &mut dyn Weights)) {
+        let _ = (path, visit);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Layer, Pass, Sequential, ShapeError, join};
 use crate::state::{Visit, Visitor};
-use crate::{Shape, StepError, Tensor, kernel};
+use crate::{Shape, StepError, Tensor, Weights, kernel};
 
 /// A main path and a shortcut around it: the identity, or layers called `downsample` that change the shape.
 #[derive(Debug)]
@@ -80,6 +80,13 @@ impl Layer for Residual {
 
     fn trains(&self) -> bool {
         self.main.trains() || self.downsample.as_ref().is_some_and(Layer::trains)
+    }
+
+    fn visit_weights(&mut self, path: &str, visit: &mut dyn FnMut(&str, &mut dyn Weights)) {
+        self.main.visit_weights(path, visit);
+        if let Some(downsample) = &mut self.downsample {
+            downsample.visit_weights(&join(path, "downsample"), visit);
+        }
     }
 }
 

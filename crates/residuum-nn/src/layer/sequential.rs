@@ -3,7 +3,7 @@
 use super::{Layer, Pass, ShapeError, join};
 use crate::layer::Mode;
 use crate::state::{Visit, Visitor};
-use crate::{Shape, StepError, Tensor};
+use crate::{Shape, StepError, Tensor, Weights};
 
 /// Layers in a row. The name of a layer is part of the names of its tensors and of the key it draws from.
 #[derive(Debug, Default)]
@@ -105,6 +105,12 @@ impl Layer for Sequential {
 
     fn trains(&self) -> bool {
         self.layers.iter().any(|(_, layer)| layer.trains())
+    }
+
+    fn visit_weights(&mut self, path: &str, visit: &mut dyn FnMut(&str, &mut dyn Weights)) {
+        for (name, layer) in &mut self.layers {
+            layer.visit_weights(&join(path, name), visit);
+        }
     }
 }
 

@@ -61,6 +61,41 @@ impl Factory for DigitalFactory {
     }
 }
 
+/// Two factories side by side: the layers that `chosen` names come from one, all others from the other. So heads are
+/// analog and backbones digital, or heads learn and backbones are frozen.
+pub struct Split<'a> {
+    /// Which layers are meant.
+    pub chosen: Select,
+    /// Makes those.
+    pub inside: &'a mut dyn Factory,
+    /// Makes the rest.
+    pub outside: &'a mut dyn Factory,
+}
+
+impl Split<'_> {
+    fn pick(&mut self, layer: &str) -> &mut dyn Factory {
+        if self.chosen.includes(layer) { self.inside } else { self.outside }
+    }
+}
+
+impl Factory for Split<'_> {
+    fn weights(
+        &mut self,
+        name: &str,
+        rows: usize,
+        cols: usize,
+        initial: Vec<f32>,
+    ) -> Result<Box<dyn Weights>, ParameterError> {
+        self.pick(name).weights(name, rows, cols, initial)
+    }
+
+    fn parameter(&mut self, name: &str, initial: Vec<f32>) -> Parameter {
+        // The layer of `fc.bias` is `fc`.
+        let layer = name.rsplit_once('.').map_or(name, |(layer, _)| layer);
+        self.pick(layer).parameter(name, initial)
+    }
+}
+
 /// Which layers are meant, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Select {

@@ -1,19 +1,20 @@
 //! Networks: layers with an input shape, and the recipes that build them.
 
 mod build;
+pub mod keras;
 mod resnet;
 mod small;
 
 use residuum::Key;
 
-pub use build::{BuildError, DigitalFactory, Factory, Select};
+pub use build::{BuildError, DigitalFactory, Factory, Select, Split};
 pub use resnet::{ResNet, resnet};
 pub use small::{cnn, fcn, mlp};
 
 use crate::layer::{Layer, Pass, Sequential, ShapeError};
 use crate::loss::{Loss, Outcome};
 use crate::state::{self, Scope, State, StateError, Visit, Visitor};
-use crate::{Shape, StepError, Tensor};
+use crate::{Shape, StepError, Tensor, Weights};
 
 /// Layers that take samples of one shape to class scores.
 #[derive(Debug)]
@@ -81,6 +82,11 @@ impl Network {
         }
         self.layers.backward(input, &self.scores, &self.errors, None, pass)?;
         Ok(outcome)
+    }
+
+    /// Shows every matrix with the name of its layer, from input to output: for ledgers, histograms, programming.
+    pub fn visit_weights(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Weights)) {
+        self.layers.visit_weights("", visit);
     }
 
     /// A copy of all named tensors.

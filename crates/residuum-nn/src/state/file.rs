@@ -30,6 +30,24 @@ pub enum FileError {
         /// What is wrong.
         source: SafeTensorError,
     },
+    /// Not the description of a tfjs model.
+    #[error("{} must describe the weights of a tfjs model: {source}", path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// Shards that hold more or fewer numbers than their description says.
+    #[error("the shards of {} must hold {expected} bytes, got {given}", path.display())]
+    Shards {
+        /// The description.
+        path: PathBuf,
+        /// Bytes of all tensors it names.
+        expected: usize,
+        /// Bytes of all shards.
+        given: usize,
+    },
     /// A type of number that no tensor of a network has.
     #[error("tensor {name} of {} must hold F32, or be a single I64 or U64 counter, got {dtype:?} {shape:?}", path.display())]
     Type {

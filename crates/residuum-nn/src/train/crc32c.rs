@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn pieces_of_a_file_add_up() {
-        let bytes: Vec<u8> = (0..200_000_u32).map(|i| (i * i >> 5) as u8).collect();
+        let bytes: Vec<u8> = (0..200_000_u32).map(|i| (i.wrapping_mul(i) >> 5) as u8).collect();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("long");
         std::fs::write(&path, &bytes).unwrap();

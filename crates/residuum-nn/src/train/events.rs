@@ -6,9 +6,8 @@
 //! TFRecord:  length u64 | masked crc32c of length | data | masked crc32c of data        little endian
 //! Event:     wall_time = 1: double, step = 2: int64, file_version = 3: string, summary = 5: Summary
 //! Summary:   value = 1: repeated Value
-//! Value:     tag = 1: string, simple_value = 2: float, histo = 5: HistogramProto, metadata = 9: SummaryMetadata
+//! Value:     tag = 1: string, simple_value = 2: float, histo = 5: HistogramProto
 //! HistogramProto:  min, max, num, sum, sum_squares = 1 to 5: double, bucket_limit = 6, bucket = 7: packed double
-//! SummaryMetadata: summary_description = 3: string
 //! ```
 //!
 //! Every event of one shape has one length whatever the time is, so a run that is cut back and goes on puts its bytes
@@ -75,8 +74,8 @@ impl Summary {
         self.value(&Message::default().bytes(1, tag.as_bytes()).float(2, value as f32))
     }
 
-    /// A distribution under a name, with a remark.
-    pub fn histogram(self, tag: &str, histogram: &Histogram, remark: &str) -> Self {
+    /// A distribution under a name.
+    pub fn histogram(self, tag: &str, histogram: &Histogram) -> Self {
         let Histogram { min, max, sum, sum_squares, limits, counts, .. } = histogram;
         let histo = Message::default()
             .double(1, *min)
@@ -86,8 +85,7 @@ impl Summary {
             .double(5, *sum_squares)
             .doubles(6, limits.iter().copied())
             .doubles(7, counts.iter().map(|&n| n as f64));
-        let metadata = Message::default().bytes(3, remark.as_bytes());
-        self.value(&Message::default().bytes(1, tag.as_bytes()).bytes(5, &histo.0).bytes(9, &metadata.0))
+        self.value(&Message::default().bytes(1, tag.as_bytes()).bytes(5, &histo.0))
     }
 
     fn value(self, value: &Message) -> Self {

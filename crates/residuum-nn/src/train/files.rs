@@ -95,14 +95,10 @@ impl Files {
             summary = summary.scalar(&format!("pulses/{layer}"), pulses as f64);
         }
         for (layer, histogram) in histograms {
-            let remark = match histogram.range {
-                Some([lo, hi]) => {
-                    summary = summary.scalar(&format!("saturation/{layer}"), histogram.saturation());
-                    format!("effective weights; 64 bins over the dynamic range {lo} to {hi}")
-                }
-                None => "weights without a dynamic range".to_owned(),
-            };
-            summary = summary.histogram(&format!("weights/{layer}"), histogram, &remark);
+            summary = summary.histogram(&format!("weights/{layer}"), histogram);
+            if histogram.range.is_some() {
+                summary = summary.scalar(&format!("saturation/{layer}"), histogram.saturation());
+            }
         }
         self.events.append(&summary.record(record.epoch, wall_time_s()))
     }

@@ -12,6 +12,8 @@ pub(super) struct Log {
     path: PathBuf,
     file: File,
     length: u64,
+    /// Bytes of it that are surely on the disk.
+    synced: u64,
 }
 
 impl Log {
@@ -37,7 +39,7 @@ impl Log {
             }
         }
         file.set_len(length).and_then(|()| file.seek(SeekFrom::End(0))).map_err(TrainError::io(&path))?;
-        Ok(Self { path, file, length })
+        Ok(Self { path, file, length, synced: 0 })
     }
 
     /// Adds bytes at the end.
@@ -48,8 +50,11 @@ impl Log {
     }
 
     /// Puts the file on the disk and says how long it is there: what a checkpoint refers to must outlive it.
-    pub fn sync(&self) -> Result<u64, TrainError> {
-        self.file.sync_data().map_err(TrainError::io(&self.path))?;
+    pub fn sync(&mut self) -> Result<u64, TrainError> {
+        if self.synced < self.length {
+            self.file.sync_data().map_err(TrainError::io(&self.path))?;
+            self.synced = self.length;
+        }
         Ok(self.length)
     }
 

@@ -1,5 +1,6 @@
 //! A run: steps, evaluation and checkpoints in their order.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
@@ -32,7 +33,8 @@ pub struct Run<'a> {
     pub key: Key,
     /// Where files go; without it there are none, and nothing to resume from.
     pub directory: Option<&'a Path>,
-    /// The canonical text of what is run. Checkpoints hold it, and do not resume a run with another.
+    /// The canonical text of what is run. Checkpoints hold it, and do not resume a run with another. What may change
+    /// when a run goes on, such as its number of epochs, does not belong here.
     pub description: &'a str,
 }
 
@@ -145,7 +147,7 @@ impl<'a> Session<'a> {
         let record = self.record(test, train_seconds);
         if let Some(files) = &mut self.files {
             let wanted = self.run.training.histograms;
-            let histograms = wanted.then(|| weight_histograms(self.run.network)).unwrap_or_default();
+            let histograms = if wanted { weight_histograms(self.run.network) } else { BTreeMap::new() };
             files.record(&record, &histograms)?;
         }
         let mut patience = self.position.patience;

@@ -1,6 +1,8 @@
 //! A small run on the embedded digits, and a reader of event files.
 #![allow(dead_code)] // each test file uses its part
 
+pub mod weights;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -108,7 +110,7 @@ impl Listener for Spy {
         self.epochs.push(epoch);
     }
     fn step_done(&mut self, k: u64, loss: f64, samples: usize) {
-        assert_eq!(samples, if k % 46 == 0 { 2 } else { 32 });
+        assert_eq!(samples, if k.is_multiple_of(46) { 2 } else { 32 });
         self.losses.push(loss.to_bits());
     }
     fn checkpointed(&mut self, _: u64, path: &Path) {
@@ -188,7 +190,7 @@ fn check(data: &[u8], stored: &[u8]) -> Result<(), String> {
         }
     }
     let crc = !crc;
-    let masked = ((crc >> 15) | (crc << 17)).wrapping_add(0xA282_EAD8);
+    let masked = crc.rotate_right(15).wrapping_add(0xA282_EAD8);
     if masked.to_le_bytes() == stored { Ok(()) } else { Err("a checksum does not hold".to_owned()) }
 }
 
@@ -245,7 +247,6 @@ fn event(data: &[u8]) -> Result<Event, String> {
                                 shown = Some(Shown::Scalar(value));
                             }
                             5 => shown = Some(histogram(&contents)?),
-                            9 => {}
                             other => return Err(format!("field {other} of a value")),
                         }
                     }

@@ -165,6 +165,30 @@ fn add_noise(values: &mut [f32; CHUNK], deviation: f32, key: Key, chunk: u64) {
     }
 }
 
+/// A chunk, the last one filled up with zeros. A copy of known length stays in registers.
+#[inline(always)]
+fn load(from: &[f32]) -> [f32; CHUNK] {
+    if let Some(whole) = from.first_chunk() {
+        return *whole;
+    }
+    let mut values = [0.0; CHUNK];
+    for (v, from) in values.iter_mut().zip(from) {
+        *v = *from;
+    }
+    values
+}
+
+#[inline(always)]
+fn store(values: &[f32; CHUNK], to: &mut [f32]) {
+    if let Some(whole) = to.first_chunk_mut() {
+        *whole = *values;
+    } else {
+        for (to, v) in to.iter_mut().zip(values) {
+            *to = *v;
+        }
+    }
+}
+
 /// The largest magnitude, NaN if any entry is: the bit patterns of magnitudes are ordered as the numbers are, with NaN
 /// above all, and the maximum of integers is one instruction for many.
 pub(super) struct LargestMagnitude<'a>(pub &'a [f32]);
@@ -197,10 +221,9 @@ impl Kernel for Drive<'_> {
             let streams = self.streams.of_sample(p.sample);
             let input = &self.inputs[p.sample * self.width..][..self.width];
             for (chunk, (from, to)) in input.chunks(CHUNK).zip(driven.chunks_mut(CHUNK)).enumerate() {
-                let mut values = [0.0; CHUNK];
-                values[..from.len()].copy_from_slice(from);
+                let mut values = load(from);
                 self.bank.drive(&mut values, p.scale, streams, chunk as u64);
-                to.copy_from_slice(&values[..from.len()]);
+                store(&values, to);
             }
         }
     }
@@ -239,14 +262,12 @@ impl Kernel for Digitize<'_> {
             let streams = self.streams.of_sample(p.sample);
             let outputs = &mut self.outputs[p.sample * self.width..][..self.width];
             for (chunk, (from, to)) in sums.chunks(CHUNK).zip(outputs.chunks_mut(CHUNK)).enumerate() {
-                let mut values = [0.0; CHUNK];
-                values[..from.len()].copy_from_slice(from);
-                let width = from.len();
+                let (mut values, width) = (load(from), from.len());
                 *passed |= self.bank.digitize(&mut values, width, self.lines, p.scale, streams, chunk as u64);
                 if self.adds {
                     to.iter_mut().zip(values).for_each(|(out, v)| *out += v);
                 } else {
-                    to.copy_from_slice(&values[..width]);
+                    store(&values, to);
                 }
             }
         }

@@ -47,14 +47,11 @@ pub use settings::{
 use analog::{Array, Weights, needs_magnitudes};
 use block::{Block, Read, Source, average_scales};
 use lines::{Cells, Lines};
-use product::Direction;
+use product::{Direction, REPAYS_THREADS};
 use rayon::prelude::*;
 
 use crate::error::require;
 use crate::{Key, ParameterError};
-
-/// Multiply–adds that repay waking other threads: some 30 µs of work.
-const REPAYS_THREADS: usize = 1 << 20;
 
 /// Rows (outputs of a forward read) and columns (inputs) of a weight matrix stored row by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

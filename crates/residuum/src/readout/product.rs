@@ -2,9 +2,12 @@
 //!
 //! Every sum runs in an order fixed by its length alone: [`LANES`] interleaved partial sums for `W x`, plain order for
 //! `Wᵀ δ`, always with fused multiply–adds. Tiles keep partial sums in registers and only decide which sums run side
-//! by side, so a result has the same bits on every machine, in any batch.
+//! by side, so a result has the same bits on every machine, in any batch, on any number of threads.
+
+use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
 
 use super::Shape;
 
@@ -12,10 +15,21 @@ use super::Shape;
 const LANES: usize = 16;
 /// Neighbouring vectors of outputs that a transposed tile computes together.
 const PANEL: usize = 4;
+/// As many for a single sample, which has no other sums to hide the latency of its own.
+const WIDE_PANEL: usize = 8;
 /// Samples that repay the copy of a panel.
 const REPAYS: usize = 32;
 /// Samples of a transposed tile.
 const SAMPLES: usize = 5;
+/// Rows of weights that a transposed product visits before it moves on to the next columns: as many streams as a
+/// processor follows ahead of time.
+const STREAMS: usize = 64;
+/// Multiply–adds that repay waking other threads: some 30 µs of work.
+pub(super) const REPAYS_THREADS: usize = 1 << 20;
+
+/// Floats of inputs that a forward product keeps in the first cache, and of weights in the second.
+const FIRST_CACHE: usize = 8 << 10;
+const SECOND_CACHE: usize = 128 << 10;
 
 /// Which way the array is driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +51,7 @@ impl Direction {
 }
 
 /// `outputs[s] = W inputs[s]` or `Wᵀ inputs[s]` for every sample `s`; both are batch-major. `panel` is memory to reuse.
+/// Threads share the outputs of a single large sample; batches are for the caller to share.
 pub(super) fn product(
     weights: &[f32],
     shape: Shape,
@@ -49,17 +64,45 @@ pub(super) fn product(
         outputs.fill(0.0); // A sum without terms.
         return;
     }
+    let (_, n_out) = to.widths(shape);
+    let threads = rayon::current_num_threads();
+    if outputs.len() > n_out || weights.len() < REPAYS_THREADS || threads == 1 {
+        return block(weights, shape, to, 0, inputs, outputs, panel);
+    }
+    let share = n_out.div_ceil(threads).next_multiple_of(WIDE_PANEL * LANES);
+    outputs.par_chunks_mut(share).enumerate().for_each(|(k, outputs)| {
+        block(weights, shape, to, k * share, inputs, outputs, &mut Vec::new());
+    });
+}
+
+/// The outputs of all samples from number `first` on, as many as fit.
+fn block(
+    weights: &[f32],
+    shape: Shape,
+    to: Direction,
+    first: usize,
+    inputs: &[f32],
+    outputs: &mut [f32],
+    panel: &mut Vec<f32>,
+) {
+    let Shape { rows, cols } = shape;
     match to {
-        Direction::Forward => Arch::new().dispatch(Forward { weights, shape, inputs, outputs }),
-        Direction::Transposed => Arch::new().dispatch(Transposed { weights, shape, inputs, outputs, panel }),
+        Direction::Forward => {
+            let weights = &weights[first * cols..];
+            Arch::new().dispatch(Forward { weights, cols, inputs, outputs, panel });
+        }
+        Direction::Transposed => {
+            Arch::new().dispatch(Transposed { weights, rows, stride: cols, first, inputs, outputs, panel });
+        }
     }
 }
 
 struct Forward<'a> {
     weights: &'a [f32],
-    shape: Shape,
+    cols: usize,
     inputs: &'a [f32],
     outputs: &'a mut [f32],
+    panel: &'a mut Vec<f32>,
 }
 
 impl WithSimd for Forward<'_> {
@@ -69,7 +112,7 @@ impl WithSimd for Forward<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         // LANES take so many vectors; the tile is as large as the registers hold.
         match LANES / lanes::<S>() {
-            1 => self.run::<S, 1, 4, 4>(simd),
+            1 => self.run::<S, 1, 5, 4>(simd),
             2 => self.run::<S, 2, 2, 3>(simd),
             4 => self.run::<S, 4, 1, 4>(simd),
             _ => self.run::<S, LANES, 1, 1>(simd),
@@ -78,83 +121,144 @@ impl WithSimd for Forward<'_> {
 }
 
 impl Forward<'_> {
-    /// Tiles of `R` samples × `C` rows, `P` vectors for each sum.
+    /// Tiles of `R` samples × `C` rows, `P` vectors for each sum. Blocks of rows stay in the second cache while the
+    /// samples pass, blocks of samples in the first one while the rows of a block do.
     #[inline(always)]
-    fn run<S: Simd, const P: usize, const R: usize, const C: usize>(self, simd: S) {
-        let Shape { rows, cols } = self.shape;
-        let batch = self.inputs.len() / cols;
-        let sample = |s: usize| &self.inputs[s * cols..][..cols];
-        let row = |i: usize| &self.weights[i * cols..][..cols];
-        let mut i = 0;
-        while i + C <= rows {
-            let w: [&[f32]; C] = std::array::from_fn(|c| row(i + c));
-            let mut s = 0;
-            while s + R <= batch {
-                let sums = dots::<S, P, R, C>(simd, std::array::from_fn(|r| sample(s + r)), w);
-                for r in 0..R {
-                    self.outputs[(s + r) * rows + i..][..C].copy_from_slice(&sums[r]);
+    fn run<S: Simd, const P: usize, const R: usize, const C: usize>(mut self, simd: S) {
+        let Self { cols, inputs, .. } = self;
+        let batch = inputs.len() / cols;
+        let rows = self.outputs.len() / batch;
+        let fits = |floats: usize, tile: usize| (floats / cols / tile).max(1) * tile;
+        let (samples, few) = (fits(FIRST_CACHE, R), fits(SECOND_CACHE, C));
+        // The samples of a tile side by side, LANES of each in turn: one stream instead of R.
+        let steps = cols / LANES;
+        let mut memory = std::mem::take(self.panel);
+        let packed = aligned(&mut memory, batch * steps * LANES);
+        for (tile, packed) in inputs.chunks(R * cols).zip(packed.chunks_mut((R * steps * LANES).max(1))) {
+            let together = tile.len() / cols;
+            for (r, x) in tile.chunks_exact(cols).enumerate() {
+                let places = packed.chunks_exact_mut(LANES).skip(r).step_by(together);
+                for (to, from) in places.zip(x.as_chunks::<LANES>().0) {
+                    to.copy_from_slice(from);
                 }
-                s += R;
             }
-            while s < batch {
-                let [sums] = dots::<S, P, 1, C>(simd, [sample(s)], w);
-                self.outputs[s * rows + i..][..C].copy_from_slice(&sums);
-                s += 1;
-            }
-            i += C;
         }
-        for i in i..rows {
-            for s in 0..batch {
-                let [[sum]] = dots::<S, P, 1, 1>(simd, [sample(s)], [row(i)]);
-                self.outputs[s * rows + i] = sum;
+        for from in (0..rows).step_by(few) {
+            for s in (0..batch).step_by(samples) {
+                let (end, last) = ((from + few).min(rows), (s + samples).min(batch));
+                let whole = end - (end - from) % C;
+                for i in (from..whole).step_by(C) {
+                    self.rows::<S, P, R, C>(simd, packed, i, rows, s..last);
+                }
+                for i in whole..end {
+                    self.rows::<S, P, R, 1>(simd, packed, i, rows, s..last);
+                }
             }
+        }
+        *self.panel = memory;
+    }
+
+    /// Some samples with the `C` rows from `i` on.
+    #[inline(always)]
+    fn rows<S: Simd, const P: usize, const R: usize, const C: usize>(
+        &mut self,
+        simd: S,
+        packed: &[f32],
+        i: usize,
+        rows: usize,
+        samples: Range<usize>,
+    ) {
+        let whole = samples.end - samples.len() % R;
+        for s in (samples.start..whole).step_by(R) {
+            self.tile::<S, P, R, C>(simd, packed, i, rows, s);
+        }
+        match samples.end - whole {
+            4 => self.tile::<S, P, 4, C>(simd, packed, i, rows, whole),
+            3 => self.tile::<S, P, 3, C>(simd, packed, i, rows, whole),
+            2 => self.tile::<S, P, 2, C>(simd, packed, i, rows, whole),
+            1 => self.tile::<S, P, 1, C>(simd, packed, i, rows, whole),
+            _ => {}
+        }
+    }
+
+    #[inline(always)]
+    fn tile<S: Simd, const P: usize, const R: usize, const C: usize>(
+        &mut self,
+        simd: S,
+        packed: &[f32],
+        i: usize,
+        rows: usize,
+        s: usize,
+    ) {
+        let Self { weights, cols, inputs, .. } = *self;
+        let whole = cols - cols % LANES;
+        let x = &packed[s * whole..][..R * whole];
+        let w: [&[f32]; C] = std::array::from_fn(|c| &weights[(i + c) * cols..][..cols]);
+        let mut sums = dots::<S, P, R, C>(simd, x, w.map(|w| &w[..whole]));
+        for r in 0..R {
+            if whole < cols {
+                let rest = &inputs[(s + r) * cols..][whole..cols];
+                for c in 0..C {
+                    let terms = rest.iter().zip(&w[c][whole..]);
+                    sums[r][c] = terms.fold(sums[r][c], |t, (a, b)| a.mul_add(*b, t));
+                }
+            }
+            self.outputs[(s + r) * rows + i..][..C].copy_from_slice(&sums[r]);
         }
     }
 }
 
-/// All scalar products of `R` samples with `C` rows. Plain loops over fixed arrays: closures over the partial sums
-/// would push them out of the registers.
+/// All scalar products of `R` packed samples with `C` rows, whose length is a multiple of [`LANES`]. Plain loops over
+/// fixed arrays: closures over the partial sums would push them out of the registers.
 #[inline(always)]
 fn dots<S: Simd, const P: usize, const R: usize, const C: usize>(
     simd: S,
-    x: [&[f32]; R],
+    x: &[f32],
     w: [&[f32]; C],
 ) -> [[f32; C]; R] {
-    let steps = x[0].len() / LANES;
-    let xs = x.map(|v| &S::as_simd_f32s(v).0[..steps * P]);
-    let ws = w.map(|v| &S::as_simd_f32s(v).0[..steps * P]);
+    let w = w.map(|w| S::as_simd_f32s(w).0);
     let mut partial = [[[simd.splat_f32s(0.0); P]; C]; R];
-    for k in 0..steps {
+    for (k, x) in S::as_simd_f32s(x).0.chunks_exact(R * P).enumerate() {
         for p in 0..P {
-            let mut b = [simd.splat_f32s(0.0); C];
-            for c in 0..C {
-                b[c] = ws[c][k * P + p];
-            }
+            let mut a = [simd.splat_f32s(0.0); R];
             for r in 0..R {
-                let a = xs[r][k * P + p];
-                for c in 0..C {
-                    partial[r][c][p] = simd.mul_add_f32s(a, b[c], partial[r][c][p]);
+                a[r] = x[r * P + p];
+            }
+            for c in 0..C {
+                let b = w[c][k * P + p];
+                for r in 0..R {
+                    partial[r][c][p] = simd.mul_add_f32s(a[r], b, partial[r][c][p]);
                 }
             }
         }
     }
-    let rest = steps * LANES;
     let mut sums = [[0.0; C]; R];
     for r in 0..R {
         for c in 0..C {
-            let mut v = [0.0f32; LANES];
-            S::as_mut_simd_f32s(&mut v).0.copy_from_slice(&partial[r][c]);
-            let q: [f32; 4] = std::array::from_fn(|l| (v[l] + v[l + 4]) + (v[l + 8] + v[l + 12]));
-            let sum = (q[0] + q[2]) + (q[1] + q[3]);
-            sums[r][c] = x[r][rest..].iter().zip(&w[c][rest..]).fold(sum, |t, (a, b)| a.mul_add(*b, t));
+            sums[r][c] = total(simd, partial[r][c]);
         }
     }
     sums
 }
 
+/// The sum of all [`LANES`] partial sums: the upper half is added to the lower half until one is left.
+#[inline(always)]
+fn total<S: Simd, const P: usize>(simd: S, mut partial: [S::f32s; P]) -> f32 {
+    let mut half = P / 2;
+    while half > 0 {
+        for p in 0..half {
+            partial[p] = simd.add_f32s(partial[p], partial[p + half]);
+        }
+        half /= 2;
+    }
+    simd.reduce_sum_f32s(partial[0])
+}
+
 struct Transposed<'a> {
     weights: &'a [f32],
-    shape: Shape,
+    rows: usize,
+    stride: usize,
+    first: usize,
     inputs: &'a [f32],
     outputs: &'a mut [f32],
     panel: &'a mut Vec<f32>,
@@ -165,71 +269,117 @@ impl WithSimd for Transposed<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { weights, shape: Shape { rows, cols }, inputs, outputs, panel } = self;
-        let batch = inputs.len() / rows;
-        let width = PANEL * lanes::<S>();
-        let mut j = 0;
-        while j + width <= cols {
-            let mut columns = Columns { weights, stride: cols, first: j };
-            if batch >= REPAYS {
+        let Self { weights, rows, stride, first, inputs, outputs, panel } = self;
+        let width = outputs.len() / (inputs.len() / rows);
+        outputs.fill(0.0);
+        let mut sums = Sums { inputs, rows, outputs, width };
+        if inputs.len() / rows >= REPAYS {
+            let vectors = PANEL * lanes::<S>();
+            let whole = width - width % vectors;
+            for j in (0..whole).step_by(vectors) {
                 // Rows a power of two apart fall into the same few cache lines: a copy side by side stays in cache.
-                panel.clear();
-                for row in weights.chunks_exact(cols) {
-                    panel.extend_from_slice(&row[j..][..width]);
+                let panel = aligned(panel, rows * vectors);
+                for (to, row) in panel.chunks_exact_mut(vectors).zip(weights.chunks_exact(stride)) {
+                    to.copy_from_slice(&row[first + j..][..vectors]);
                 }
-                columns = Columns { weights: panel, stride: width, first: 0 };
+                sums.add::<S, PANEL>(simd, panel, vectors, 0, j);
             }
-            let mut s = 0;
-            while s + SAMPLES <= batch {
-                let samples = std::array::from_fn(|r| &inputs[(s + r) * rows..][..rows]);
-                let sums = columns.sums::<S, SAMPLES, PANEL>(simd, samples);
-                for r in 0..SAMPLES {
-                    let out = &mut outputs[(s + r) * cols + j..][..width];
-                    S::as_mut_simd_f32s(out).0.copy_from_slice(&sums[r]);
+            sums.add_narrow::<S>(simd, weights, stride, first, whole);
+            return;
+        }
+        // A few rows at a time, all columns of them: a processor foresees what follows in a row, not the next row.
+        for k in 0..rows.div_ceil(STREAMS) {
+            let few = &weights[k * STREAMS * stride..];
+            let few = &few[..few.len().min(STREAMS * stride)];
+            let mut j = 0;
+            if inputs.len() == rows {
+                while j + WIDE_PANEL * lanes::<S>() <= width {
+                    sums.add::<S, WIDE_PANEL>(simd, few, stride, first + j, j);
+                    j += WIDE_PANEL * lanes::<S>();
                 }
-                s += SAMPLES;
             }
-            for s in s..batch {
-                let [sums] = columns.sums::<S, 1, PANEL>(simd, [&inputs[s * rows..][..rows]]);
-                S::as_mut_simd_f32s(&mut outputs[s * cols + j..][..width]).0.copy_from_slice(&sums);
+            while j + PANEL * lanes::<S>() <= width {
+                sums.add::<S, PANEL>(simd, few, stride, first + j, j);
+                j += PANEL * lanes::<S>();
             }
-            j += width;
-        }
-        while j + lanes::<S>() <= cols {
-            let columns = Columns { weights, stride: cols, first: j };
-            for s in 0..batch {
-                let [sums] = columns.sums::<S, 1, 1>(simd, [&inputs[s * rows..][..rows]]);
-                S::as_mut_simd_f32s(&mut outputs[s * cols + j..][..lanes::<S>()]).0.copy_from_slice(&sums);
-            }
-            j += lanes::<S>();
-        }
-        for j in j..cols {
-            for s in 0..batch {
-                let column = weights[j..].iter().step_by(cols);
-                let terms = inputs[s * rows..][..rows].iter().zip(column);
-                outputs[s * cols + j] = terms.fold(0.0, |t: f32, (a, b)| a.mul_add(*b, t));
-            }
+            sums.add_narrow::<S>(simd, few, stride, first, j);
+            // The next rows meet the next inputs.
+            sums.inputs = &sums.inputs[few.len() / stride..];
         }
     }
 }
 
-/// Neighbouring columns of a matrix stored row by row.
-#[derive(Clone, Copy)]
-struct Columns<'a> {
-    weights: &'a [f32],
-    stride: usize,
-    first: usize,
+/// The sums of a transposed product as they grow. The inputs of sample `s` start at `s · rows`.
+struct Sums<'a> {
+    inputs: &'a [f32],
+    rows: usize,
+    outputs: &'a mut [f32],
+    width: usize,
 }
 
-impl Columns<'_> {
-    /// The transposed products of `R` samples with `V` vectors of columns.
+impl Sums<'_> {
+    /// Adds what rows of weights contribute to `V` vectors of outputs from `to` on; their weights start at `from`.
     #[inline(always)]
-    fn sums<S: Simd, const R: usize, const V: usize>(self, simd: S, d: [&[f32]; R]) -> [[S::f32s; V]; R] {
-        let d = d.map(|sample| &sample[..d[0].len()]);
+    fn add<S: Simd, const V: usize>(
+        &mut self,
+        simd: S,
+        weights: &[f32],
+        stride: usize,
+        from: usize,
+        to: usize,
+    ) {
+        let batch = self.outputs.len() / self.width;
+        let whole = batch - batch % SAMPLES;
+        for s in (0..whole).step_by(SAMPLES) {
+            self.tile::<S, SAMPLES, V>(simd, weights, stride, from, s, to);
+        }
+        match batch - whole {
+            4 => self.tile::<S, 4, V>(simd, weights, stride, from, whole, to),
+            3 => self.tile::<S, 3, V>(simd, weights, stride, from, whole, to),
+            2 => self.tile::<S, 2, V>(simd, weights, stride, from, whole, to),
+            1 => self.tile::<S, 1, V>(simd, weights, stride, from, whole, to),
+            _ => {}
+        }
+    }
+
+    /// The same for all columns from `j` on, too few for a panel.
+    #[inline(always)]
+    fn add_narrow<S: Simd>(&mut self, simd: S, weights: &[f32], stride: usize, first: usize, j: usize) {
+        let mut j = j;
+        while j + lanes::<S>() <= self.width {
+            self.add::<S, 1>(simd, weights, stride, first + j, j);
+            j += lanes::<S>();
+        }
+        for j in j..self.width {
+            for (s, out) in self.outputs[j..].iter_mut().step_by(self.width).enumerate() {
+                let column = weights[first + j..].iter().step_by(stride);
+                let terms = self.inputs[s * self.rows..].iter().zip(column);
+                *out = terms.fold(*out, |t, (a, b)| a.mul_add(*b, t));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn tile<S: Simd, const R: usize, const V: usize>(
+        &mut self,
+        simd: S,
+        weights: &[f32],
+        stride: usize,
+        from: usize,
+        s: usize,
+        to: usize,
+    ) {
+        let few = weights.len() / stride;
+        let d: [&[f32]; R] = std::array::from_fn(|r| &self.inputs[(s + r) * self.rows..][..few]);
         let mut sums = [[simd.splat_f32s(0.0); V]; R];
-        for (i, row) in self.weights.chunks_exact(self.stride).take(d[0].len()).enumerate() {
+        let place = |r: usize| (s + r) * self.width + to;
+        for r in 0..R {
+            let out = &self.outputs[place(r)..][..V * lanes::<S>()];
+            sums[r].copy_from_slice(S::as_simd_f32s(out).0);
+        }
+        for (i, row) in weights.chunks_exact(stride).enumerate() {
             let mut b = [simd.splat_f32s(0.0); V];
-            b.copy_from_slice(S::as_simd_f32s(&row[self.first..][..V * lanes::<S>()]).0);
+            b.copy_from_slice(S::as_simd_f32s(&row[from..][..V * lanes::<S>()]).0);
             for r in 0..R {
                 let a = simd.splat_f32s(d[r][i]);
                 for v in 0..V {
@@ -237,8 +387,20 @@ impl Columns<'_> {
                 }
             }
         }
-        sums
+        for r in 0..R {
+            let out = &mut self.outputs[place(r)..][..V * lanes::<S>()];
+            S::as_mut_simd_f32s(out).0.copy_from_slice(&sums[r]);
+        }
     }
+}
+
+/// So many floats in reused memory, from the start of a cache line on: no vector of them lies across two.
+#[inline(always)]
+fn aligned(memory: &mut Vec<f32>, n: usize) -> &mut [f32] {
+    const LINE: usize = 64;
+    memory.resize(memory.len().max(n + LINE / size_of::<f32>()), 0.0);
+    let start = memory.as_ptr().align_offset(LINE).min(LINE / size_of::<f32>());
+    &mut memory[start..][..n]
 }
 
 /// Lanes of a vector of this instruction set.
@@ -270,8 +432,10 @@ mod tests {
                     for j in 0..rest {
                         v[j % LANES] = x[j].mul_add(row[j], v[j % LANES]);
                     }
-                    let q: Vec<f32> = (0..4).map(|l| (v[l] + v[l + 4]) + (v[l + 8] + v[l + 12])).collect();
-                    (rest..cols).fold((q[0] + q[2]) + (q[1] + q[3]), |t, j| x[j].mul_add(row[j], t))
+                    for half in [8, 4, 2, 1] {
+                        (0..half).for_each(|l| v[l] += v[l + half]);
+                    }
+                    (rest..cols).fold(v[0], |t, j| x[j].mul_add(row[j], t))
                 })
                 .collect(),
             Direction::Transposed => {
@@ -310,9 +474,9 @@ mod tests {
         product(weights, shape, Direction::Transposed, d, &mut z, &mut Vec::new());
         let check = |run: &dyn Fn(Forward<'_>, Transposed<'_>)| {
             let (mut narrow_y, mut narrow_z) = (vec![f32::NAN; y.len()], vec![f32::NAN; z.len()]);
-            let forward = Forward { weights, shape, inputs: x, outputs: &mut narrow_y };
-            let panel = &mut Vec::new();
-            run(forward, Transposed { weights, shape, inputs: d, outputs: &mut narrow_z, panel });
+            let (packed, panel, outputs) = (&mut Vec::new(), &mut Vec::new(), &mut narrow_z);
+            let forward = Forward { weights, cols: 131, inputs: x, outputs: &mut narrow_y, panel: packed };
+            run(forward, Transposed { weights, rows: 37, stride: 131, first: 0, inputs: d, outputs, panel });
             assert_eq!((&narrow_y, &narrow_z), (&y, &z));
         };
         check(&|forward, transposed| {

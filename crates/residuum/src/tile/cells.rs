@@ -15,6 +15,8 @@ pub(super) struct Cells {
     pub(super) base: [Vec<f32>; 2],
     /// Change of the step with the state (linear), or the exponent (power); empty otherwise.
     pub(super) shape: [Vec<f32>; 2],
+    /// 1/(max − min) for steps that depend on it (power, exponential), 0 for a stuck cell; empty otherwise.
+    pub(super) inverse_range: Vec<f32>,
     /// Whether n pulses may be taken at once: mild noise, and a step that is smooth in the state. `row::Row::at_once`
     /// states the error.
     pub(super) at_once: bool,
@@ -67,8 +69,12 @@ impl Cells {
             }
         }
         let shape = shapes(device, &scale, &max, &min, &deviations);
-        let mut cells =
-            Self { scale, max, min, base: [Vec::new(), Vec::new()], shape, at_once: composable(device) };
+        let ranged = matches!(device.step, StepModel::Power { .. } | StepModel::Exponential { .. });
+        let inverse = |(max, min): (&f32, &f32)| if max > min { 1.0 / (max - min) } else { 0.0 };
+        let inverse_range = if ranged { max.iter().zip(&min).map(inverse).collect() } else { Vec::new() };
+        let at_once = composable(device);
+        let base = [Vec::new(), Vec::new()];
+        let mut cells = Self { scale, max, min, base, shape, inverse_range, at_once };
         if let Some(reference) = device.reference {
             let linear = matches!(device.step, StepModel::Linear { .. });
             if linear {

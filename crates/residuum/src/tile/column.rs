@@ -7,7 +7,7 @@
 use super::Tile;
 use super::cells::Cells;
 use super::column_lines::{BAND, Lines};
-use super::counted::Stretch;
+use super::counted::{LONGEST, Stretch, most};
 use super::device::Device;
 use super::expected::write;
 use super::laws::Parameters;
@@ -16,8 +16,8 @@ use crate::Key;
 use crate::error::{ParameterError, finite, require, same_length};
 use crate::simd::{self, Kernel};
 
-/// Columns of a block: what is transposed stays in the first-level cache.
-const WIDTH: usize = 32;
+/// Columns of a block: vector loops are unrolled and want long rows, what is transposed should stay in the cache.
+const WIDTH: usize = 128;
 
 impl Tile {
     /// Writes `scale · values`, one value per row, to one column: [`Tile::update`] with a column signal of 1 there and 0
@@ -43,18 +43,27 @@ impl Tile {
         let peak = values.iter().fold(0.0f32, |m, v| m.max(v.abs()));
         let lines = Lines::draw(&self.device, scheme, scale, peak, key);
         let at_once = self.cells.at_once;
-        for (band, values) in values.chunks(BAND).enumerate() {
-            let first = band * BAND * self.cols + column;
+        for (part, values) in values.chunks(LONGEST).enumerate() {
+            let first = part * LONGEST * self.cols + column;
+            let bands = part * (LONGEST / BAND)..;
             self.pulses_sent += self.down_column(first, values.len(), |stretch, seen, hidden| {
                 if scheme == Scheme::Expected {
                     write(seen, hidden, |state| stretch.realize(scale, values, state));
                     return 0;
                 }
-                let mut counts = [0; BAND];
-                lines.counts(band, values, &mut counts[..values.len()]);
-                let noise = |n, xi: &mut [f32]| xi.copy_from_slice(&lines.cycle_noise(n, band)[..xi.len()]);
-                let shown = |xi: &mut [f32]| xi.copy_from_slice(&lines.write_noise(band)[..xi.len()]);
-                stretch.send(at_once, &mut counts[..values.len()], seen, hidden, noise, shown)
+                let mut counts = [0; LONGEST];
+                let counts = &mut counts[..values.len()];
+                for (band, (values, counts)) in
+                    bands.clone().zip(values.chunks(BAND).zip(counts.chunks_mut(BAND)))
+                {
+                    lines.counts(band, values, counts);
+                }
+                let draw = |pulse: Option<u32>, xi: &mut [f32]| {
+                    for (band, xi) in bands.clone().zip(xi.chunks_mut(BAND)) {
+                        simd::dispatch(DrawColumn { lines, band, pulse, xi });
+                    }
+                };
+                stretch.send(at_once, counts, seen, hidden, |n, xi| draw(Some(n), xi), |xi| draw(None, xi))
             });
         }
         Ok(())
@@ -118,7 +127,7 @@ impl Tile {
     ) -> u64 {
         let cols = self.cols;
         let gather = |from: &[f32]| {
-            let mut out = [0.0; BAND];
+            let mut out = [0.0; LONGEST];
             // A parameter that the step model does not have is empty.
             for (out, v) in out[..n].iter_mut().zip(from.iter().skip(first).step_by(cols)) {
                 *out = *v;
@@ -128,11 +137,13 @@ impl Tile {
         let [base, shape, own] = [self.cells.base(), &self.cells.shape, &self.cells.scale]
             .map(|pair| [gather(&pair[0]), gather(&pair[1])]);
         let (max, min) = (gather(&self.cells.max), gather(&self.cells.min));
+        let inverse_range = gather(&self.cells.inverse_range);
         let parameters = Parameters {
             scale: [&base[0][..n], &base[1][..n]],
             shape: [&shape[0][..n], &shape[1][..n]],
             max: &max[..n],
             min: &min[..n],
+            inverse_range: &inverse_range[..n],
         };
         let stretch = Stretch { device: &self.device, parameters, scale: [&own[0][..n], &own[1][..n]] };
         let (mut seen, mut state) = (gather(&self.weights), self.hidden.as_deref().map(gather));
@@ -157,7 +168,7 @@ struct Block<'a> {
     /// First column.
     start: usize,
     /// Row-major, `WIDTH` apart.
-    counts: [i32; BAND * WIDTH],
+    counts: Vec<i32>,
     pulses: u64,
 }
 
@@ -165,14 +176,14 @@ impl<'a> Block<'a> {
     /// `direction` holds the rows of the band.
     fn new(lines: &'a [Lines], band: usize, start: usize, direction: &[f32], cols: usize) -> Self {
         // Lines are drawn down each column, cells pulsed along the rows.
-        let mut values = [0.0; BAND * WIDTH];
+        let mut values = vec![0.0; BAND * WIDTH];
         for (i, row) in direction.chunks_exact(cols).enumerate() {
             for (j, value) in row[start..start + lines.len()].iter().enumerate() {
                 values[j * BAND + i] = *value;
             }
         }
         let (rows, mut pulses) = (direction.len() / cols, 0);
-        let mut counts = [0; BAND * WIDTH];
+        let mut counts = vec![0; BAND * WIDTH];
         for (j, (lines, values)) in lines.iter().zip(values.chunks_exact(BAND)).enumerate() {
             let mut column = [0; BAND];
             if lines.counts(band, &values[..rows], &mut column[..rows]) {
@@ -187,7 +198,7 @@ impl<'a> Block<'a> {
 
     /// Sends the pulses; `stretch` names the cells of a row of the band.
     fn write<'b>(
-        mut self,
+        &self,
         tile: (&Device, &Cells, usize),
         weights: &mut [f32],
         mut hidden: Option<&mut [f32]>,
@@ -198,33 +209,61 @@ impl<'a> Block<'a> {
         }
         let (device, cells, cols) = tile;
         let here = self.start..self.start + self.lines.len();
-        let pulsed = self.counts;
-        let mut xi = [0.0; BAND * WIDTH];
+        let mut xi = vec![0.0; BAND * WIDTH];
         let state = hidden.as_deref_mut().unwrap_or(&mut *weights);
-        let mut n = 0;
-        let mut most = 1;
-        while n < most {
+        let mut each = |n: u32, at_once: bool, counts: &mut [i32]| {
             if device.noisy() {
                 simd::dispatch(Draw { lines: self.lines, band: self.band, pulse: Some(n), xi: &mut xi });
             }
-            most = 0;
             for (i, state) in state.chunks_exact_mut(cols).enumerate() {
                 let along = i * WIDTH..i * WIDTH + self.lines.len();
-                let (counts, xi, state) =
-                    (&mut self.counts[along.clone()], &xi[along], &mut state[here.clone()]);
-                most = most.max(stretch(i).pulse_number(n, cells.at_once, counts, xi, state));
+                let (counts, xi, state) = (&mut counts[along.clone()], &xi[along], &mut state[here.clone()]);
+                if at_once {
+                    stretch(i).pulse_at_once(counts, xi, state);
+                } else {
+                    stretch(i).pulse_number(n, counts, xi, state);
+                }
             }
-            n += 1;
+        };
+        let mut counts = self.counts.clone();
+        if cells.at_once {
+            each(0, true, &mut counts);
+        }
+        for n in 0..most(&counts) {
+            each(n, false, &mut counts);
         }
         if let Some(hidden) = hidden {
             simd::dispatch(Draw { lines: self.lines, band: self.band, pulse: None, xi: &mut xi });
             for (i, (seen, state)) in weights.chunks_exact_mut(cols).zip(hidden.chunks_exact(cols)).enumerate()
             {
                 let along = i * WIDTH..i * WIDTH + self.lines.len();
-                device.show(&pulsed[along.clone()], &state[here.clone()], &xi[along], &mut seen[here.clone()]);
+                device.show(
+                    &self.counts[along.clone()],
+                    &state[here.clone()],
+                    &xi[along],
+                    &mut seen[here.clone()],
+                );
             }
         }
         self.pulses
+    }
+}
+
+/// Noise of one column on the rows of a band.
+struct DrawColumn<'a> {
+    lines: Lines,
+    band: usize,
+    pulse: Option<u32>,
+    xi: &'a mut [f32],
+}
+
+impl Kernel for DrawColumn<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let draws = self.lines.noise(self.pulse, self.band);
+        self.xi.copy_from_slice(&draws[..self.xi.len()]);
     }
 }
 
@@ -233,7 +272,7 @@ struct Draw<'a> {
     lines: &'a [Lines],
     band: usize,
     pulse: Option<u32>,
-    xi: &'a mut [f32; BAND * WIDTH],
+    xi: &'a mut [f32],
 }
 
 impl Kernel for Draw<'_> {
@@ -242,11 +281,7 @@ impl Kernel for Draw<'_> {
     #[inline(always)]
     fn run(self) {
         for (j, lines) in self.lines.iter().enumerate() {
-            let draws = match self.pulse {
-                Some(n) => lines.cycle_noise(n, self.band),
-                None => lines.write_noise(self.band),
-            };
-            for (i, v) in draws.into_iter().enumerate() {
+            for (i, v) in lines.noise(self.pulse, self.band).into_iter().enumerate() {
                 self.xi[i * WIDTH + j] = v;
             }
         }

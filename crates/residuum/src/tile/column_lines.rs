@@ -72,16 +72,14 @@ impl Lines {
         counts.iter().any(|c| *c != 0)
     }
 
-    /// Standard normals of one pulse on the rows of a band.
+    /// Standard normals on the rows of a band: those of a pulse, or of what a read sees.
     #[inline(always)]
-    pub(super) fn cycle_noise(&self, pulse: u32, band: usize) -> [f32; BAND] {
-        normal32::normals(self.cycle.fold(u64::from(pulse)), band as u64)
-    }
-
-    /// Standard normals of what a read sees on the rows of a band.
-    #[inline(always)]
-    pub(super) fn write_noise(&self, band: usize) -> [f32; BAND] {
-        normal32::normals(self.write, band as u64)
+    pub(super) fn noise(&self, pulse: Option<u32>, band: usize) -> [f32; BAND] {
+        let key = match pulse {
+            Some(n) => self.cycle.fold(u64::from(n)),
+            None => self.write,
+        };
+        normal32::normals(key, band as u64)
     }
 }
 

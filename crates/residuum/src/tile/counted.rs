@@ -24,8 +24,8 @@ impl<'a> Stretch<'a> {
         Self { device, parameters: Parameters::stretch(cells, from, to), scale }
     }
 
-    /// `counts[k]` pulses on cell k, upwards if positive; `noise(n, xi)` fills in the standard normals of pulse n.
-    /// Leaves the counts at 0.
+    /// `counts[k]` pulses on cell k, upwards if positive; `noise(n, xi)` fills in the standard normals of pulse n. Counts of
+    /// cells that took all at once are left at 0.
     fn pulse(
         &self,
         at_once: bool,
@@ -35,13 +35,18 @@ impl<'a> Stretch<'a> {
     ) {
         let mut xi = [0.0; LONGEST];
         let xi = &mut xi[..state.len()];
-        let (mut n, mut most) = (0, 1);
-        while n < most {
+        let mut draw = |n: u32, xi: &mut [f32]| {
             if self.device.noisy() {
                 noise(n, xi);
             }
-            most = self.pulse_number(n, at_once, counts, xi, state);
-            n += 1;
+        };
+        if at_once {
+            draw(0, xi);
+            self.pulse_at_once(counts, xi, state);
+        }
+        for n in 0..most(counts) {
+            draw(n, xi);
+            self.pulse_number(n, counts, xi, state);
         }
     }
 
@@ -72,23 +77,21 @@ impl<'a> Stretch<'a> {
         pulses
     }
 
-    /// Pulse number `n`, from 0, of every cell that gets more than n; with `at_once`, the first call sends all pulses of
-    /// the cells that allow it and leaves their counts at 0. Returns the number of pulses of the cell that needs most.
-    pub(super) fn pulse_number(
-        &self,
-        n: u32,
-        at_once: bool,
-        counts: &mut [i32],
-        xi: &[f32],
-        state: &mut [f32],
-    ) -> u32 {
+    /// Pulse number `n`, from 0, of every cell that gets more than n.
+    pub(super) fn pulse_number(&self, n: u32, counts: &[i32], xi: &[f32], state: &mut [f32]) {
         let work = Pulse { cells: *self, n: n.cast_signed(), counts, xi, state };
-        if at_once && n == 0 {
-            with_law(self.device, self.parameters, AtOnce(work)).cast_unsigned()
-        } else {
-            with_law(self.device, self.parameters, work).cast_unsigned()
-        }
+        with_law(self.device, self.parameters, work);
     }
+
+    /// All pulses of the cells that allow it, whose counts become 0.
+    pub(super) fn pulse_at_once(&self, counts: &mut [i32], xi: &[f32], state: &mut [f32]) {
+        with_law(self.device, self.parameters, AtOnce { cells: *self, counts, xi, state });
+    }
+}
+
+/// Pulses of the cell that gets most.
+pub(super) fn most(counts: &[i32]) -> u32 {
+    counts.iter().fold(0, |m, c| m.max(c.unsigned_abs()))
 }
 
 impl Device {
@@ -128,74 +131,75 @@ impl Deviation {
     }
 }
 
+/// One pulse.
 struct Pulse<'a> {
     cells: Stretch<'a>,
     n: i32,
-    counts: &'a mut [i32],
+    counts: &'a [i32],
     xi: &'a [f32],
     state: &'a mut [f32],
 }
 
 /// All pulses of a cell together, as `train` takes them: exact for affine steps, and for the others while the slope is small.
-struct AtOnce<'a>(Pulse<'a>);
+struct AtOnce<'a> {
+    cells: Stretch<'a>,
+    counts: &'a mut [i32],
+    xi: &'a [f32],
+    state: &'a mut [f32],
+}
 
 struct OneByOne<'a, L>(Pulse<'a>, L);
-struct Together<'a, L>(Pulse<'a>, L);
+struct Together<'a, L>(AtOnce<'a>, L);
 
 impl WithLaw for Pulse<'_> {
-    type Output = i32;
+    type Output = ();
 
-    fn run<L: Law>(self, law: L) -> i32 {
-        simd::dispatch(OneByOne(self, law))
+    fn run<L: Law>(self, law: L) {
+        simd::dispatch(OneByOne(self, law));
     }
 }
 
 impl WithLaw for AtOnce<'_> {
-    type Output = i32;
+    type Output = ();
 
-    fn run<L: Law>(self, law: L) -> i32 {
-        simd::dispatch(Together(self.0, law))
+    fn run<L: Law>(self, law: L) {
+        simd::dispatch(Together(self, law));
     }
 }
 
 impl<L: Law> Kernel for OneByOne<'_, L> {
-    type Output = i32;
+    type Output = ();
 
     #[inline(always)]
-    fn run(self) -> i32 {
+    fn run(self) {
         let Self(Pulse { cells, n, counts, xi, state }, law) = self;
         let noise = Deviation::of(cells.device.cycle_noise);
         let len = state.len();
-        let (law, counts, xi, state) = (law.part(0, len), &mut counts[..len], &xi[..len], &mut state[..len]);
+        let (law, counts, xi, state) = (law.part(0, len), &counts[..len], &xi[..len], &mut state[..len]);
         let (max, min) = (&cells.parameters.max[..len], &cells.parameters.min[..len]);
         let [up_scale, down_scale] = cells.scale.map(|s| &s[..len]);
-        let mut most = 0;
         for k in 0..len {
             let (w, up) = (state[k], counts[k] > 0);
             let (v, _) = law.at(k, up, w);
             let scale = if up { up_scale[k] } else { down_scale[k] };
             let deviation = noise.step * v.abs() + noise.scale * scale + noise.offset + noise.slope * w.abs();
             let next = clip(w + v + deviation * xi[k], max[k], min[k]);
-            let count = counts[k].abs();
-            state[k] = if count > n { next } else { w };
-            most = if count > most { count } else { most };
+            state[k] = if counts[k].abs() > n { next } else { w };
         }
-        most
     }
 }
 
 impl<L: Law> Kernel for Together<'_, L> {
-    type Output = i32;
+    type Output = ();
 
     #[inline(always)]
-    fn run(self) -> i32 {
-        let Self(Pulse { cells, counts, xi, state, .. }, law) = self;
+    fn run(self) {
+        let Self(AtOnce { cells, counts, xi, state }, law) = self;
         let noise = Deviation::of(cells.device.cycle_noise);
         let len = state.len();
         let (law, counts, xi, state) = (law.part(0, len), &mut counts[..len], &xi[..len], &mut state[..len]);
         let (max, min) = (&cells.parameters.max[..len], &cells.parameters.min[..len]);
         let [up_scale, down_scale] = cells.scale.map(|s| &s[..len]);
-        let mut most = 0;
         for k in 0..len {
             let (w, up, count) = (state[k], counts[k] > 0, counts[k].abs());
             let (v, slope) = law.at(k, up, w);
@@ -210,10 +214,7 @@ impl<L: Law> Kernel for Together<'_, L> {
             let left = (slope.abs() > STEEP) & (count > 1);
             state[k] = if left { w } else { next };
             counts[k] = if left { counts[k] } else { 0 };
-            let count = if left { count } else { 0 };
-            most = if count > most { count } else { most };
         }
-        most
     }
 }
 

@@ -1,8 +1,10 @@
 //! Step models as vector code: the signed step and its slope, for the cells of one stretch of a row.
 
+use std::f32::consts::LOG2_E;
+
 use super::cells::Cells;
 use super::device::{Device, StepModel};
-use crate::math::{exp32, pow32};
+use crate::math::{exp2_32, pow32};
 
 /// ±s±u±(w) and its derivative with respect to w.
 pub(super) trait Law: Copy {
@@ -18,9 +20,13 @@ pub(super) fn both(pair: [&[f32]; 2], from: usize, n: usize) -> [&[f32]; 2] {
     [&pair[0][from..][..n], &pair[1][from..][..n]]
 }
 
+/// The value of one direction. Both are loaded and their bits selected: a choice between two places to load from would
+/// become a gather.
 #[inline(always)]
 pub(super) fn pick(pair: [&[f32]; 2], j: usize, up: bool) -> f32 {
-    if up { pair[0][j] } else { pair[1][j] }
+    let (above, below) = (pair[0][j].to_bits(), pair[1][j].to_bits());
+    let mask = u32::from(up).wrapping_neg();
+    f32::from_bits(below ^ ((above ^ below) & mask))
 }
 
 #[inline(always)]
@@ -67,20 +73,20 @@ impl Law for Linear<'_> {
 #[derive(Clone, Copy)]
 pub(super) struct Power<'a> {
     scale: [&'a [f32]; 2],
-    shape: [&'a [f32]; 2],
+    /// The same in both directions.
+    shape: &'a [f32],
     max: &'a [f32],
     min: &'a [f32],
+    inverse_range: &'a [f32],
 }
 
 impl Law for Power<'_> {
     #[inline(always)]
     fn at(&self, j: usize, up: bool, w: f32) -> (f32, f32) {
-        let (max, min) = (self.max[j], self.min[j]);
-        // A stuck cell has no range and no scale.
-        let inverse = if max > min { 1.0 / (max - min) } else { 0.0 };
-        let distance = if up { max - w } else { w - min } * inverse;
+        let inverse = self.inverse_range[j];
+        let distance = if up { self.max[j] - w } else { w - self.min[j] } * inverse;
         let distance = if distance > 0.0 { distance } else { 0.0 };
-        let shape = pick(self.shape, j, up);
+        let shape = self.shape[j];
         let size = pick(self.scale, j, up) * pow32(distance, shape);
         // d(distance)/dw is −inverse upwards and +inverse downwards: both slow the step towards its bound.
         let slope = -shape * size * inverse / if distance > 1e-6 { distance } else { 1e-6 };
@@ -91,9 +97,10 @@ impl Law for Power<'_> {
     fn part(self, from: usize, n: usize) -> Self {
         Self {
             scale: both(self.scale, from, n),
-            shape: both(self.shape, from, n),
+            shape: &self.shape[from..][..n],
             max: &self.max[from..][..n],
             min: &self.min[from..][..n],
+            inverse_range: &self.inverse_range[from..][..n],
         }
     }
 }
@@ -101,9 +108,9 @@ impl Law for Power<'_> {
 #[derive(Clone, Copy)]
 pub(super) struct Exponential<'a> {
     scale: [&'a [f32]; 2],
-    max: &'a [f32],
-    min: &'a [f32],
+    inverse_range: &'a [f32],
     amplitude: [f32; 2],
+    /// Signed, and in powers of two: u± = 1 − amplitude·2^{rate·z}.
     rate: [f32; 2],
     stretch: f32,
     shift: f32,
@@ -112,27 +119,21 @@ pub(super) struct Exponential<'a> {
 impl Law for Exponential<'_> {
     #[inline(always)]
     fn at(&self, j: usize, up: bool, w: f32) -> (f32, f32) {
-        let range = self.max[j] - self.min[j];
-        let per_weight = if range > 0.0 { 2.0 * self.stretch / range } else { 0.0 };
+        let per_weight = 2.0 * self.stretch * self.inverse_range[j];
         let z = per_weight * w + self.shift;
         let (amplitude, rate) =
-            if up { (self.amplitude[0], self.rate[0]) } else { (self.amplitude[1], -self.rate[1]) };
-        let e = amplitude * exp32(rate * z);
+            if up { (self.amplitude[0], self.rate[0]) } else { (self.amplitude[1], self.rate[1]) };
+        let e = amplitude * exp2_32(rate * z);
         let scale = pick(self.scale, j, up);
         let moving = e < 1.0;
         let size = if moving { scale * (1.0 - e) } else { 0.0 };
-        let slope = if moving { -scale * e * rate * per_weight } else { 0.0 };
+        let slope = if moving { -scale * e * (rate * std::f32::consts::LN_2) * per_weight } else { 0.0 };
         (signed(up, size), signed(up, slope))
     }
 
     #[inline(always)]
     fn part(self, from: usize, n: usize) -> Self {
-        Self {
-            scale: both(self.scale, from, n),
-            max: &self.max[from..][..n],
-            min: &self.min[from..][..n],
-            ..self
-        }
+        Self { scale: both(self.scale, from, n), inverse_range: &self.inverse_range[from..][..n], ..self }
     }
 }
 
@@ -200,6 +201,7 @@ pub(super) struct Parameters<'a> {
     pub(super) shape: [&'a [f32]; 2],
     pub(super) max: &'a [f32],
     pub(super) min: &'a [f32],
+    pub(super) inverse_range: &'a [f32],
 }
 
 impl<'a> Parameters<'a> {
@@ -211,6 +213,7 @@ impl<'a> Parameters<'a> {
             shape: [shape(0), shape(1)],
             max: &cells.max[from..to],
             min: &cells.min[from..to],
+            inverse_range: cells.inverse_range.get(from..to).unwrap_or(&[]),
         }
     }
 }
@@ -223,17 +226,16 @@ pub(super) trait WithLaw {
 
 /// Hands the law of these cells to `work`.
 pub(super) fn with_law<W: WithLaw>(device: &Device, p: Parameters<'_>, work: W) -> W::Output {
-    let Parameters { scale, shape, max, min } = p;
+    let Parameters { scale, shape, max, min, inverse_range } = p;
     match &device.step {
         StepModel::Constant => work.run(Constant { scale }),
         StepModel::Linear { .. } => work.run(Linear { scale, slope: shape }),
-        StepModel::Power { .. } => work.run(Power { scale, shape, max, min }),
+        StepModel::Power { .. } => work.run(Power { scale, shape: shape[0], max, min, inverse_range }),
         StepModel::Exponential { amplitude, rate, stretch, shift } => work.run(Exponential {
             scale,
-            max,
-            min,
+            inverse_range,
             amplitude: *amplitude,
-            rate: *rate,
+            rate: [rate[0] * LOG2_E, -rate[1] * LOG2_E],
             stretch: *stretch,
             shift: *shift,
         }),

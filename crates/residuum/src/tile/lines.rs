@@ -127,7 +127,7 @@ impl Lines {
         let start = self.signs.len();
         self.signs.resize(start + cols, 0);
         let signs = &mut self.signs[start..];
-        let pulses = simd::dispatch(Signs { trains: &self.cols[first..][..cols], slot, signs });
+        let pulses = simd::dispatch(Signs { trains: &self.cols[first..][..cols], slot, out: signs });
         let sparse = pulses * SPARSE < cols;
         self.slots.push(Slot { pulses, list: sparse.then_some(self.fired.len()) });
         if sparse {
@@ -205,28 +205,43 @@ impl Kernel for Fire<'_> {
     fn run(self) {
         let mut stream = Stream::new(self.key);
         let flip = if self.flip { SIGN } else { 0 };
-        for (signals, out) in self.signals.chunks(LANES).zip(self.out.chunks_mut(LANES)) {
-            let mut lines = [0.0; LANES];
-            lines[..signals.len()].copy_from_slice(signals);
-            // Probability in 2^-31: a certain line has 2³¹, which no 31 bits reach.
-            let threshold = lines.map(|x| ((self.scale * x.abs()).min(1.0) * 2_147_483_648.0) as u32);
-            let mut trains = lines.map(|x| (if x < 0.0 { SIGN } else { 0 }) ^ flip);
-            for slot in 0..self.slots {
-                let words = stream.words();
-                for i in 0..LANES {
-                    trains[i] |= u32::from(words[i] >> 1 < threshold[i]) << slot;
-                }
-            }
-            out.copy_from_slice(&trains[..out.len()]);
+        let (signals, last_signals) = self.signals.as_chunks::<LANES>();
+        let (out, last_out) = self.out.as_chunks_mut::<LANES>();
+        for (signals, out) in signals.iter().zip(out) {
+            *out = trains(signals, self.scale, self.slots, flip, &mut stream);
+        }
+        let mut rest = [0.0; LANES];
+        rest[..last_signals.len()].copy_from_slice(last_signals);
+        let rest = trains(&rest, self.scale, self.slots, flip, &mut stream);
+        last_out.copy_from_slice(&rest[..last_out.len()]);
+    }
+}
+
+#[inline(always)]
+fn trains(signals: &[f32; LANES], scale: f32, slots: u32, flip: u32, stream: &mut Stream) -> [u32; LANES] {
+    let mut threshold = [0.0; LANES];
+    let mut trains = [0; LANES];
+    for i in 0..LANES {
+        let probability = scale * signals[i].abs();
+        // In 2^-31. Rounding may lift a word to 2³¹, and a certain line must fire nevertheless.
+        threshold[i] = if probability < 1.0 { probability * 2_147_483_648.0 } else { f32::INFINITY };
+        trains[i] = (if signals[i] < 0.0 { SIGN } else { 0 }) ^ flip;
+    }
+    for slot in 0..slots {
+        let words = stream.words();
+        for i in 0..LANES {
+            let fires = ((words[i] >> 1).cast_signed() as f32) < threshold[i];
+            trains[i] |= u32::from(fires) << slot;
         }
     }
+    trains
 }
 
 /// The signs of the columns that fire in one slot; returns their number.
 struct Signs<'a> {
     trains: &'a [u32],
     slot: u32,
-    signs: &'a mut [i8],
+    out: &'a mut [i8],
 }
 
 impl Kernel for Signs<'_> {
@@ -235,7 +250,7 @@ impl Kernel for Signs<'_> {
     #[inline(always)]
     fn run(self) -> usize {
         let mut pulses = 0u32;
-        for (sign, train) in self.signs.iter_mut().zip(self.trains) {
+        for (sign, train) in self.out.iter_mut().zip(self.trains) {
             let fires = train >> self.slot & 1;
             pulses += fires;
             *sign = if train & SIGN == 0 { fires as i8 } else { -(fires as i8) };

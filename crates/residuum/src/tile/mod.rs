@@ -12,6 +12,7 @@
 //! w ← clip(w ± s± u±(w) (1 + σξ), [min, max])
 //! ```
 
+pub mod aihwkit;
 mod cells;
 mod column;
 mod column_lines;

@@ -1,6 +1,7 @@
 //! Devices of the literature, with the parameters AIHWKIT 1.1.0 gives them. Only the capacitor leaks; none
 //! diffuses or drifts. A reset leads to 0 ± 0.01, AIHWKIT's default, except on phase-change cells.
 
+use super::aihwkit::down_step_at_zero;
 use super::device::{CycleNoise, Device, Reference, Spread, StepModel};
 use super::retention::{Decay, Reset, Retention};
 
@@ -21,6 +22,11 @@ fn soft_bounds() -> StepModel {
     StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: 0.0, own_bounds: true }
 }
 
+/// AIHWKIT's update management counts exponential steps in the down step at 0, not in the mean of both.
+fn counted_as_aihwkit(device: Device) -> Device {
+    Device { granularity: Some(down_step_at_zero(&device)), ..device }
+}
+
 /// ReRAM with an exponential step: Gong et al., Nature Communications 2018.
 pub fn reram_es() -> Device {
     let step = StepModel::Exponential {
@@ -29,7 +35,7 @@ pub fn reram_es() -> Device {
         stretch: -0.5,
         shift: -0.5,
     };
-    Device {
+    counted_as_aihwkit(Device {
         step_spread: Spread::normal(0.2),
         imbalance: 0.259359,
         imbalance_spread: 0.05,
@@ -38,7 +44,7 @@ pub fn reram_es() -> Device {
         cycle_noise: CycleNoise::Multiplicative(5.0),
         write_noise: 75.0,
         ..cell(step, 0.00135, -1.0, 1.0)
-    }
+    })
 }
 
 /// ReRAM with soft bounds, a loose fit to Gong et al., Nature Communications 2018.
@@ -138,7 +144,7 @@ pub fn gokmen_vlasov() -> Device {
 pub fn pcm() -> Device {
     let step =
         StepModel::Exponential { amplitude: [-27.235, -2.235], rate: [2.5, 2.5], stretch: -1.0, shift: 0.0 };
-    Device {
+    counted_as_aihwkit(Device {
         step_spread: Spread::normal(0.2),
         imbalance_spread: 0.05,
         max_spread: 0.1,
@@ -148,5 +154,5 @@ pub fn pcm() -> Device {
         },
         cycle_noise: CycleNoise::Complex { deviation: 0.6, offset: 0.042, slope: 0.108 },
         ..cell(step, 0.01, 0.0, 2.0)
-    }
+    })
 }

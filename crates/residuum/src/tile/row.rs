@@ -13,7 +13,7 @@ use crate::simd::{self, Kernel};
 /// One row of an update.
 pub(super) struct Row<'a, N> {
     pub(super) lines: &'a Lines,
-    pub(super) row: usize,
+    pub(super) index: usize,
     pub(super) key: Key,
     /// Whether there is noise to draw.
     pub(super) noisy: bool,
@@ -91,15 +91,15 @@ impl<L: Law, N: Noise> Kernel for Visit<'_, L, N> {
 
     #[inline(always)]
     fn run(self) -> u64 {
-        let Self { row: Row { lines, row, key, noisy, state, .. }, cells } = self;
+        let Self { row: Row { lines, index, key, noisy, state, .. }, cells } = self;
         let cells = cells.part(0, state.len());
         let mut pulses = 0;
-        if (0..lines.batch()).all(|sample| lines.row(sample, row).is_none()) {
+        if (0..lines.batch()).all(|sample| lines.row(sample, index).is_none()) {
             return 0;
         }
         let mut draws = Draws { stream: Stream::new(key), noisy };
         for sample in 0..lines.batch() {
-            let Some(train) = lines.row(sample, row) else { continue };
+            let Some(train) = lines.row(sample, index) else { continue };
             match lines.meeting(sample) {
                 Meeting::Together(cols) => pulses += together(cells, train, cols, &mut draws, state),
                 Meeting::Slots(first) => {

@@ -7,6 +7,7 @@
 
 use crate::Key;
 use crate::key::philox_lanes;
+use crate::math::short_polynomial;
 
 /// Words drawn together.
 pub(super) const LANES: usize = 16;
@@ -87,8 +88,10 @@ fn minus_two_ln(u: f32) -> f32 {
     let shifted = u.to_bits().wrapping_add(ONE - SQRT_HALF);
     let e = (shifted >> 23).cast_signed() - 127;
     let f = f32::from_bits((shifted & 0x007F_FFFF) + SQRT_HALF) - 1.0;
-    let p = ((((0.280_432_43 * f - 0.439_314_16) * f + 0.508_667_1) * f - 0.665_318_1) * f + 0.999_789_6) * f
-        - 2.000_007_4;
+    let p = short_polynomial(
+        f,
+        [-2.000_007_4, 0.999_789_6, -0.665_318_1, 0.508_667_1, -0.439_314_16, 0.280_432_43, 0.0],
+    );
     e as f32 * (-2.0 * std::f32::consts::LN_2) + f * p
 }
 

@@ -1,6 +1,7 @@
 //! Trains taken at once against the same trains taken pulse by pulse: the shortcut must not show.
 
-use super::{CycleNoise, Device, Scheme, StepModel, Tile, Trains};
+use super::lines::SIGN;
+use super::{CycleNoise, Device, Scheme, Spread, StepModel, Tile, Trains, pulse};
 use crate::Key;
 use crate::stats::{Summary, Z};
 
@@ -41,11 +42,10 @@ fn after(
     at_once: bool,
     step_size: f32,
 ) -> (Summary, f64) {
-    let device = Device {
-        cycle_noise: noise,
-        granularity: Some(1e-3),
-        ..Device::ideal(step.clone(), step_size, -0.6, 0.6)
-    };
+    // Counted in the right step, so that a wrong one is not made up for by the number of pulses.
+    let granularity = Some(Device::ideal(step.clone(), 1e-3, -0.6, 0.6).granularity());
+    let device =
+        Device { cycle_noise: noise, granularity, ..Device::ideal(step.clone(), step_size, -0.6, 0.6) };
     let mut tile = Tile::new(64, 64, device, Key::new(1)).unwrap();
     let trains = Trains::default();
     let key = Key::new(if at_once { 2 } else { 3 });
@@ -162,4 +162,129 @@ fn stuck_cells_stay() {
     // Binomial(2000, 0.2): 400 ± 18.
     assert!((stuck as f64 - 400.0).abs() < Z * 17.9, "{stuck} stuck");
     assert!(before.iter().all(|w| w.abs() <= 0.1));
+}
+
+/// Varied cells of every model, without noise; steps large enough to meet the bounds.
+fn varied() -> Vec<(&'static str, Device)> {
+    let piecewise = StepModel::Piecewise { up: vec![1.0, 0.6, 0.1], down: vec![0.1, 0.8, 1.0] };
+    models()
+        .into_iter()
+        .chain([("piecewise", piecewise)])
+        .map(|(name, step)| {
+            let device = Device {
+                step_spread: Spread::normal(0.3),
+                imbalance_spread: 0.01,
+                max_spread: 0.3,
+                min_spread: 0.3,
+                ..Device::ideal(step, 0.05, -0.6, 0.6)
+            };
+            (name, device)
+        })
+        .collect()
+}
+
+/// Largest difference between an update and the same trains replayed cell by cell and pulse by pulse.
+fn replayed(device: &Device, active: usize, reversed: bool) -> f32 {
+    let (rows, cols, batch) = (12, 150, 6);
+    let mut tile = Tile::new(rows, cols, device.clone(), Key::new(1)).unwrap();
+    // Replaying is exact for single pulses alone.
+    tile.cells.at_once = false;
+    let mut start: Vec<f32> = (0..rows * cols).map(|i| (i % 11) as f32 * 0.1 - 0.5).collect();
+    tile.program(&start, Key::new(2)).unwrap();
+    start.copy_from_slice(tile.weights());
+    let signal = |i: usize| ((i * 37 % 101) as f32 / 50.0 - 1.0) * 1.4;
+    let d: Vec<f32> = (0..batch * rows).map(signal).collect();
+    let x: Vec<f32> = (0..batch * cols).map(|i| if i % active == 0 { signal(i) } else { 0.0 }).collect();
+    tile.update(0.05, &d, &x, Trains::default(), Key::new(3)).unwrap();
+    let mut pulses = 0;
+    for row in 0..rows {
+        for step in 0..batch {
+            let sample = if reversed { batch - 1 - step } else { step };
+            let Some(train) = tile.lines.row(sample, row) else { continue };
+            for (j, col) in tile.lines.column_trains(sample).iter().enumerate() {
+                let i = row * cols + j;
+                for _ in 0..(train & col & !SIGN).count_ones() {
+                    start[i] = pulse::one(device, &tile.cells, i, (train ^ col) & SIGN == 0, start[i], 0.0);
+                    pulses += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(pulses, tile.pulses_sent());
+    assert!(pulses > 50, "{pulses}");
+    start.iter().zip(tile.weights()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+/// Dense passes and lists, every model: each coincidence is one pulse, in order, with one clip after each.
+#[test]
+fn updates_are_their_pulses() {
+    for (name, device) in varied() {
+        for active in [1, 15] {
+            let d = replayed(&device, active, false);
+            assert!(d < 2e-5, "{name}, one column in {active}: {d}");
+        }
+        if name != "constant" {
+            assert!(replayed(&device, 1, true) > 1e-4, "{name}: another order of samples shows");
+        }
+    }
+}
+
+/// Pulsed cells are shown anew with the stated deviation, the others keep what was shown.
+#[test]
+fn write_noise_is_redrawn_where_pulses_met() {
+    for (size, active) in [(0.02, 1), (0.02, 30), (0.6, 1)] {
+        let device = Device { write_noise: 2.0, ..Device::ideal(linear(1.0), 1e-3, -0.6, 0.6) };
+        let spread = f64::from(device.write_noise * device.pulse_step);
+        let mut tile = Tile::new(64, 200, device, Key::new(1)).unwrap();
+        let (shown, state) = (tile.weights().to_vec(), tile.hidden().to_vec());
+        let d: Vec<f32> = (0..64).map(|i| size * (i as f32 / 32.0 - 1.0)).collect();
+        let x: Vec<f32> = (0..200).map(|j| if j % active == 0 { 0.9 } else { 0.0 }).collect();
+        tile.update(0.05, &d, &x, Trains::default(), Key::new(2)).unwrap();
+        let mut noise = Vec::new();
+        for i in 0..shown.len() {
+            let met = tile.hidden()[i] != state[i];
+            assert_eq!(met, tile.weights()[i] != shown[i], "cell {i}");
+            if met {
+                noise.push(f64::from(tile.weights()[i] - tile.hidden()[i]) / spread);
+            }
+        }
+        assert!(noise.len() > 50);
+        assert!(Summary::of(noise.iter().copied()).agrees(0.0, 1e-4));
+        assert!(Summary::of(noise.iter().map(|v| v * v)).agrees(1.0, 1e-3));
+        assert!(!Summary::of(noise.iter().map(|v| 4.0 * v * v)).agrees(1.0, 1e-3), "twice the noise shows");
+    }
+}
+
+/// Single noisy pulses through every way of visiting a cell have the noise of `pulse::one`, draw by draw in variance.
+#[test]
+fn noise_of_single_pulses_is_that_of_the_formula() {
+    let noises = [
+        CycleNoise::Multiplicative(0.4),
+        CycleNoise::Additive(0.4),
+        CycleNoise::Complex { deviation: 0.4, offset: 2e-4, slope: 1e-3 },
+    ];
+    for noise in noises {
+        for active in [1, 20] {
+            for (w, up) in [(0.3, true), (0.3, false)] {
+                let device = Device { cycle_noise: noise, ..Device::ideal(linear(1.0), 1e-3, -0.6, 0.6) };
+                let mut tile = Tile::new(64, 400, device.clone(), Key::new(1)).unwrap();
+                tile.program(&vec![w; 64 * 400], Key::new(2)).unwrap();
+                let x: Vec<f32> = (0..400).map(|j| if j % active == 0 { 1.0 } else { 0.0 }).collect();
+                // One certain pulse on every active column.
+                let d = [if up { 1.0 } else { -1.0 }; 64];
+                tile.update(1e-3, &d, &x, Trains { length: 1, ..Trains::default() }, Key::new(3)).unwrap();
+                let moved: Vec<f64> = (0..64 * 400)
+                    .filter(|i| i % 400 % active == 0)
+                    .map(|i| f64::from(tile.weights()[i] - w))
+                    .collect();
+                let at = |xi: f32| f64::from(pulse::one(&device, &tile.cells, 0, up, w, xi) - w);
+                let (mean, deviation) = (at(0.0), at(1.0) - at(0.0));
+                // Differences of weights near 0.3 are rounded to 3e-8.
+                assert!(Summary::of(moved.iter().copied()).agrees(mean, 6e-8), "{noise:?} {active} {up}");
+                let squares = Summary::of(moved.iter().map(|m| ((m - mean) / deviation).powi(2)));
+                assert!(squares.agrees(1.0, 2e-3), "{noise:?} {active} {up}: {squares}");
+                assert!(!squares.agrees(1.3, 2e-3), "{noise:?}: another deviation shows");
+            }
+        }
+    }
 }

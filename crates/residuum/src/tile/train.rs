@@ -57,11 +57,11 @@ impl Tile {
             match device.cycle_noise {
                 CycleNoise::Multiplicative(deviation) => {
                     let noise = Multiplicative(deviation);
-                    with_law(device, parameters, Row { lines, row, key, noisy, noise, max, min, state })
+                    with_law(device, parameters, Row { lines, index: row, key, noisy, noise, max, min, state })
                 }
                 _ => {
                     let noise = General::stretch(device, cells, from, to);
-                    with_law(device, parameters, Row { lines, row, key, noisy, noise, max, min, state })
+                    with_law(device, parameters, Row { lines, index: row, key, noisy, noise, max, min, state })
                 }
             }
         };

@@ -1,0 +1,81 @@
+//! Keras's ResNet-50 as torchvision would name it.
+//!
+//! Keras stores kernels as (row, column, input, output) and matrices as (input, output), and its network was trained on
+//! images whose channels are blue, green, red. The names and layouts become torchvision's, and the first kernel is turned
+//! around, so that the network takes red, green, blue: raw values from 0 to 255 minus [`MEAN`]. Build it with
+//! [`ResNet::keras_resnet50`](super::ResNet::keras_resnet50).
+
+use crate::state::{Entry, State, Values};
+
+/// What to subtract from red, green and blue (0 to 255); nothing is divided.
+pub const MEAN: [f32; 3] = [123.68, 116.779, 103.939];
+
+/// A state under Keras's names as one under torchvision's. Tensors with names of no Keras ResNet keep them, so that loading
+/// the result complains about them.
+pub fn to_torchvision(keras: State) -> State {
+    keras
+        .into_iter()
+        .map(|(name, entry)| rename(&name).map_or((name, entry.clone()), |new| (new, layout(entry))))
+        .collect()
+}
+
+/// `res4b_branch2a/kernel` → `layer3.1.conv1.weight`.
+fn rename(name: &str) -> Option<String> {
+    let (layer, tensor) = name.split_once('/')?;
+    let tensor = match tensor {
+        "kernel" | "gamma" => "weight",
+        "bias" | "beta" => "bias",
+        "moving_mean" => "running_mean",
+        "moving_variance" => "running_var",
+        _ => return None,
+    };
+    let layer = match layer {
+        "conv1" => "conv1".to_owned(),
+        "bn_conv1" => "bn1".to_owned(),
+        "fc1000" => "fc".to_owned(),
+        _ => block(layer)?,
+    };
+    Some(format!("{layer}.{tensor}"))
+}
+
+/// `bn4b_branch2a` → `layer3.1.bn1`; `res2a_branch1` → `layer1.0.downsample.0`.
+fn block(layer: &str) -> Option<String> {
+    let (is_norm, rest) = match (layer.strip_prefix("res"), layer.strip_prefix("bn")) {
+        (Some(rest), _) => (false, rest),
+        (None, Some(rest)) => (true, rest),
+        (None, None) => return None,
+    };
+    let (place, branch) = rest.split_once("_branch")?;
+    let [stage @ b'2'..=b'5', block @ b'a'..=b'z'] = *place.as_bytes() else { return None };
+    let prefix = format!("layer{}.{}", stage - b'1', block - b'a');
+    let part = match (branch, is_norm) {
+        ("1", false) => "downsample.0".to_owned(),
+        ("1", true) => "downsample.1".to_owned(),
+        (main, _) => {
+            let [b'2', path @ b'a'..=b'c'] = *main.as_bytes() else { return None };
+            format!("{}{}", if is_norm { "bn" } else { "conv" }, path - b'a' + 1)
+        }
+    };
+    Some(format!("{prefix}.{part}"))
+}
+
+/// Inputs and outputs first, as PyTorch has them; three input channels are the colours, which change their order.
+fn layout(entry: Entry) -> Entry {
+    let Values::F32(values) = &entry.values else { return entry };
+    let (window, inputs, outputs) = match *entry.shape {
+        [inputs, outputs] => (1, inputs, outputs),
+        [height, width, inputs, outputs] => (height * width, inputs, outputs),
+        _ => return entry,
+    };
+    let colors = entry.shape.len() == 4 && inputs == 3;
+    let mut turned = Vec::with_capacity(values.len());
+    for o in 0..outputs {
+        for i in 0..inputs {
+            let i = if colors { inputs - 1 - i } else { i };
+            turned.extend((0..window).map(|p| values[(p * inputs + i) * outputs + o]));
+        }
+    }
+    let mut shape = vec![outputs, inputs];
+    shape.extend(&entry.shape[..entry.shape.len() - 2]);
+    Entry { shape, values: Values::F32(turned) }
+}

@@ -1,0 +1,72 @@
+//! Named tensors of a tfjs layers model: `model.json` with the names and shapes, and shards of raw numbers beside it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::{Entry, FileError, State, Values};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Model {
+    weights_manifest: Vec<Group>,
+}
+
+/// Tensors that follow each other in the bytes of these files.
+#[derive(Deserialize)]
+struct Group {
+    paths: Vec<PathBuf>,
+    weights: Vec<Weight>,
+}
+
+#[derive(Deserialize)]
+struct Weight {
+    name: String,
+    shape: Vec<usize>,
+    dtype: Number,
+}
+
+/// The one type of number a network of ours holds.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Number {
+    Float32,
+}
+
+impl Weight {
+    fn bytes(&self) -> usize {
+        let Number::Float32 = self.dtype;
+        self.shape.iter().product::<usize>() * size_of::<f32>()
+    }
+}
+
+/// Reads all tensors of a tfjs model from its `model.json`, under the names and in the layouts they have there.
+///
+/// # Errors
+/// If a file cannot be read, the description is none, names a type other than `float32`, or the shards have another size.
+pub fn read_tfjs(path: &Path) -> Result<State, FileError> {
+    let read = |path: &Path| fs::read(path).map_err(|source| FileError::Io { path: path.to_owned(), source });
+    let model: Model = serde_json::from_slice(&read(path)?)
+        .map_err(|source| FileError::Json { path: path.to_owned(), source })?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut state = State::new();
+    for group in model.weights_manifest {
+        let mut bytes = Vec::new();
+        for shard in &group.paths {
+            bytes.extend(read(&folder.join(shard))?);
+        }
+        let expected = group.weights.iter().map(Weight::bytes).sum();
+        if bytes.len() != expected {
+            return Err(FileError::Shards { path: path.to_owned(), expected, given: bytes.len() });
+        }
+        let mut rest = &bytes[..];
+        for weight in group.weights {
+            let (numbers, after) = rest.split_at(weight.bytes());
+            let values = numbers.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+            state.insert(weight.name, Entry { shape: weight.shape, values: Values::F32(values) });
+            rest = after;
+        }
+    }
+    Ok(state)
+}
