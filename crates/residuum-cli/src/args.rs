@@ -130,7 +130,7 @@ pub struct TrainOptions {
     /// Go on with the runs that lie in the folder.
     #[arg(long)]
     pub resume: bool,
-    /// Folder with a folder for each data set; $RESIDUUM_DATA or `data` by default.
+    /// Folder of all data sets, as `residuum data --dir` has it.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// List the specs that ship with the program.
@@ -147,7 +147,7 @@ pub struct EvalOptions {
     /// Folder of the run.
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Folder with a folder for each data set; $RESIDUUM_DATA or `data` by default.
+    /// Folder of all data sets, as `residuum data --dir` has it.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 }
@@ -164,7 +164,7 @@ pub struct ExportOptions {
     /// The file.
     #[arg(long, value_name = "FILE.safetensors")]
     pub to: PathBuf,
-    /// Folder with a folder for each data set; $RESIDUUM_DATA or `data` by default.
+    /// Folder of all data sets, as `residuum data --dir` has it.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 }

@@ -4,6 +4,7 @@ use anyhow::{Context as _, bail};
 use residuum_lab::files::write_atomic;
 use residuum_lab::spec::{Experiment, TrialSpec};
 use residuum_lab::train::{CATALOGUE, Comparison, Curve, Source, train as train_trial};
+use residuum_nn::data::catalogue::default_root;
 use residuum_nn::train::{Outcome, Summary};
 
 use super::Context;
@@ -139,10 +140,9 @@ fn label(trial: &TrialSpec, seed: u64) -> String {
     format!("{}, seed {seed}", trial.title)
 }
 
-/// The folder of all data sets: as asked, `$RESIDUUM_DATA`, or `data`.
+/// The folder of all data sets: as asked, or where `residuum data` puts them. Embedded sets need none.
 pub fn data_root(asked: Option<&Path>) -> PathBuf {
-    let variable = || std::env::var_os("RESIDUUM_DATA").filter(|v| !v.is_empty()).map(PathBuf::from);
-    asked.map(PathBuf::from).or_else(variable).unwrap_or_else(|| "data".into())
+    asked.map(PathBuf::from).or_else(default_root).unwrap_or_else(|| "data".into())
 }
 
 /// The command as it was typed, with `--resume`.

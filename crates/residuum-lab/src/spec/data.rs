@@ -14,7 +14,8 @@
 use std::path::{Path, PathBuf};
 
 use residuum::ParameterError;
-use residuum_nn::data::{Cifar, DataError, Dataset, Pipeline, Split, Transform, embedded, idx};
+use residuum_nn::data::catalogue::{find, load};
+use residuum_nn::data::{DataError, Dataset, Pipeline, Split, Transform};
 use thiserror::Error;
 
 use super::reader::{Fields, SpecError, Value};
@@ -140,8 +141,8 @@ impl DataSpec {
     /// If files are missing or damaged, or a class has too few images.
     pub fn load(&self, root: &Path) -> Result<Split, DataSpecError> {
         let mut split = match &self.directory {
-            Some(folder) => read(self.set, folder)?,
-            None => read(self.set, &root.join(self.set))?,
+            Some(folder) => find(self.set)?.read(folder)?,
+            None => load(self.set, root)?,
         };
         if let Some(half) = self.half {
             let (first, second) = split.train.halves()?;
@@ -197,23 +198,6 @@ impl DataSpec {
                 let mean = [103.939, 116.779, 123.68].map(|m: f32| m / 255.0).to_vec();
                 vec![Transform::ReverseChannels, normalize(mean, vec![1.0 / 255.0; 3])]
             }
-        }
-    }
-}
-
-/// The set of this name from the folder of its files.
-fn read(set: &str, folder: &Path) -> Result<Split, DataError> {
-    match set {
-        "digits" => embedded::digits(),
-        "fashion-mnist-subset" => embedded::fashion_subset(),
-        "cifar10" => Cifar::Ten.read(folder),
-        "cifar100" => Cifar::Hundred.read(folder),
-        _ => {
-            let part = |part: &str| {
-                let file = |kind: &str| folder.join(format!("{part}-{kind}-ubyte"));
-                idx::read(set, &file("images-idx3"), &file("labels-idx1"), 10)
-            };
-            Ok(Split { train: part("train")?, test: part("t10k")? })
         }
     }
 }

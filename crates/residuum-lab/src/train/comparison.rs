@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::figure::{Axis, Band, Color, Figure, Legend, Line, Panel};
 
-/// Epochs at the end over which accuracies are averaged.
+/// Accuracies at the end are averaged over a sixth of the epochs, but no more than this.
 const TAIL: usize = 5;
 /// Below this share of the test images, a network of ten classes has learned nothing to speak of.
 const FAILED: f64 = 0.5;
@@ -30,7 +30,7 @@ impl Curve {
     /// Mean test accuracy over the last epochs, for each seed.
     fn ends(&self) -> Vec<f64> {
         let end = |records: &[EpochRecord]| {
-            let tail = &records[records.len().saturating_sub(TAIL)..];
+            let tail = &records[records.len() - tail(records.len())..];
             tail.iter().map(|r| r.test_accuracy).sum::<f64>() / tail.len() as f64
         };
         self.runs.iter().filter(|(_, records)| !records.is_empty()).map(|(_, records)| end(records)).collect()
@@ -53,6 +53,11 @@ impl Curve {
     }
 }
 
+/// Epochs over which the end of a run is averaged.
+fn tail(epochs: usize) -> usize {
+    (epochs / 6).clamp(1, TAIL)
+}
+
 /// Trials of one experiment.
 #[derive(Clone, Debug)]
 pub struct Comparison {
@@ -68,7 +73,7 @@ impl Comparison {
         let mut panel = Panel::new(&self.title)
             .x_axis(Axis::linear("epoch"))
             .y_axis(Axis::linear("test accuracy (%)").range(0.0, 102.0))
-            .legend(Legend::BottomRight);
+            .legend(Legend::Below);
         let colors = [
             Color::DIGITAL_SGD,
             Color::ANALOG_SGD,
@@ -113,7 +118,7 @@ impl Comparison {
         text
     }
 
-    /// A small table: accuracy at the end, with the deviation between seeds if there are several, pulses and time.
+    /// A small table and the sentence: accuracy at the end, with the deviation between seeds if there are several, pulses and time.
     pub fn to_text(&self) -> String {
         let width = self.curves.iter().map(|c| c.title.chars().count()).max().unwrap_or(0).max(4);
         let mut text = format!(
@@ -139,7 +144,9 @@ impl Comparison {
                 curve.epochs()
             );
         }
-        let _ = writeln!(text, "\n{}", self.sentence());
+        let epochs = tail(self.curves.iter().map(Curve::epochs).max().unwrap_or(0));
+        let over = if epochs > 1 { format!("mean of the last {epochs} epochs") } else { "last epoch".into() };
+        let _ = writeln!(text, "accuracy: {over}; ± deviation between seeds\n\n{}", self.sentence());
         text
     }
 
@@ -180,5 +187,64 @@ impl Comparison {
             })
             .collect();
         json!({ "schema": "residuum.comparison/1", "title": self.title, "finding": self.sentence(), "trials": curves })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(name: &str, ends: &[f64]) -> Curve {
+        let record = |epoch: u64, accuracy: f64| EpochRecord {
+            epoch,
+            steps: 10 * epoch,
+            train_loss: 0.5,
+            train_accuracy: accuracy,
+            test_loss: 0.5,
+            test_accuracy: accuracy,
+            learning_rate: None,
+            pulses: std::collections::BTreeMap::new(),
+            seconds: 1.0,
+            samples_per_second: 1.0,
+        };
+        let run = |end: f64| (1..=12).map(|e| record(e, if e > 10 { end } else { 0.0 })).collect();
+        Curve {
+            name: name.into(),
+            title: name.into(),
+            runs: (0..).zip(ends).map(|(s, &e)| (s, run(e))).collect(),
+        }
+    }
+
+    fn sentence(ends: &[(&str, f64)]) -> String {
+        let curves = ends.iter().map(|(name, end)| curve(name, &[*end])).collect();
+        Comparison { title: "t".into(), curves }.sentence()
+    }
+
+    #[test]
+    fn the_sentence_follows_the_numbers() {
+        assert_eq!(
+            sentence(&[("D", 0.97), ("A", 0.1), ("R", 0.96)]),
+            "A (10.0 %) fails where R (96.0 %) matches D (97.0 %)."
+        );
+        assert_eq!(
+            sentence(&[("D", 0.97), ("A", 0.1), ("R", 0.9)]),
+            "A (10.0 %) fails; D (97.0 %) is ahead of the others."
+        );
+        assert_eq!(
+            sentence(&[("D", 0.97), ("A", 0.965), ("R", 0.98)]),
+            "A (96.5 %), R (98.0 %) match D (97.0 %)."
+        );
+        assert_eq!(sentence(&[("D", 0.97), ("A", 0.7)]), "D (97.0 %) is ahead of the others.");
+        assert_eq!(sentence(&[]), "Nothing was run.");
+    }
+
+    #[test]
+    fn the_table_averages_the_end_over_seeds() {
+        let comparison = Comparison { title: "t".into(), curves: vec![curve("D", &[0.9, 0.8])] };
+        // The last 2 of 12 epochs; the deviation of 90 and 80 is 7.07.
+        assert!(comparison.to_text().contains("85.0 ± 7.1 %"), "{}", comparison.to_text());
+        assert!(comparison.to_text().contains("mean of the last 2 epochs"));
+        assert_eq!(comparison.to_csv().lines().count(), 1 + 2 * 12);
+        assert!(comparison.figure().to_svg().contains("test accuracy"));
     }
 }

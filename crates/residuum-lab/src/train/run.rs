@@ -36,6 +36,12 @@ pub enum RunError {
     /// Tensors cannot be written.
     #[error(transparent)]
     Tensors(#[from] state::FileError),
+    /// The folder holds a run already.
+    #[error("{} must not hold a run already; go on with it by --resume, or name another folder by --out", path.display())]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+    },
     /// The folder holds no run.
     #[error("{} must be the folder of a run of `residuum train`: {reason}", path.display())]
     NoRun {
@@ -100,6 +106,9 @@ pub fn train(
     if let Some((folder, source)) = directory
         && !resume
     {
+        if folder.join(MANIFEST).exists() {
+            return Err(RunError::Occupied { path: folder.into() });
+        }
         let manifest = RunManifest {
             schema: SCHEMA.into(),
             version: env!("CARGO_PKG_VERSION").into(),
@@ -108,7 +117,6 @@ pub fn train(
             profile: source.profile.map(String::from),
             base: fs::canonicalize(source.base).unwrap_or_else(|_| source.base.into()),
         };
-        refuse_another(folder)?;
         write_atomic(folder.join(SPEC), source.text.as_bytes())?;
         // Last, so that a folder with a manifest has its spec.
         write_atomic(folder.join(MANIFEST), format!("{}\n", json(&manifest)).as_bytes())?;
@@ -121,15 +129,6 @@ pub fn train(
 
 fn json(manifest: &RunManifest) -> String {
     serde_json::to_string_pretty(manifest).unwrap_or_default()
-}
-
-/// A manifest must not be written over that of a run which is there already.
-fn refuse_another(folder: &Path) -> Result<(), RunError> {
-    if !folder.join(MANIFEST).exists() {
-        return Ok(());
-    }
-    let reason = "it holds one already; resume it with --resume, or name another folder with --out".into();
-    Err(RunError::NoRun { path: folder.into(), reason })
 }
 
 fn training(spec: &TrialSpec, trial: &Trial) -> Training {
