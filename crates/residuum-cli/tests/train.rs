@@ -145,7 +145,7 @@ fn wait_for(file: &Path, child: &mut Child) {
     let start = Instant::now();
     while !file.exists() || fs::read_to_string(file).unwrap().lines().count() < 2 {
         assert!(
-            child.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_secs(120),
+            child.try_wait().unwrap().is_none() && start.elapsed() < Duration::from_mins(2),
             "no epoch in time"
         );
         std::thread::sleep(Duration::from_millis(5));

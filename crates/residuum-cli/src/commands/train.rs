@@ -53,8 +53,8 @@ impl Loaded {
 
 pub fn train(context: &Context, options: &TrainOptions) -> anyhow::Result<bool> {
     if options.list {
-        let names: String = CATALOGUE.iter().map(|s| format!("{}\n", s.name)).collect();
-        terminal::print(&names)?;
+        let names: Vec<&str> = CATALOGUE.iter().map(|s| s.name).collect();
+        terminal::print(&format!("{}\n", names.join("\n")))?;
         return Ok(true);
     }
     let Some(spec) = &options.spec else { bail!("name a spec: SPEC.toml, or one of `residuum train --list`") };

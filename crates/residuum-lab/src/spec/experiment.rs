@@ -180,8 +180,7 @@ fn read_trial(node: &Node, changes: [Option<&Change>; 2], base: &Path) -> Result
     };
     let table = root.optional_table("digital")?;
     let digital = DigitalSpec::read(table.as_ref(), &rule)?;
-    // A digital rule says itself how everything learns.
-    if let Some(table) = table.filter(|_| !rule.is_digital()) {
+    if let Some(table) = table {
         table.finish()?;
     }
     let mapping = match root.optional_table("mapping")? {

@@ -207,7 +207,7 @@ impl DigitalSpec {
             _ => (0.0, 0.0),
         };
         let default = Self { learning_rate: rule.learning_rate, momentum, weight_decay };
-        let Some(fields) = fields.filter(|_| !rule.is_digital()) else { return Ok(default) };
+        let Some(fields) = fields else { return Ok(default) };
         let learning_rate = if fields.has("learning_rate") {
             Rate::read(fields, "learning_rate")?
         } else {
@@ -220,7 +220,8 @@ impl DigitalSpec {
             weight_decay: fields.number_or("weight_decay", 0.0)? as f32,
         };
         spec.sgd(Schedule::Constant).validate().map_err(|e| fields.blame(&e))?;
-        Ok(spec)
+        // A digital rule says itself how everything learns; it may share the table with others that do not.
+        Ok(if rule.is_digital() { default } else { spec })
     }
 
     /// The optimiser, given what the schedule makes of a rate.
