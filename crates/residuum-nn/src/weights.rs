@@ -114,7 +114,7 @@ impl Sgd {
         Ok(self)
     }
 
-    /// `w ← w − α v` and `v ← momentum · v + g + decay · w` for a vector of parameters.
+    /// `v ← momentum · v + (g + decay · w)`, then `w ← w − α v`, for a vector of parameters.
     fn apply(&self, k: u64, gradient: &[f32], velocity: &mut Vec<f32>, values: &mut [f32]) {
         let rate = self.learning_rate.at(k) as f32;
         velocity.resize(values.len(), 0.0);

@@ -148,7 +148,5 @@ fn shapes(
 }
 
 fn composable(device: &Device) -> bool {
-    let mild =
-        device.cycle_noise.deviation() <= 0.5 && !matches!(device.cycle_noise, CycleNoise::Complex { .. });
-    mild
+    device.cycle_noise.deviation() <= 0.5 && !matches!(device.cycle_noise, CycleNoise::Complex { .. })
 }

@@ -122,6 +122,32 @@ impl Lines {
         }
     }
 
+    /// The trains of lines with these signs alone, all made positive: pulses where they meet go up.
+    pub(super) fn only_signs(&self, row_negative: bool, col_negative: bool, out: &mut Self) {
+        let keep = |train: &u32, negative: bool| {
+            if (train & SIGN != 0) == negative { train & !SIGN } else { 0 }
+        };
+        let cols = self.shape.1;
+        out.shape = self.shape;
+        out.rows.clear();
+        out.rows.extend(self.rows.iter().map(|train| keep(train, row_negative)));
+        out.cols.clear();
+        out.cols.extend(self.cols.iter().map(|train| keep(train, col_negative)));
+        out.samples.clear();
+        out.slots.clear();
+        out.signs.clear();
+        out.fired.clear();
+        for (n, sample) in self.samples.iter().enumerate() {
+            let first_slot = sample.first_slot.map(|_| out.slots.len());
+            out.samples.push(Sample { first_slot, ..*sample });
+            if first_slot.is_some() {
+                for slot in 0..sample.slots {
+                    out.sort(n * cols, cols, slot);
+                }
+            }
+        }
+    }
+
     /// Signs and, if they are few, the list of the columns that fire in this slot.
     fn sort(&mut self, first: usize, cols: usize, slot: u32) {
         let start = self.signs.len();

@@ -37,6 +37,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod train;
+mod unit_cell;
 mod zero_shift;
 
 pub use crossbar::Crossbar;
@@ -46,6 +47,7 @@ pub use management::{Management, Trains};
 pub use response::DeviceResponse;
 pub use retention::{Decay, Diffusion, Drift, Reset, Retention};
 pub use scheme::Scheme;
+pub use unit_cell::{OneSidedCell, Policy, ReferenceCell, Refresh, VectorCell};
 pub use zero_shift::{Residual, ZeroShift, ZeroShifted};
 
 use crate::Key;

@@ -38,11 +38,16 @@ impl Tile {
             self.cells.at_once,
             key,
         );
+        self.take(&lines, key);
+        self.lines = lines;
+    }
+
+    /// Lets trains that were drawn meet here; the key decides noise alone.
+    pub(super) fn take(&mut self, lines: &Lines, key: Key) {
         if let Some(ledger) = &mut self.ledger {
             ledger.add_trains(&lines.samples());
         }
-        self.pulses_sent += self.meet(&lines, key);
-        self.lines = lines;
+        self.pulses_sent += self.meet(lines, key);
     }
 
     /// Lets the trains meet; returns the number of pulses.
