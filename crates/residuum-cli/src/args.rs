@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand};
 
 /// Optimisation on analog in-memory hardware, where every write is scaled by state-dependent response functions.
 ///
-/// Without a command, `residuum` runs the one-dimensional toy of the paper: Analog SGD drifts away from the
-/// minimiser, Residual Learning does not. It prints a table and writes a figure.
+/// Without a command, `residuum` trains a small network on the embedded digits under Digital SGD, Analog SGD and Residual
+/// Learning, on tiles of asymmetric devices. It prints a table and writes a figure.
 #[derive(Debug, Parser)]
 #[command(
     name = "residuum",
@@ -15,7 +15,8 @@ use clap::{Args, Parser, Subcommand};
     max_term_width = 100,
     after_help = "\
 Examples:
-  residuum                                       the toy: drift against no drift
+  residuum                                       the digits under three rules
+  residuum train mnist-fcn --profile quick       networks of the paper on tiles
   residuum run experiments/toy.toml > toy.csv    one problem from a file
   residuum device show power shape=2 radius=0.6  what a response does to training
   residuum verify --quick                        the paper's claims, measured
@@ -52,6 +53,9 @@ pub struct Common {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(RunOptions),
+    Train(TrainOptions),
+    Eval(EvalOptions),
+    Export(ExportOptions),
     Rates(RatesOptions),
     Device(DeviceOptions),
     Verify(VerifyOptions),
@@ -97,6 +101,72 @@ pub struct RunOptions {
     /// The spec.
     #[arg(value_name = "SPEC.toml")]
     pub spec: PathBuf,
+}
+
+/// Train networks on tiles as a TOML file says.
+///
+/// Every variant and seed is a run with a folder of its own in --out DIR (runs/NAME by default): metrics as JSON lines and for
+/// TensorBoard, checkpoints, the spec. Ctrl-C leaves a checkpoint; the same command with --resume goes on from there, to the bit.
+/// At the end a table is printed, and a figure of the accuracies is written beside its numbers.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum train --list
+  residuum train digits --seed 3
+  residuum train mnist-fcn --profile quick --data ~/data --variant residual
+  residuum train my.toml --out results --resume
+  residuum eval runs/digits/residual-0
+  residuum export runs/digits/residual-0 --to residual.safetensors")]
+pub struct TrainOptions {
+    /// A spec, or the name of one that ships with the program.
+    #[arg(value_name = "NAME|SPEC.toml")]
+    pub spec: Option<String>,
+    /// Only this variant; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub variant: Vec<String>,
+    /// Settings of this [profile.…] of the spec; `full` is the spec itself.
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Go on with the runs that lie in the folder.
+    #[arg(long)]
+    pub resume: bool,
+    /// Folder of all data sets, as `residuum data --dir` has it.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// List the specs that ship with the program.
+    #[arg(long)]
+    pub list: bool,
+}
+
+/// Test the network of a run as its newest checkpoint has it.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  residuum eval runs/digits/residual-0")]
+pub struct EvalOptions {
+    /// Folder of the run.
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Folder of all data sets, as `residuum data --dir` has it.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+}
+
+/// Write the network of a run as safetensors: the effective weights of tiles, biases, normalisations.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  residuum export runs/digits/residual-0 --to residual.safetensors")]
+pub struct ExportOptions {
+    /// Folder of the run.
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// The file.
+    #[arg(long, value_name = "FILE.safetensors")]
+    pub to: PathBuf,
+    /// Folder of all data sets, as `residuum data --dir` has it.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
 }
 
 /// Rates for a spec: what the convergence theorem prescribes, or which condition fails and the smallest K that would

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod terminal;
+mod training_bar;
 
 use std::process::ExitCode;
 
@@ -27,8 +28,11 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let context = commands::Context::new(&arguments.common)?;
     match &arguments.command {
-        None => commands::reproduce::main_job(&context),
+        None => commands::train::main_job(&context),
         Some(Command::Run(options)) => commands::run::run(&context, options),
+        Some(Command::Train(options)) => commands::train::train(&context, options),
+        Some(Command::Eval(options)) => commands::eval::eval(&context, options),
+        Some(Command::Export(options)) => commands::export::export(&context, options),
         Some(Command::Rates(options)) => commands::rates::rates(&context, options),
         Some(Command::Device(options)) => commands::device::device(&context, options),
         Some(Command::Verify(options)) => commands::verify::verify(&context, options),

@@ -21,6 +21,11 @@ pub fn listen_for_interrupts() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether Ctrl-C asked long work to stop.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
 /// A progress bar on stderr, or nothing.
 #[derive(Debug)]
 pub struct Bar {
@@ -67,7 +72,7 @@ impl Progress for Bar {
     }
 
     fn cancelled(&self) -> bool {
-        INTERRUPTED.load(Ordering::Relaxed)
+        interrupted()
     }
 }
 
@@ -90,7 +95,13 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Prints why the program stops.
+/// Prints why the program stops. A cause that the message before it ends with is not said twice.
 pub fn report_error(error: &anyhow::Error) {
-    eprintln!("error: {error:#}");
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    eprintln!("error: {text}");
 }

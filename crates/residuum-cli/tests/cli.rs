@@ -212,9 +212,12 @@ fn reproduce_writes_figure_numbers_and_settings() {
 #[test]
 fn every_command_has_help_with_an_example() {
     let folder = TempDir::new().unwrap();
-    let commands: [&[&str]; 6] = [
+    let commands: [&[&str]; 9] = [
         &["--help"],
         &["run", "--help"],
+        &["train", "--help"],
+        &["eval", "--help"],
+        &["export", "--help"],
         &["rates", "--help"],
         &["device", "show", "--help"],
         &["verify", "--help"],

@@ -9,4 +9,5 @@ pub mod reproduce;
 pub mod run;
 pub mod spec;
 pub mod table;
+pub mod train;
 pub mod verify;

@@ -2,9 +2,12 @@
 
 pub mod data;
 pub mod device;
+pub mod eval;
+pub mod export;
 pub mod rates;
 pub mod reproduce;
 pub mod run;
+pub mod train;
 pub mod verify;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +25,7 @@ pub struct Context {
     pub json: bool,
     pub out: Option<PathBuf>,
     pub threads: usize,
+    pub quiet: bool,
     pub bar: Bar,
 }
 
@@ -41,6 +45,7 @@ impl Context {
             json: common.json,
             out: common.out.clone(),
             threads: rayon::current_num_threads(),
+            quiet: common.quiet,
             bar: Bar::new(common.quiet),
         })
     }

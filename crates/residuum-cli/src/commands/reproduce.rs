@@ -36,12 +36,6 @@ pub fn reproduce(context: &Context, options: &ReproduceOptions) -> anyhow::Resul
     Ok(true)
 }
 
-/// Without a command: the toy, at its full size.
-pub fn main_job(context: &Context) -> anyhow::Result<bool> {
-    let options = ReproduceOptions { names: vec!["fig-toy".into()], profile: "full".into() };
-    reproduce(context, &options)
-}
-
 fn figure(context: &Context, name: &str, profile: Profile) -> anyhow::Result<Reproduction> {
     let options = Options { seed: context.seed.unwrap_or(0), replicas: None, profile };
     Ok(reproduce_figure(name, &options, &context.bar)?)

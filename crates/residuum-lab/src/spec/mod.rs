@@ -3,12 +3,28 @@
 //! The schema is `docs/spec.md`. Reading is strict: an unknown field, an impossible value or a missing field is an
 //! error that names the line and the field, and nothing runs before the whole spec has been read.
 
+mod data;
 mod device;
+mod experiment;
+mod network;
+mod overlay;
 mod problem;
 mod reader;
+mod readout;
 mod record;
 mod rule;
+mod tile_device;
+mod tile_rule;
+mod training;
 mod vector;
+
+pub use data::{Augment, DataSpec, DataSpecError, Half, Normalize};
+pub use experiment::{Experiment, TrialSpec};
+pub use network::{Frozen, Model, NetworkSpec};
+pub use readout::ReadoutSpec;
+pub use tile_device::TileDevices;
+pub use tile_rule::{Rate, SymmetricPoint, TileRuleKind, TileRuleSpec};
+pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};
 
 pub use device::{CatalogueEntry, DeviceSpec, Family, ResponseSpec, catalogue};
 pub use problem::{ProblemError, ProblemSpec, noisy};

@@ -221,6 +221,44 @@ impl<'a> Fields<'a> {
         Ok(default)
     }
 
+    pub(crate) fn optional_number(&self, name: &'static str) -> Result<Option<f64>, SpecError> {
+        if self.has(name) {
+            return self.number(name).map(Some);
+        }
+        self.node(name);
+        Ok(None)
+    }
+
+    pub(crate) fn boolean_or(&self, name: &'static str, default: bool) -> Result<bool, SpecError> {
+        let Some(node) = self.given(name) else {
+            self.note(name, default.to_string(), false);
+            return Ok(default);
+        };
+        match node.value {
+            Value::Bool(b) => Ok(b),
+            _ => Err(node.error(format!("{} must be true or false, got {}", self.path(name), node.show()))),
+        }
+    }
+
+    pub(crate) fn count_or(&self, name: &'static str, default: u64) -> Result<u64, SpecError> {
+        match self.optional_count(name)? {
+            Some(count) => Ok(count),
+            None => {
+                self.note(name, default.to_string(), false);
+                Ok(default)
+            }
+        }
+    }
+
+    /// A list of numbers; `None` if the field is absent.
+    pub(crate) fn optional_numbers(&self, name: &'static str) -> Result<Option<Vec<f64>>, SpecError> {
+        let Some(node) = self.given(name) else { return Ok(None) };
+        let wrong =
+            || node.error(format!("{} must be a list of numbers, got {}", self.path(name), node.show()));
+        let Value::List(items) = &node.value else { return Err(wrong()) };
+        items.iter().map(|item| item.as_number().ok_or_else(wrong)).collect::<Result<_, _>>().map(Some)
+    }
+
     pub(crate) fn count(&self, name: &'static str) -> Result<u64, SpecError> {
         let node = self.required(name)?;
         match node.value {

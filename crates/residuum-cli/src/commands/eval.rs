@@ -1,0 +1,36 @@
+use residuum_lab::train::Opened;
+use serde_json::json;
+
+use super::Context;
+use super::train::data_root;
+use crate::args::EvalOptions;
+use crate::terminal;
+
+pub fn eval(context: &Context, options: &EvalOptions) -> anyhow::Result<bool> {
+    let mut run = Opened::new(&options.run, &data_root(options.data.as_deref()))?;
+    let evaluation = run.evaluate()?;
+    let (manifest, epochs) = (&run.manifest, run.summary.records.len());
+    if context.json {
+        Context::print_json(&json!({
+            "schema": "residuum.eval/1",
+            "trial": manifest.trial,
+            "seed": manifest.seed,
+            "steps": run.summary.steps,
+            "epochs": epochs,
+            "samples": evaluation.samples,
+            "test_loss": evaluation.loss,
+            "test_accuracy": evaluation.accuracy,
+        }))?;
+    } else {
+        terminal::print(&format!(
+            "{}, seed {}, after {} steps ({epochs} whole epochs)\ntest accuracy {:.2} %, test loss {:.4}, {} images\n",
+            run.spec.title,
+            manifest.seed,
+            run.summary.steps,
+            100.0 * evaluation.accuracy,
+            evaluation.loss,
+            evaluation.samples
+        ))?;
+    }
+    Ok(true)
+}

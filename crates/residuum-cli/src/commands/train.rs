@@ -1,0 +1,156 @@
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use residuum_lab::files::write_atomic;
+use residuum_lab::spec::{Experiment, TrialSpec};
+use residuum_lab::train::{CATALOGUE, Comparison, Curve, Source, train as train_trial};
+use residuum_nn::data::catalogue::default_root;
+use residuum_nn::train::{Outcome, Summary};
+
+use super::Context;
+use crate::args::TrainOptions;
+use crate::terminal;
+use crate::training_bar::TrainingBar;
+
+/// Where runs go unless the user says otherwise.
+const RUNS: &str = "runs";
+/// Where the main job's figure goes.
+const MAIN_JOB_OUT: &str = "residuum-out";
+
+/// A spec from a file or from those that ship with the program.
+struct Loaded {
+    name: String,
+    text: String,
+    base: PathBuf,
+    experiment: Experiment,
+}
+
+impl Loaded {
+    fn new(spec: &str, profile: Option<&str>) -> anyhow::Result<Self> {
+        let path = Path::new(spec);
+        let (stem, text, base) = if let Some(shipped) = CATALOGUE.iter().find(|s| s.name == spec) {
+            (spec, shipped.text.to_string(), PathBuf::from("."))
+        } else if path.extension().is_none() && !path.exists() {
+            let names: Vec<&str> = CATALOGUE.iter().map(|s| s.name).collect();
+            bail!("{spec:?} must be a spec file or one of {}", names.join(", "))
+        } else {
+            let text =
+                std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("run");
+            (stem, text, path.parent().unwrap_or(Path::new(".")).to_path_buf())
+        };
+        // The folder of a bare file name is the empty path, which names nothing.
+        let base = if base.as_os_str().is_empty() { PathBuf::from(".") } else { base };
+        let experiment = Experiment::parse(&text, &base, profile).with_context(|| spec.to_string())?;
+        Ok(Self { name: experiment.name.clone().unwrap_or_else(|| stem.into()), text, base, experiment })
+    }
+
+    fn comparison(&self) -> Comparison {
+        let title = self.experiment.title.clone().unwrap_or_else(|| self.name.clone());
+        Comparison { title, curves: Vec::new() }
+    }
+}
+
+pub fn train(context: &Context, options: &TrainOptions) -> anyhow::Result<bool> {
+    if options.list {
+        let names: Vec<&str> = CATALOGUE.iter().map(|s| s.name).collect();
+        terminal::print(&format!("{}\n", names.join("\n")))?;
+        return Ok(true);
+    }
+    let Some(spec) = &options.spec else { bail!("name a spec: SPEC.toml, or one of `residuum train --list`") };
+    let loaded = Loaded::new(spec, options.profile.as_deref())?;
+    let trials = select(&loaded.experiment.trials, &options.variant)?;
+    let out = context.out.clone().unwrap_or_else(|| Path::new(RUNS).join(&loaded.name));
+    let root = data_root(options.data.as_deref());
+    let source = Source { text: &loaded.text, base: &loaded.base, profile: options.profile.as_deref() };
+    let mut comparison = loaded.comparison();
+    for trial in trials {
+        let mut runs = Vec::new();
+        for seed in seeds(context, trial) {
+            let folder = out.join(format!("{}-{seed}", trial.name));
+            let mut bar = TrainingBar::new(&label(trial, seed), trial.training.epochs, context.quiet, true);
+            let files = Some((folder.as_path(), source));
+            let summary = train_trial(trial, seed, &root, files, options.resume, &mut bar);
+            bar.finish();
+            let Summary { outcome, records, .. } =
+                summary.with_context(|| format!("{}, seed {seed}", trial.name))?;
+            if let Outcome::Cancelled { k, .. } = outcome {
+                bail!(
+                    "interrupted after {k} steps; checkpoint in {}; go on with\n  {}",
+                    folder.display(),
+                    again()
+                );
+            }
+            runs.push((seed, records));
+        }
+        comparison.curves.push(Curve { name: trial.name.clone(), title: trial.title.clone(), runs });
+    }
+    report(context, &comparison, &out, &loaded.name)
+}
+
+/// Without a command: the embedded digits under three rules. Leaves a figure and its numbers, no runs.
+pub fn main_job(context: &Context) -> anyhow::Result<bool> {
+    let loaded = Loaded::new("digits", None)?;
+    let mut comparison = loaded.comparison();
+    for trial in &loaded.experiment.trials {
+        let mut runs = Vec::new();
+        for seed in seeds(context, trial) {
+            let mut bar = TrainingBar::new(&trial.title, trial.training.epochs, context.quiet, false);
+            let summary = train_trial(trial, seed, Path::new("."), None, false, &mut bar);
+            bar.finish();
+            let Summary { outcome, records, .. } = summary?;
+            if let Outcome::Cancelled { .. } = outcome {
+                bail!("interrupted; nothing was written");
+            }
+            runs.push((seed, records));
+        }
+        comparison.curves.push(Curve { name: trial.name.clone(), title: trial.title.clone(), runs });
+    }
+    let out = context.out.clone().unwrap_or_else(|| MAIN_JOB_OUT.into());
+    report(context, &comparison, &out, &loaded.name)
+}
+
+/// Table, figure, numbers.
+fn report(context: &Context, comparison: &Comparison, out: &Path, name: &str) -> anyhow::Result<bool> {
+    let (svg, png) = comparison.figure().save(out, name)?;
+    let csv = out.join(format!("{name}.csv"));
+    write_atomic(&csv, comparison.to_csv().as_bytes())?;
+    if context.json {
+        Context::print_json(&comparison.to_json())?;
+    } else {
+        let files = [svg, png, csv].map(|f| f.display().to_string()).join(", ");
+        terminal::print(&format!("{}\n\n{}\nwritten: {files}\n", comparison.title, comparison.to_text()))?;
+    }
+    Ok(true)
+}
+
+fn select<'a>(trials: &'a [TrialSpec], wanted: &[String]) -> anyhow::Result<Vec<&'a TrialSpec>> {
+    if let Some(unknown) = wanted.iter().find(|name| !trials.iter().any(|t| t.name == **name)) {
+        let names: Vec<&str> = trials.iter().map(|t| t.name.as_str()).collect();
+        bail!("--variant must be one of {}, got {unknown:?}", names.join(", "));
+    }
+    Ok(trials.iter().filter(|t| wanted.is_empty() || wanted.contains(&t.name)).collect())
+}
+
+fn seeds(context: &Context, trial: &TrialSpec) -> Vec<u64> {
+    context.seed.map_or_else(|| trial.training.seeds.clone(), |seed| vec![seed])
+}
+
+fn label(trial: &TrialSpec, seed: u64) -> String {
+    format!("{}, seed {seed}", trial.title)
+}
+
+/// The folder of all data sets: as asked, or where `residuum data` puts them. Embedded sets need none.
+pub fn data_root(asked: Option<&Path>) -> PathBuf {
+    asked.map(PathBuf::from).or_else(default_root).unwrap_or_else(|| "data".into())
+}
+
+/// The command as it was typed, with `--resume`.
+fn again() -> String {
+    let mut words: Vec<String> = std::env::args().collect();
+    words[0] = "residuum".into();
+    if !words.iter().any(|word| word == "--resume") {
+        words.push("--resume".into());
+    }
+    words.join(" ")
+}

@@ -1,0 +1,224 @@
+//! `[data]`: the images, what is done to them, and how many of them are used.
+//!
+//! | field | meaning | default |
+//! |---|---|---|
+//! | `set` | `digits` and `fashion-mnist-subset` (embedded), `mnist`, `fashion-mnist`, `cifar10`, `cifar100` | required |
+//! | `directory` | folder of the files, relative to the spec | the folder `set` of the data folder |
+//! | `train_per_class`, `test_per_class` | only so many images of each class, the first ones | all |
+//! | `half` | `first` or `second` half of each class of the training images | both |
+//! | `normalize` | `none` (values in [0, 1]), `channels` (mean 0 and deviation 1 over the training images), `imagenet`, `keras` (BGR, bytes minus ImageNet's means), or `{ mean = […], deviation = […] }` | `none` |
+//! | `resize` | side in pixels, bilinear, before everything else | off |
+//! | `flip_horizontal`, `flip_vertical` | probability, while training | 0 |
+//! | `crop_padding` | zeros around the image, out of which a window of the old size is cut at random, while training | off |
+
+use std::path::{Path, PathBuf};
+
+use residuum::ParameterError;
+use residuum_nn::data::catalogue::{find, load};
+use residuum_nn::data::{DataError, Dataset, Pipeline, Split, Transform};
+use thiserror::Error;
+
+use super::reader::{Fields, SpecError, Value};
+
+const SETS: [&str; 6] = ["digits", "fashion-mnist-subset", "mnist", "fashion-mnist", "cifar10", "cifar100"];
+
+/// The data of a spec.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataSpec {
+    /// Name of the set.
+    pub set: &'static str,
+    /// Where its files lie, if the spec says so.
+    pub directory: Option<PathBuf>,
+    /// Images of each class to train on and to test on.
+    pub per_class: [Option<usize>; 2],
+    /// Which half of the training images.
+    pub half: Option<Half>,
+    /// What happens to values.
+    pub normalize: Normalize,
+    /// Side in pixels.
+    pub resize: Option<usize>,
+    /// What happens at random while training.
+    pub augment: Augment,
+}
+
+/// One half of a data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// The first of every class.
+    First,
+    /// The rest.
+    Second,
+}
+
+/// What happens to values in [0, 1].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Normalize {
+    /// Nothing.
+    None,
+    /// Mean 0 and deviation 1 for each channel over the training images.
+    Channels,
+    /// These means and deviations.
+    By {
+        /// For each channel.
+        mean: Vec<f32>,
+        /// For each channel.
+        deviation: Vec<f32>,
+    },
+    /// The last channel first, in units of bytes, minus ImageNet's means.
+    Keras,
+}
+
+/// What happens at random while training.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Augment {
+    /// Probability that left becomes right.
+    pub flip_horizontal: f64,
+    /// Probability that top becomes bottom.
+    pub flip_vertical: f64,
+    /// Zeros around the image before a random crop.
+    pub crop_padding: Option<usize>,
+}
+
+/// Data that cannot be had as the spec asks.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DataSpecError {
+    /// The files.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The transforms.
+    #[error("data: {0}")]
+    Parameter(#[from] ParameterError),
+}
+
+impl DataSpec {
+    pub(crate) fn read(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
+        let set = fields.choice("set", &SETS)?;
+        let directory = if fields.has("directory") { Some(base.join(fields.text("directory")?)) } else { None };
+        fields.node("directory");
+        let size = |name| -> Result<Option<usize>, SpecError> {
+            let Some(count) = fields.optional_count(name)? else { return Ok(None) };
+            if count == 0 {
+                return Err(fields.error(format!("{} must be at least 1, got 0", fields.path(name))));
+            }
+            Ok(Some(count as usize))
+        };
+        let half = if fields.has("half") {
+            Some(if fields.choice("half", &["first", "second"])? == "first" {
+                Half::First
+            } else {
+                Half::Second
+            })
+        } else {
+            fields.node("half");
+            None
+        };
+        let probability = |name| -> Result<f64, SpecError> {
+            let p = fields.number_or(name, 0.0)?;
+            if (0.0..=1.0).contains(&p) {
+                return Ok(p);
+            }
+            Err(fields.error(format!("{} must be between 0 and 1, got {p}", fields.path(name))))
+        };
+        Ok(Self {
+            set,
+            directory,
+            per_class: [size("train_per_class")?, size("test_per_class")?],
+            half,
+            normalize: read_normalize(fields)?,
+            resize: size("resize")?,
+            augment: Augment {
+                flip_horizontal: probability("flip_horizontal")?,
+                flip_vertical: probability("flip_vertical")?,
+                crop_padding: size("crop_padding")?,
+            },
+        })
+    }
+
+    /// The images to train and to test on. `root` holds the folders of all sets that are not embedded.
+    ///
+    /// # Errors
+    /// If files are missing or damaged, or a class has too few images.
+    pub fn load(&self, root: &Path) -> Result<Split, DataSpecError> {
+        let mut split = match &self.directory {
+            Some(folder) => find(self.set)?.read(folder)?,
+            None => load(self.set, root)?,
+        };
+        if let Some(half) = self.half {
+            let (first, second) = split.train.halves()?;
+            split.train = if half == Half::First { first } else { second };
+        }
+        for (set, count) in [&mut split.train, &mut split.test].into_iter().zip(self.per_class) {
+            if let Some(count) = count {
+                *set = set.first_per_class(count)?;
+            }
+        }
+        Ok(split)
+    }
+
+    /// What happens to an image before the network sees it, while training and while testing.
+    ///
+    /// # Errors
+    /// If the transforms do not fit the images.
+    pub fn pipelines(&self, train: &Dataset) -> Result<[Pipeline; 2], ParameterError> {
+        let mut fixed = Vec::new();
+        if let Some(side) = self.resize {
+            fixed.push(Transform::Resize { height: side, width: side });
+        }
+        let Augment { flip_horizontal, flip_vertical, crop_padding } = self.augment;
+        let mut random = fixed.clone();
+        for (probability, flip) in [
+            (flip_horizontal, Transform::FlipHorizontal { probability: flip_horizontal }),
+            (flip_vertical, Transform::FlipVertical { probability: flip_vertical }),
+        ] {
+            if probability > 0.0 {
+                random.push(flip);
+            }
+        }
+        if let Some(padding) = crop_padding {
+            let shape = train.shape();
+            let (height, width) = self.resize.map_or((shape.height, shape.width), |side| (side, side));
+            random.push(Transform::RandomCrop { height, width, padding });
+        }
+        let scaling = self.scaling(train);
+        let with = |transforms: Vec<Transform>| Pipeline::new(train, &[transforms, scaling.clone()].concat());
+        Ok([with(random)?, with(fixed)?])
+    }
+
+    fn scaling(&self, train: &Dataset) -> Vec<Transform> {
+        let normalize = |mean: Vec<f32>, deviation: Vec<f32>| Transform::Normalize { mean, deviation };
+        match &self.normalize {
+            Normalize::None => Vec::new(),
+            Normalize::Channels => {
+                let statistics = train.channel_statistics();
+                vec![normalize(statistics.mean, statistics.deviation)]
+            }
+            Normalize::By { mean, deviation } => vec![normalize(mean.clone(), deviation.clone())],
+            Normalize::Keras => {
+                let mean = [103.939, 116.779, 123.68].map(|m: f32| m / 255.0).to_vec();
+                vec![Transform::ReverseChannels, normalize(mean, vec![1.0 / 255.0; 3])]
+            }
+        }
+    }
+}
+
+fn read_normalize(fields: &Fields<'_>) -> Result<Normalize, SpecError> {
+    if let Some(node) = fields.node("normalize")
+        && let Value::Table(_) = node.value
+    {
+        let table = fields.nested("normalize", node)?;
+        let list = |name| -> Result<Vec<f32>, SpecError> {
+            let values = table.optional_numbers(name)?.ok_or_else(|| table.missing(name))?;
+            Ok(values.into_iter().map(|v| v as f32).collect())
+        };
+        let (mean, deviation) = (list("mean")?, list("deviation")?);
+        table.finish()?;
+        return Ok(Normalize::By { mean, deviation });
+    }
+    Ok(match fields.choice_or("normalize", &["none", "channels", "imagenet", "keras"], "none")? {
+        "none" => Normalize::None,
+        "channels" => Normalize::Channels,
+        "imagenet" => Normalize::By { mean: vec![0.485, 0.456, 0.406], deviation: vec![0.229, 0.224, 0.225] },
+        _ => Normalize::Keras,
+    })
+}

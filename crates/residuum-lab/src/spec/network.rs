@@ -1,0 +1,202 @@
+//! `[network]`: which layers, where their weights live, and what they start from.
+//!
+//! | field | meaning | default |
+//! |---|---|---|
+//! | `model` | `fcn`, `cnn`, `mlp`, `resnet18`, `resnet34`, `resnet50`, `keras_resnet50` | required |
+//! | `hidden` | sizes of the hidden layers of `mlp` | `[32]` |
+//! | `activation` | of `mlp`: `sigmoid`, `tanh` or `relu` | `sigmoid` |
+//! | `analog` | layers on tiles: `all`, `head`, `none`, or patterns such as `"layer4.*, fc"` | `all` |
+//! | `frozen` | digital layers that do not learn: `none`, `backbone` (all but the head), or patterns | `none` |
+//! | `weights` | safetensors file to start from, relative to the spec | drawn |
+//! | `fresh_head` | whether the head is drawn even so, for fine-tuning on other classes | `false` |
+
+use std::path::{Path, PathBuf};
+
+use residuum::{Key, ParameterError};
+use residuum_nn::layer::Activation;
+use residuum_nn::model::{BuildError, Factory, ResNet, Select, cnn, fcn, mlp, resnet};
+use residuum_nn::weights::Parameter;
+use residuum_nn::{Digital, Network, Shape, Weights};
+
+use super::reader::{Fields, SpecError, Value};
+
+/// A network of a spec.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetworkSpec {
+    /// Its layers.
+    pub model: Model,
+    /// Which of them live on tiles.
+    pub analog: Select,
+    /// Which of the digital ones do not learn.
+    pub frozen: Frozen,
+    /// What it starts from.
+    pub weights: Option<PathBuf>,
+    /// Whether the head is drawn although there are weights.
+    pub fresh_head: bool,
+}
+
+/// The models a spec can name.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Model {
+    /// 784-256-128-10 with sigmoids.
+    Fcn,
+    /// LeNet-like, with tanh.
+    Cnn,
+    /// A perceptron from pixels to classes.
+    Mlp {
+        /// Hidden layers.
+        hidden: Vec<usize>,
+        /// Between them.
+        activation: Activation,
+    },
+    /// A residual network; its number of classes is that of the data.
+    ResNet(ResNet),
+}
+
+/// Digital layers that do not learn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frozen {
+    /// All but this one.
+    AllBut(String),
+    /// Those of these names.
+    Some(Select),
+}
+
+impl Frozen {
+    fn includes(&self, layer: &str) -> bool {
+        match self {
+            Self::AllBut(head) => layer != head,
+            Self::Some(select) => select.includes(layer),
+        }
+    }
+}
+
+impl NetworkSpec {
+    pub(crate) fn read(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
+        let models = ["fcn", "cnn", "mlp", "resnet18", "resnet34", "resnet50", "keras_resnet50"];
+        // The number of classes is set when the data are known.
+        let model = match fields.choice("model", &models)? {
+            "fcn" => Model::Fcn,
+            "cnn" => Model::Cnn,
+            "mlp" => read_mlp(fields)?,
+            "resnet18" => Model::ResNet(ResNet::resnet18(1)),
+            "resnet34" => Model::ResNet(ResNet::resnet34(1)),
+            "resnet50" => Model::ResNet(ResNet::resnet50(1)),
+            _ => Model::ResNet(ResNet::keras_resnet50(1)),
+        };
+        let head = model.head();
+        let analog = Select::parse(fields.text_or("analog", "all")?, &head);
+        let frozen = match fields.text_or("frozen", "none")? {
+            "backbone" => Frozen::AllBut(head.clone()),
+            patterns => Frozen::Some(Select::parse(patterns, &head)),
+        };
+        let weights = if fields.has("weights") { Some(base.join(fields.text("weights")?)) } else { None };
+        fields.node("weights");
+        let fresh_head = fields.boolean_or("fresh_head", false)?;
+        if fresh_head && weights.is_none() {
+            let path = fields.path("fresh_head");
+            return Err(
+                fields.error(format!("{path} must not stand without weights: everything is drawn then"))
+            );
+        }
+        Ok(Self { model, analog, frozen, weights, fresh_head })
+    }
+
+    /// The network for samples of this shape; `factory` decides where weights live.
+    ///
+    /// # Errors
+    /// If layers do not fit or the factory refuses.
+    pub fn build(
+        &self,
+        input: Shape,
+        classes: usize,
+        factory: &mut dyn Factory,
+        key: Key,
+    ) -> Result<Network, BuildError> {
+        let factory = &mut Freezing { frozen: &self.frozen, analog: &self.analog, inner: factory };
+        match &self.model {
+            Model::Fcn => fcn(factory, key),
+            Model::Cnn => cnn(factory, key),
+            Model::Mlp { hidden, activation } => {
+                let sizes: Vec<usize> = [&[input.len()], hidden.as_slice(), &[classes]].concat();
+                mlp(input, &sizes, *activation, factory, key)
+            }
+            Model::ResNet(model) => resnet(ResNet { classes, ..*model }, input, factory, key),
+        }
+    }
+}
+
+impl Model {
+    /// Name of the last layer with weights.
+    pub fn head(&self) -> String {
+        match self {
+            Self::Fcn => "5".into(),
+            Self::Cnn => "10".into(),
+            // A flatten, then linear layers with activations between them.
+            Self::Mlp { hidden, .. } => (2 * hidden.len() + 1).to_string(),
+            Self::ResNet(_) => "fc".into(),
+        }
+    }
+
+    /// Whether scores are log-probabilities.
+    pub fn gives_log_probabilities(&self) -> bool {
+        matches!(self, Self::Fcn | Self::Cnn)
+    }
+}
+
+fn read_mlp(fields: &Fields<'_>) -> Result<Model, SpecError> {
+    let hidden = match fields.given("hidden") {
+        None => {
+            fields.defaulted("hidden", "[32]");
+            vec![32]
+        }
+        Some(node) => {
+            let wrong = || {
+                let path = fields.path("hidden");
+                node.error(format!("{path} must be a list of sizes of at least 1, got {}", node.show()))
+            };
+            let Value::List(items) = &node.value else { return Err(wrong()) };
+            let size = |item: &super::reader::Node| match item.value {
+                Value::Integer(n) if n > 0 => Ok(n as usize),
+                _ => Err(wrong()),
+            };
+            items.iter().map(size).collect::<Result<_, _>>()?
+        }
+    };
+    let activation = match fields.choice_or("activation", &["sigmoid", "tanh", "relu"], "sigmoid")? {
+        "sigmoid" => Activation::Sigmoid,
+        "tanh" => Activation::Tanh,
+        _ => Activation::Relu,
+    };
+    Ok(Model::Mlp { hidden, activation })
+}
+
+/// A factory whose frozen layers never learn. Layers on tiles are not its business.
+struct Freezing<'a> {
+    frozen: &'a Frozen,
+    analog: &'a Select,
+    inner: &'a mut dyn Factory,
+}
+
+impl Factory for Freezing<'_> {
+    fn weights(
+        &mut self,
+        name: &str,
+        rows: usize,
+        cols: usize,
+        initial: Vec<f32>,
+    ) -> Result<Box<dyn Weights>, ParameterError> {
+        if self.frozen.includes(name) && !self.analog.includes(name) {
+            return Ok(Box::new(Digital::new(rows, cols, initial, None)?));
+        }
+        self.inner.weights(name, rows, cols, initial)
+    }
+
+    fn parameter(&mut self, name: &str, initial: Vec<f32>) -> Parameter {
+        let layer = name.rsplit_once('.').map_or(name, |(layer, _)| layer);
+        if self.frozen.includes(layer) {
+            return Parameter::new(initial, None);
+        }
+        self.inner.parameter(name, initial)
+    }
+}

@@ -1,0 +1,14 @@
+//! Experiments with networks: from a spec to trained networks, their curves and tables.
+//!
+//! [`train`] runs one trial of an [`Experiment`](crate::spec::Experiment) with one seed; [`Comparison`] puts the records of
+//! many side by side; [`Opened`] is a run that lies in a folder.
+
+mod catalogue;
+mod comparison;
+mod run;
+mod trial;
+
+pub use catalogue::{CATALOGUE, Shipped};
+pub use comparison::{Comparison, Curve};
+pub use run::{Opened, RunError, RunManifest, Source, train};
+pub use trial::{Trial, TrialError};

@@ -1,0 +1,30 @@
+//! The experiments that ship with the program.
+
+/// A spec by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Shipped {
+    /// The word after `residuum train`.
+    pub name: &'static str,
+    /// The spec.
+    pub text: &'static str,
+}
+
+macro_rules! shipped {
+    ($($name:literal),* $(,)?) => {
+        &[$(Shipped { name: $name, text: include_str!(concat!("../../../../experiments/", $name, ".toml")) }),*]
+    };
+}
+
+/// Every experiment with networks in `experiments/`.
+pub const CATALOGUE: &[Shipped] = shipped![
+    "digits",
+    "mnist-fcn",
+    "mnist-cnn",
+    "mnist-table",
+    "cifar10-resnet",
+    "cifar100-resnet",
+    "cifar10-pretrain",
+    "cifar10-finetune",
+    "cifar10-features",
+    "ablation",
+];

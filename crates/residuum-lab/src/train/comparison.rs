@@ -1,0 +1,250 @@
+//! Trials side by side: accuracy curves, a table of ends, one sentence.
+
+use std::fmt::Write as _;
+
+use residuum::stats::Summary;
+use residuum_nn::train::EpochRecord;
+use serde_json::{Value, json};
+
+use crate::figure::{Axis, Band, Color, Figure, Legend, Line, Panel};
+
+/// Accuracies at the end are averaged over a sixth of the epochs, but no more than this.
+const TAIL: usize = 5;
+/// Below this share of the test images, a network of ten classes has learned nothing to speak of.
+const FAILED: f64 = 0.5;
+/// Accuracies closer than this are called equal in words.
+const MATCH: f64 = 0.015;
+
+/// One trial over its seeds.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// Name of the trial.
+    pub name: String,
+    /// Its words in tables and legends.
+    pub title: String,
+    /// The records of each seed.
+    pub runs: Vec<(u64, Vec<EpochRecord>)>,
+}
+
+impl Curve {
+    /// Mean test accuracy over the last epochs, for each seed.
+    fn ends(&self) -> Vec<f64> {
+        let end = |records: &[EpochRecord]| {
+            let tail = &records[records.len() - tail(records.len())..];
+            tail.iter().map(|r| r.test_accuracy).sum::<f64>() / tail.len() as f64
+        };
+        self.runs.iter().filter(|(_, records)| !records.is_empty()).map(|(_, records)| end(records)).collect()
+    }
+
+    /// Mean over the seeds of what [`Curve::ends`] gives.
+    pub fn accuracy(&self) -> f64 {
+        let ends = self.ends();
+        ends.iter().sum::<f64>() / ends.len() as f64
+    }
+
+    fn epochs(&self) -> usize {
+        self.runs.iter().map(|(_, records)| records.len()).max().unwrap_or(0)
+    }
+
+    /// Mean, least and largest test accuracy after an epoch, in per cent.
+    fn band(&self, epoch: usize) -> [f64; 3] {
+        let at = || self.runs.iter().filter_map(|(_, r)| r.get(epoch)).map(|r| 100.0 * r.test_accuracy);
+        [Summary::of(at()).mean, at().fold(f64::NAN, f64::min), at().fold(f64::NAN, f64::max)]
+    }
+}
+
+/// Epochs over which the end of a run is averaged.
+fn tail(epochs: usize) -> usize {
+    (epochs / 6).clamp(1, TAIL)
+}
+
+/// Trials of one experiment.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// For the figure.
+    pub title: String,
+    /// The trials.
+    pub curves: Vec<Curve>,
+}
+
+impl Comparison {
+    /// Test accuracy against epochs; bands are the range over seeds.
+    pub fn figure(&self) -> Figure {
+        let mut panel = Panel::new(&self.title)
+            .x_axis(Axis::linear("epoch"))
+            .y_axis(Axis::linear("test accuracy (%)").range(0.0, 102.0))
+            .legend(Legend::Below);
+        let colors = [
+            Color::DIGITAL_SGD,
+            Color::ANALOG_SGD,
+            Color::RESIDUAL_LEARNING,
+            Color::GREEN,
+            Color::PURPLE,
+            Color::ORANGE,
+        ];
+        for (curve, color) in self.curves.iter().zip(colors.iter().cycle()) {
+            let epochs: Vec<f64> = (1..=curve.epochs()).map(|e| e as f64).collect();
+            let bands: Vec<[f64; 3]> = (0..curve.epochs()).map(|e| curve.band(e)).collect();
+            let part = |i: usize| bands.iter().map(|b| b[i]).collect::<Vec<f64>>();
+            if curve.runs.len() > 1 {
+                panel = panel.band(Band::new(epochs.clone(), part(1), part(2)).color(*color).opacity(0.2));
+            }
+            panel = panel.line(Line::new(epochs, part(0)).color(*color).label(&curve.title));
+        }
+        let rules: Vec<&str> = self.curves.iter().map(|c| c.title.as_str()).collect();
+        Figure::new(1).panel_size(560.0, 400.0).panel(panel).description(format!(
+            "Test accuracy after each epoch for {}. {}",
+            rules.join(", "),
+            self.sentence()
+        ))
+    }
+
+    /// The records as CSV.
+    pub fn to_csv(&self) -> String {
+        let mut text =
+            String::from("trial,seed,epoch,train_loss,train_accuracy,test_loss,test_accuracy,pulses\n");
+        for curve in &self.curves {
+            for (seed, records) in &curve.runs {
+                for r in records {
+                    let pulses: u64 = r.pulses.values().sum();
+                    let _ = writeln!(
+                        text,
+                        "{},{seed},{},{},{},{},{},{pulses}",
+                        curve.name, r.epoch, r.train_loss, r.train_accuracy, r.test_loss, r.test_accuracy
+                    );
+                }
+            }
+        }
+        text
+    }
+
+    /// A small table and the sentence: accuracy at the end, with the deviation between seeds if there are several, pulses and time.
+    pub fn to_text(&self) -> String {
+        let width = self.curves.iter().map(|c| c.title.chars().count()).max().unwrap_or(0).max(4);
+        let mut text = format!(
+            "{:<width$}  {:>6}  {:>13}  {:>12}  {:>10}  {:>7}\n",
+            "rule", "epochs", "test accuracy", "training loss", "pulses", "seconds"
+        );
+        for curve in &self.curves {
+            let ends = Summary::of(curve.ends().into_iter().map(|a| 100.0 * a));
+            let accuracy = if curve.runs.len() > 1 {
+                format!("{:.1} ± {:.1} %", ends.mean, ends.std)
+            } else {
+                format!("{:.1} %", ends.mean)
+            };
+            let records = || curve.runs.iter().filter_map(|(_, records)| records.last());
+            let loss = Summary::of(records().map(|r| r.train_loss)).mean;
+            let pulses: u64 = records().map(|r| r.pulses.values().sum::<u64>()).sum();
+            let pulses = if pulses > 0 { format!("{:.2e}", pulses as f64) } else { "–".into() };
+            let seconds: f64 = curve.runs.iter().flat_map(|(_, records)| records).map(|r| r.seconds).sum();
+            let _ = writeln!(
+                text,
+                "{:<width$}  {:>6}  {accuracy:>13}  {loss:>12.4}  {pulses:>10}  {seconds:>7.1}",
+                curve.title,
+                curve.epochs()
+            );
+        }
+        let epochs = tail(self.curves.iter().map(Curve::epochs).max().unwrap_or(0));
+        let over = if epochs > 1 { format!("mean of the last {epochs} epochs") } else { "last epoch".into() };
+        let _ = writeln!(text, "accuracy: {over}; ± deviation between seeds\n\n{}", self.sentence());
+        text
+    }
+
+    /// What was seen, from the numbers: who failed, and who came as far as the first trial.
+    pub fn sentence(&self) -> String {
+        let percent = |c: &Curve| format!("{} ({:.1} %)", c.title, 100.0 * c.accuracy());
+        let Some((first, others)) = self.curves.split_first() else { return "Nothing was run.".into() };
+        let list = |holds: &dyn Fn(f64) -> bool| {
+            let named: Vec<String> = others.iter().filter(|c| holds(c.accuracy())).map(percent).collect();
+            (named.len(), named.join(", "))
+        };
+        let goal = first.accuracy();
+        let (failing, failed) = list(&|a| a < FAILED);
+        let (matching, matched) = list(&|a| a >= goal - MATCH);
+        let plural = |n: usize, one: &'static str, many: &'static str| if n == 1 { one } else { many };
+        let fails = plural(failing, "fails", "fail");
+        let matches = plural(matching, "matches", "match");
+        match (failing, matching) {
+            (0, 0) => format!("{} is ahead of the others.", percent(first)),
+            (0, _) => format!("{matched} {matches} {}.", percent(first)),
+            (_, 0) => format!("{failed} {fails}; {} is ahead of the others.", percent(first)),
+            _ => format!("{failed} {fails} where {matched} {matches} {}.", percent(first)),
+        }
+    }
+
+    /// Everything as JSON.
+    pub fn to_json(&self) -> Value {
+        let curves: Vec<Value> = self
+            .curves
+            .iter()
+            .map(|curve| {
+                let runs: Vec<Value> = curve
+                    .runs
+                    .iter()
+                    .map(|(seed, records)| json!({ "seed": seed, "epochs": records }))
+                    .collect();
+                json!({ "trial": curve.name, "title": curve.title, "test_accuracy": curve.accuracy(), "runs": runs })
+            })
+            .collect();
+        json!({ "schema": "residuum.comparison/1", "title": self.title, "finding": self.sentence(), "trials": curves })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(name: &str, ends: &[f64]) -> Curve {
+        let record = |epoch: u64, accuracy: f64| EpochRecord {
+            epoch,
+            steps: 10 * epoch,
+            train_loss: 0.5,
+            train_accuracy: accuracy,
+            test_loss: 0.5,
+            test_accuracy: accuracy,
+            learning_rate: None,
+            pulses: std::collections::BTreeMap::new(),
+            seconds: 1.0,
+            samples_per_second: 1.0,
+        };
+        let run = |end: f64| (1..=12).map(|e| record(e, if e > 10 { end } else { 0.0 })).collect();
+        Curve {
+            name: name.into(),
+            title: name.into(),
+            runs: (0..).zip(ends).map(|(s, &e)| (s, run(e))).collect(),
+        }
+    }
+
+    fn sentence(ends: &[(&str, f64)]) -> String {
+        let curves = ends.iter().map(|(name, end)| curve(name, &[*end])).collect();
+        Comparison { title: "t".into(), curves }.sentence()
+    }
+
+    #[test]
+    fn the_sentence_follows_the_numbers() {
+        assert_eq!(
+            sentence(&[("D", 0.97), ("A", 0.1), ("R", 0.96)]),
+            "A (10.0 %) fails where R (96.0 %) matches D (97.0 %)."
+        );
+        assert_eq!(
+            sentence(&[("D", 0.97), ("A", 0.1), ("R", 0.9)]),
+            "A (10.0 %) fails; D (97.0 %) is ahead of the others."
+        );
+        assert_eq!(
+            sentence(&[("D", 0.97), ("A", 0.965), ("R", 0.98)]),
+            "A (96.5 %), R (98.0 %) match D (97.0 %)."
+        );
+        assert_eq!(sentence(&[("D", 0.97), ("A", 0.7)]), "D (97.0 %) is ahead of the others.");
+        assert_eq!(sentence(&[]), "Nothing was run.");
+    }
+
+    #[test]
+    fn the_table_averages_the_end_over_seeds() {
+        let comparison = Comparison { title: "t".into(), curves: vec![curve("D", &[0.9, 0.8])] };
+        // The last 2 of 12 epochs; the deviation of 90 and 80 is 7.07.
+        assert!(comparison.to_text().contains("85.0 ± 7.1 %"), "{}", comparison.to_text());
+        assert!(comparison.to_text().contains("mean of the last 2 epochs"));
+        assert_eq!(comparison.to_csv().lines().count(), 1 + 2 * 12);
+        assert!(comparison.figure().to_svg().contains("test accuracy"));
+    }
+}

@@ -1,0 +1,229 @@
+//! One run of an experiment in its folder: started, resumed, opened again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use residuum_nn::train::{
+    EarlyStop, Evaluation, Listener, Metric, Run, Summary, TrainError, Training, evaluate,
+};
+use residuum_nn::{Network, state};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::trial::{Trial, TrialError};
+use crate::files::{FileError, write_atomic};
+use crate::spec::{Experiment, SpecError, TrialSpec};
+
+/// Name of the file that tells what a folder holds.
+const MANIFEST: &str = "run.json";
+/// The spec as it was read.
+const SPEC: &str = "spec.toml";
+const SCHEMA: &str = "residuum.train/1";
+
+/// Why a run cannot begin, go on or be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// It cannot be prepared.
+    #[error(transparent)]
+    Trial(#[from] TrialError),
+    /// It cannot go on.
+    #[error(transparent)]
+    Train(#[from] TrainError),
+    /// Its files cannot be written.
+    #[error(transparent)]
+    Write(#[from] FileError),
+    /// Tensors cannot be written.
+    #[error(transparent)]
+    Tensors(#[from] state::FileError),
+    /// The folder holds a run already.
+    #[error("{} must not hold a run already; go on with it by --resume, or name another folder by --out", path.display())]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder holds no run.
+    #[error("{} must be the folder of a run of `residuum train`: {reason}", path.display())]
+    NoRun {
+        /// The folder.
+        path: PathBuf,
+        /// What is missing or damaged.
+        reason: String,
+    },
+    /// The spec beside the run cannot be read any more.
+    #[error("{}: {source}", path.display())]
+    Spec {
+        /// The spec.
+        path: PathBuf,
+        /// What is wrong.
+        source: SpecError,
+    },
+}
+
+/// What a folder holds besides metrics and checkpoints: enough to build its network again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunManifest {
+    /// Version of this file's schema.
+    pub schema: String,
+    /// Version of the program.
+    pub version: String,
+    /// Which trial of the spec.
+    pub trial: String,
+    /// Which seed.
+    pub seed: u64,
+    /// The profile asked for.
+    pub profile: Option<String>,
+    /// The folder that paths in the spec are relative to.
+    pub base: PathBuf,
+}
+
+/// A spec as text, with what is needed to read it again.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The spec.
+    pub text: &'a str,
+    /// The folder that its paths are relative to.
+    pub base: &'a Path,
+    /// The profile asked for.
+    pub profile: Option<&'a str>,
+}
+
+/// Trains the network of one trial and seed, in `directory` if there is one. With `resume` a folder that holds a run is taken
+/// up where it stopped; one that holds none is started.
+///
+/// # Errors
+/// If the trial cannot be prepared, its folder holds another run, or training fails.
+pub fn train(
+    spec: &TrialSpec,
+    seed: u64,
+    root: &Path,
+    directory: Option<(&Path, Source<'_>)>,
+    resume: bool,
+    listener: &mut dyn Listener,
+) -> Result<Summary, RunError> {
+    let mut trial = Trial::prepare(spec, seed, root)?;
+    let resume = resume && directory.is_some_and(|(folder, _)| folder.join(MANIFEST).exists());
+    if let Some((folder, source)) = directory
+        && !resume
+    {
+        if folder.join(MANIFEST).exists() {
+            return Err(RunError::Occupied { path: folder.into() });
+        }
+        let manifest = RunManifest {
+            schema: SCHEMA.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            trial: spec.name.clone(),
+            seed,
+            profile: source.profile.map(String::from),
+            base: fs::canonicalize(source.base).unwrap_or_else(|_| source.base.into()),
+        };
+        write_atomic(folder.join(SPEC), source.text.as_bytes())?;
+        // Last, so that a folder with a manifest has its spec.
+        write_atomic(folder.join(MANIFEST), format!("{}\n", json(&manifest)).as_bytes())?;
+    }
+    let training = training(spec, &trial);
+    let description = spec.description(seed);
+    let run = trial.run(&training, directory.map(|(folder, _)| folder), &description);
+    Ok(if resume { run.resume(listener)? } else { run.start(listener)? })
+}
+
+fn json(manifest: &RunManifest) -> String {
+    serde_json::to_string_pretty(manifest).unwrap_or_default()
+}
+
+fn training(spec: &TrialSpec, trial: &Trial) -> Training {
+    let own = &spec.training;
+    let mut training = Training::new(own.epochs, own.loss);
+    training.early_stop = own.early_stop.map(|stop| EarlyStop {
+        metric: if stop.loss { Metric::TestLoss } else { Metric::TestAccuracy },
+        patience: stop.patience,
+        min_delta: stop.min_delta,
+    });
+    training.checkpoint.every_steps = own.checkpoint_every;
+    training.histograms = own.histograms;
+    training.learning_rate = Some(trial.learning_rate);
+    training
+}
+
+impl Trial {
+    fn run<'a>(
+        &'a mut self,
+        training: &'a Training,
+        directory: Option<&'a Path>,
+        description: &'a str,
+    ) -> Run<'a> {
+        let Self { network, train, test, key, .. } = self;
+        Run { network, train, test, training, key: *key, directory, description }
+    }
+}
+
+/// A run opened again: its network as the newest checkpoint has it.
+#[derive(Debug)]
+pub struct Opened {
+    /// What the folder says of itself.
+    pub manifest: RunManifest,
+    /// The trial.
+    pub spec: TrialSpec,
+    /// What came of the run so far.
+    pub summary: Summary,
+    trial: Trial,
+}
+
+impl Opened {
+    /// Opens the folder of a run.
+    ///
+    /// # Errors
+    /// If it holds none, or its data or checkpoint cannot be read.
+    pub fn new(folder: &Path, root: &Path) -> Result<Self, RunError> {
+        let none = |reason: String| RunError::NoRun { path: folder.into(), reason };
+        let read = |name: &str| fs::read_to_string(folder.join(name)).map_err(|e| none(format!("{name}: {e}")));
+        let manifest: RunManifest =
+            serde_json::from_str(&read(MANIFEST)?).map_err(|e| none(format!("{MANIFEST}: {e}")))?;
+        let text = read(SPEC)?;
+        let experiment = Experiment::parse(&text, &manifest.base, manifest.profile.as_deref())
+            .map_err(|source| RunError::Spec { path: folder.join(SPEC), source })?;
+        let spec = experiment
+            .trials
+            .into_iter()
+            .find(|trial| trial.name == manifest.trial)
+            .ok_or_else(|| none(format!("its spec has no trial {:?}", manifest.trial)))?;
+        let mut trial = Trial::prepare(&spec, manifest.seed, root)?;
+        let training = training(&spec, &trial);
+        let description = spec.description(manifest.seed);
+        let summary = trial.run(&training, Some(folder), &description).resume(&mut Stop)?;
+        Ok(Self { manifest, spec, summary, trial })
+    }
+
+    /// Loss and accuracy on the test images. Draws come from a key of their own.
+    ///
+    /// # Errors
+    /// If the data do not fit.
+    pub fn evaluate(&mut self) -> Result<Evaluation, RunError> {
+        let Trial { network, test, key, .. } = &mut self.trial;
+        Ok(evaluate(network, test, self.spec.training.loss, key.named("evaluation"))?)
+    }
+
+    /// The network.
+    pub fn network(&mut self) -> &mut Network {
+        &mut self.trial.network
+    }
+
+    /// Writes the parameters that the network computes with (effective weights of tiles) as safetensors.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn export(&mut self, to: &Path) -> Result<usize, RunError> {
+        let state = self.network().state(state::Scope::Network);
+        state::write_safetensors(to, &state)?;
+        Ok(state.len())
+    }
+}
+
+/// Stops a run before its next step: a resumed run has then loaded its checkpoint and done nothing else.
+struct Stop;
+
+impl Listener for Stop {
+    fn cancelled(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,163 @@
+//! From one trial of a spec and a seed to a network, its data, and how it is trained.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use residuum::{Key, ParameterError, Schedule, UpdateRule};
+use residuum_nn::analog::{AnalogFactory, Reads, Recipe};
+use residuum_nn::data::Batches;
+use residuum_nn::model::{BuildError, DigitalFactory, Factory};
+use residuum_nn::state::{FileError, Scope, StateError, read_safetensors};
+use residuum_nn::{Network, Shape};
+use thiserror::Error;
+
+use crate::spec::{DataSpecError, NetworkSpec, ScheduleSpec, TileDevices, TileRuleSpec, TrialSpec};
+
+/// Samples evaluated at a time; changes no number but those of a running average in the converters.
+const TEST_BATCH: usize = 200;
+
+/// Why a trial cannot begin.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum TrialError {
+    /// The images.
+    #[error(transparent)]
+    Data(#[from] DataSpecError),
+    /// The layers, devices or rules.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A number of the data or of the training.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// The file of weights.
+    #[error("network.weights: {0}")]
+    File(#[from] FileError),
+    /// Weights of another network.
+    #[error("network.weights: {}: {source}", path.display())]
+    State {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        source: StateError,
+    },
+    /// Images that the model cannot take.
+    #[error(
+        "network.model takes images of {expected} and {classes} classes, but those of data.set have {given} and {given_classes}"
+    )]
+    Shape {
+        /// What it takes.
+        expected: Shape,
+        /// How many it tells apart.
+        classes: usize,
+        /// What there is.
+        given: Shape,
+        /// How many there are.
+        given_classes: usize,
+    },
+}
+
+/// A network with its data, ready to be trained.
+#[derive(Debug)]
+pub struct Trial {
+    /// The network at its start.
+    pub network: Network,
+    /// What it learns from.
+    pub train: Batches,
+    /// What it is tested on.
+    pub test: Batches,
+    /// Where its draws come from.
+    pub key: Key,
+    /// Rate of the rule, for records.
+    pub learning_rate: Schedule,
+}
+
+impl Trial {
+    /// Prepares the run of one seed. `root` holds the folders of data sets. Trials of one seed start from the same weights
+    /// and see the same images in the same order, whatever their rules are.
+    ///
+    /// # Errors
+    /// If data are missing, or the network cannot be built.
+    pub fn prepare(spec: &TrialSpec, seed: u64, root: &Path) -> Result<Self, TrialError> {
+        let key = Key::new(seed);
+        let split = spec.data.load(root)?;
+        let classes = split.train.classes();
+        let [train_pipeline, test_pipeline] = spec.data.pipelines(&split.train)?;
+        let image = test_pipeline.output();
+        let batch_size = spec.training.batch_size;
+        let train = Batches::new(split.train, train_pipeline, batch_size, key.named("order"))?.shuffled();
+        let test = Batches::new(split.test, test_pipeline, TEST_BATCH, key.named("test"))?;
+
+        let shape = Shaped {
+            schedule: spec.training.schedule,
+            epochs: spec.training.epochs,
+            steps: train.len() as u64,
+        };
+        let sgd = spec.digital.sgd(|rate| shape.of(rate));
+        let mut factory: Box<dyn Factory> = match &spec.devices {
+            Some(devices) if !spec.rule.is_digital() => Box::new(AnalogFactory {
+                select: spec.network.analog.clone(),
+                recipe: Arc::new(TileRecipe { rule: spec.rule.clone(), devices: devices.clone(), shape }),
+                mapping: spec.mapping,
+                reads: Reads { forward: spec.readout.forward, backward: spec.readout.backward },
+                sgd,
+                key: key.named("devices"),
+            }),
+            _ => Box::new(DigitalFactory(Some(sgd))),
+        };
+        let input = Shape::image(image.height, image.width, image.channels);
+        let mut network = spec.network.build(input, classes, &mut *factory, key.named("network"))?;
+        if (network.input_shape(), network.classes()) != (input, classes) {
+            let (expected, own) = (network.input_shape(), network.classes());
+            return Err(TrialError::Shape { expected, classes: own, given: input, given_classes: classes });
+        }
+        load_weights(&mut network, &spec.network)?;
+        let learning_rate = spec.rule.learning_rate.schedule(|rate| shape.of(rate));
+        Ok(Self { network, train, test, key: key.named("run"), learning_rate })
+    }
+}
+
+fn load_weights(network: &mut Network, spec: &NetworkSpec) -> Result<(), TrialError> {
+    let Some(path) = &spec.weights else { return Ok(()) };
+    let state = read_safetensors(path)?;
+    let loaded = if spec.fresh_head {
+        network.load_backbone(&spec.model.head(), &state)
+    } else {
+        network.load(Scope::Network, &state)
+    };
+    loaded.map_err(|source| TrialError::State { path: path.clone(), source })
+}
+
+/// What the schedule makes of a rate.
+#[derive(Clone, Copy, Debug)]
+struct Shaped {
+    schedule: ScheduleSpec,
+    epochs: u64,
+    /// Steps of an epoch.
+    steps: u64,
+}
+
+impl Shaped {
+    fn of(self, rate: f64) -> Schedule {
+        self.schedule.of(rate, self.epochs, self.steps)
+    }
+}
+
+/// The rule of a spec on tiles of any size.
+#[derive(Clone, Debug)]
+struct TileRecipe {
+    rule: TileRuleSpec,
+    devices: TileDevices,
+    shape: Shaped,
+}
+
+impl Recipe for TileRecipe {
+    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn UpdateRule<f32>>, ParameterError> {
+        let rule = self.rule.build(&self.devices, [rows, cols], |rate| self.shape.of(rate), key)?;
+        // A digital rule never asks for tiles.
+        rule.ok_or(ParameterError::OutOfDomain {
+            name: "arrays",
+            must: "at least 1 for a rule on tiles",
+            value: 0.0,
+        })
+    }
+}
