@@ -93,7 +93,8 @@ fn compare(
     for trial in trials {
         let mut runs = Vec::new();
         for seed in seeds(context, trial) {
-            let label = format!("{}, seed {seed}", trial.title);
+            let cell = trial.cell.as_ref().map_or_else(String::new, |cell| format!("{cell}, "));
+            let label = format!("{cell}{}, seed {seed}", trial.title);
             let folder = folders.map(|f| f.out.join(format!("{}-{seed}", trial.name)));
             let files = folder.as_deref().zip(folders.map(|f| f.source));
             let resume = folders.is_some_and(|f| f.resume);
@@ -111,7 +112,8 @@ fn compare(
                 _ => runs.push((seed, records)),
             }
         }
-        comparison.curves.push(Curve { name: trial.name.clone(), title: trial.title.clone(), runs });
+        let (name, title, cell) = (trial.name.clone(), trial.title.clone(), trial.cell.clone());
+        comparison.curves.push(Curve { name, title, cell, runs });
     }
     Ok(comparison)
 }
