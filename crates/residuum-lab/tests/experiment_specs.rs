@@ -275,7 +275,7 @@ fn variants_cells_and_profiles_change_what_they_name() {
     let full = parse(&text).unwrap().trials;
     let names: Vec<&str> = full.iter().map(|t| t.name.as_str()).collect();
     assert_eq!(names, ["mild-rl", "mild-sgd", "harsh-rl", "harsh-sgd"]);
-    assert_eq!(full[1].title, "mild, Digital SGD");
+    assert_eq!((full[1].title.as_str(), full[1].cell.as_deref()), ("Digital SGD", Some("mild")));
     assert!(full[1].rule.is_digital() && full[1].mapping.output_scaling == OutputScaling::PerTile);
     let TileRuleKind::Residual { mixing, transfer_rate, .. } = full[2].rule.kind else { panic!() };
     assert_eq!((mixing, transfer_rate.value), (0.8, 0.1));

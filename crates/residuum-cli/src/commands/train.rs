@@ -44,11 +44,6 @@ impl Loaded {
         let experiment = Experiment::parse(&text, &base, profile).with_context(|| spec.to_string())?;
         Ok(Self { name: experiment.name.clone().unwrap_or_else(|| stem.into()), text, base, experiment })
     }
-
-    fn comparison(&self) -> Comparison {
-        let title = self.experiment.title.clone().unwrap_or_else(|| self.name.clone());
-        Comparison { title, curves: Vec::new() }
-    }
 }
 
 pub fn train(context: &Context, options: &TrainOptions) -> anyhow::Result<bool> {
@@ -63,51 +58,64 @@ pub fn train(context: &Context, options: &TrainOptions) -> anyhow::Result<bool> 
     let out = context.out.clone().unwrap_or_else(|| Path::new(RUNS).join(&loaded.name));
     let root = data_root(options.data.as_deref());
     let source = Source { text: &loaded.text, base: &loaded.base, profile: options.profile.as_deref() };
-    let mut comparison = loaded.comparison();
-    for trial in trials {
-        let mut runs = Vec::new();
-        for seed in seeds(context, trial) {
-            let folder = out.join(format!("{}-{seed}", trial.name));
-            let mut bar = TrainingBar::new(&label(trial, seed), trial.training.epochs, context.quiet, true);
-            let files = Some((folder.as_path(), source));
-            let summary = train_trial(trial, seed, &root, files, options.resume, &mut bar);
-            bar.finish();
-            let Summary { outcome, records, .. } =
-                summary.with_context(|| format!("{}, seed {seed}", trial.name))?;
-            if let Outcome::Cancelled { k, .. } = outcome {
-                bail!(
-                    "interrupted after {k} steps; checkpoint in {}; go on with\n  {}",
-                    folder.display(),
-                    again()
-                );
-            }
-            runs.push((seed, records));
-        }
-        comparison.curves.push(Curve { name: trial.name.clone(), title: trial.title.clone(), runs });
-    }
+    let folders = Folders { out: &out, source, resume: options.resume };
+    let comparison = compare(context, &loaded, &trials, &root, Some(folders))?;
     report(context, &comparison, &out, &loaded.name)
 }
 
 /// Without a command: the embedded digits under three rules. Leaves a figure and its numbers, no runs.
 pub fn main_job(context: &Context) -> anyhow::Result<bool> {
     let loaded = Loaded::new("digits", None)?;
-    let mut comparison = loaded.comparison();
-    for trial in &loaded.experiment.trials {
-        let mut runs = Vec::new();
-        for seed in seeds(context, trial) {
-            let mut bar = TrainingBar::new(&trial.title, trial.training.epochs, context.quiet, false);
-            let summary = train_trial(trial, seed, Path::new("."), None, false, &mut bar);
-            bar.finish();
-            let Summary { outcome, records, .. } = summary?;
-            if let Outcome::Cancelled { .. } = outcome {
-                bail!("interrupted; nothing was written");
-            }
-            runs.push((seed, records));
-        }
-        comparison.curves.push(Curve { name: trial.name.clone(), title: trial.title.clone(), runs });
-    }
+    let trials: Vec<&TrialSpec> = loaded.experiment.trials.iter().collect();
+    let comparison = compare(context, &loaded, &trials, Path::new("."), None)?;
     let out = context.out.clone().unwrap_or_else(|| MAIN_JOB_OUT.into());
     report(context, &comparison, &out, &loaded.name)
+}
+
+/// Where runs are kept.
+#[derive(Clone, Copy)]
+struct Folders<'a> {
+    out: &'a Path,
+    source: Source<'a>,
+    resume: bool,
+}
+
+/// Trains every trial with every seed, one after the other.
+fn compare(
+    context: &Context,
+    loaded: &Loaded,
+    trials: &[&TrialSpec],
+    root: &Path,
+    folders: Option<Folders<'_>>,
+) -> anyhow::Result<Comparison> {
+    let title = loaded.experiment.title.clone().unwrap_or_else(|| loaded.name.clone());
+    let mut comparison = Comparison { title, curves: Vec::new() };
+    for trial in trials {
+        let mut runs = Vec::new();
+        for seed in seeds(context, trial) {
+            let cell = trial.cell.as_ref().map_or_else(String::new, |cell| format!("{cell}, "));
+            let label = format!("{cell}{}, seed {seed}", trial.title);
+            let folder = folders.map(|f| f.out.join(format!("{}-{seed}", trial.name)));
+            let files = folder.as_deref().zip(folders.map(|f| f.source));
+            let resume = folders.is_some_and(|f| f.resume);
+            // The main job is too short for a line of each epoch.
+            let mut bar = TrainingBar::new(&label, trial.training.epochs, context.quiet, folders.is_some());
+            let summary = train_trial(trial, seed, root, files, resume, &mut bar);
+            bar.finish();
+            let Summary { outcome, records, .. } = summary.context(label)?;
+            match (outcome, folder) {
+                (Outcome::Cancelled { k, .. }, Some(folder)) => {
+                    let folder = folder.display();
+                    bail!("interrupted after {k} steps; checkpoint in {folder}; go on with\n  {}", again())
+                }
+                (Outcome::Cancelled { .. }, None) => bail!("interrupted; nothing was written"),
+                _ => runs.push((seed, records)),
+            }
+        }
+        let (name, title, cell) = (trial.name.clone(), trial.title.clone(), trial.cell.clone());
+        comparison.curves.push(Curve { name, title, cell, runs });
+    }
+    Ok(comparison)
 }
 
 /// Table, figure, numbers.
@@ -134,10 +142,6 @@ fn select<'a>(trials: &'a [TrialSpec], wanted: &[String]) -> anyhow::Result<Vec<
 
 fn seeds(context: &Context, trial: &TrialSpec) -> Vec<u64> {
     context.seed.map_or_else(|| trial.training.seeds.clone(), |seed| vec![seed])
-}
-
-fn label(trial: &TrialSpec, seed: u64) -> String {
-    format!("{}, seed {seed}", trial.title)
 }
 
 /// The folder of all data sets: as asked, or where `residuum data` puts them. Embedded sets need none.

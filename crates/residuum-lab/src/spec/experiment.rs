@@ -44,8 +44,10 @@ pub struct Experiment {
 pub struct TrialSpec {
     /// Name of the variant, with that of the cell before it if there are cells.
     pub name: String,
-    /// The words for it in tables and legends.
+    /// The words for it in tables and legends, without those for the cell.
     pub title: String,
+    /// The words for the cell, if there are cells.
+    pub cell: Option<String>,
     /// The layers.
     pub network: NetworkSpec,
     /// The images.
@@ -111,6 +113,13 @@ struct Change {
     name: String,
     title: Option<String>,
     changes: Node,
+}
+
+impl Change {
+    /// Its words in tables and legends.
+    fn words(&self) -> String {
+        self.title.clone().unwrap_or_else(|| self.name.clone())
+    }
 }
 
 /// The entries of `[[name]]`; one that changes nothing if there are none.
@@ -196,19 +205,27 @@ fn read_trial(node: &Node, changes: [Option<&Change>; 2], base: &Path) -> Result
     table.finish()?;
     check_rule(&root, &rule, devices.as_ref())?;
 
-    let given: Vec<&Change> = changes.into_iter().flatten().collect();
-    let joined = |part: fn(&Change) -> String, between: &str| {
-        if given.is_empty() {
-            rule.name.to_string()
-        } else {
-            given.iter().map(|c| part(c)).collect::<Vec<_>>().join(between)
-        }
-    };
-    let name = joined(|c| c.name.clone(), "-");
-    let title = joined(|c| c.title.clone().unwrap_or_else(|| c.name.clone()), ", ");
+    let [cell, variant] = changes;
+    let given: Vec<&str> = [cell, variant].into_iter().flatten().map(|c| c.name.as_str()).collect();
+    let name = if given.is_empty() { rule.name.to_string() } else { given.join("-") };
+    let title = variant.map_or_else(|| rule.name.to_string(), Change::words);
+    let cell = cell.map(Change::words);
     let resolved = root.resolved();
     root.finish()?;
-    Ok(TrialSpec { name, title, network, data, devices, rule, digital, readout, mapping, training, resolved })
+    Ok(TrialSpec {
+        name,
+        title,
+        cell,
+        network,
+        data,
+        devices,
+        rule,
+        digital,
+        readout,
+        mapping,
+        training,
+        resolved,
+    })
 }
 
 /// Builds the rule once for a small tile: what cannot be is refused while the line is at hand.

@@ -13,7 +13,7 @@ const TAIL: usize = 5;
 /// Below this share of the test images, a network of ten classes has learned nothing to speak of.
 const FAILED: f64 = 0.5;
 /// Accuracies closer than this are called equal in words.
-const MATCH: f64 = 0.015;
+const MATCH: f64 = 0.01;
 
 /// One trial over its seeds.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct Curve {
     pub name: String,
     /// Its words in tables and legends.
     pub title: String,
+    /// The words for its cell: trials are compared with those of the same cell.
+    pub cell: Option<String>,
     /// The records of each seed.
     pub runs: Vec<(u64, Vec<EpochRecord>)>,
 }
@@ -40,6 +42,11 @@ impl Curve {
     pub fn accuracy(&self) -> f64 {
         let ends = self.ends();
         ends.iter().sum::<f64>() / ends.len() as f64
+    }
+
+    /// Title and cell.
+    fn words(&self) -> String {
+        self.cell.as_ref().map_or_else(|| self.title.clone(), |cell| format!("{cell}, {}", self.title))
     }
 
     fn epochs(&self) -> usize {
@@ -68,35 +75,44 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Test accuracy against epochs; bands are the range over seeds.
+    /// Test accuracy against epochs, a panel for each cell; bands are the range over seeds.
     pub fn figure(&self) -> Figure {
-        let mut panel = Panel::new(&self.title)
-            .x_axis(Axis::linear("epoch"))
-            .y_axis(Axis::linear("test accuracy (%)").range(0.0, 102.0))
-            .legend(Legend::Below);
-        let colors = [
-            Color::DIGITAL_SGD,
-            Color::ANALOG_SGD,
-            Color::RESIDUAL_LEARNING,
-            Color::GREEN,
-            Color::PURPLE,
-            Color::ORANGE,
-        ];
-        for (curve, color) in self.curves.iter().zip(colors.iter().cycle()) {
-            let epochs: Vec<f64> = (1..=curve.epochs()).map(|e| e as f64).collect();
-            let bands: Vec<[f64; 3]> = (0..curve.epochs()).map(|e| curve.band(e)).collect();
-            let part = |i: usize| bands.iter().map(|b| b[i]).collect::<Vec<f64>>();
-            if curve.runs.len() > 1 {
-                panel = panel.band(Band::new(epochs.clone(), part(1), part(2)).color(*color).opacity(0.2));
-            }
-            panel = panel.line(Line::new(epochs, part(0)).color(*color).label(&curve.title));
+        let cells = self.cells();
+        let mut figure = Figure::new(cells.len().min(3)).panel_size(520.0, 400.0);
+        if cells.len() > 1 {
+            figure = figure.title(&self.title);
         }
-        let rules: Vec<&str> = self.curves.iter().map(|c| c.title.as_str()).collect();
-        Figure::new(1).panel_size(560.0, 400.0).panel(panel).description(format!(
+        for (cell, curves) in &cells {
+            figure = figure.panel(panel(cell.unwrap_or(&self.title), curves));
+        }
+        let rules: Vec<String> = self.curves.iter().map(Curve::words).collect();
+        figure.description(format!(
             "Test accuracy after each epoch for {}. {}",
-            rules.join(", "),
-            self.sentence()
+            rules.join("; "),
+            self.findings().join(" ")
         ))
+    }
+
+    /// The trials of each cell, in their order.
+    fn cells(&self) -> Vec<(Option<&str>, Vec<&Curve>)> {
+        let mut cells: Vec<(Option<&str>, Vec<&Curve>)> = Vec::new();
+        for curve in &self.curves {
+            let cell = curve.cell.as_deref();
+            match cells.iter_mut().find(|(name, _)| *name == cell) {
+                Some((_, curves)) => curves.push(curve),
+                None => cells.push((cell, vec![curve])),
+            }
+        }
+        cells
+    }
+
+    /// What was seen, one sentence for each cell.
+    pub fn findings(&self) -> Vec<String> {
+        let told = |(cell, curves): &(Option<&str>, Vec<&Curve>)| match cell {
+            Some(cell) => format!("{cell}: {}", sentence(curves)),
+            None => sentence(curves),
+        };
+        self.cells().iter().map(told).collect()
     }
 
     /// The records as CSV.
@@ -120,7 +136,7 @@ impl Comparison {
 
     /// A small table and the sentence: accuracy at the end, with the deviation between seeds if there are several, pulses and time.
     pub fn to_text(&self) -> String {
-        let width = self.curves.iter().map(|c| c.title.chars().count()).max().unwrap_or(0).max(4);
+        let width = self.curves.iter().map(|c| c.words().chars().count()).max().unwrap_or(0).max(4);
         let mut text = format!(
             "{:<width$}  {:>6}  {:>13}  {:>12}  {:>10}  {:>7}\n",
             "rule", "epochs", "test accuracy", "training loss", "pulses", "seconds"
@@ -140,36 +156,14 @@ impl Comparison {
             let _ = writeln!(
                 text,
                 "{:<width$}  {:>6}  {accuracy:>13}  {loss:>12.4}  {pulses:>10}  {seconds:>7.1}",
-                curve.title,
+                curve.words(),
                 curve.epochs()
             );
         }
         let epochs = tail(self.curves.iter().map(Curve::epochs).max().unwrap_or(0));
         let over = if epochs > 1 { format!("mean of the last {epochs} epochs") } else { "last epoch".into() };
-        let _ = writeln!(text, "accuracy: {over}; ± deviation between seeds\n\n{}", self.sentence());
+        let _ = writeln!(text, "accuracy: {over}; ± deviation between seeds\n\n{}", self.findings().join("\n"));
         text
-    }
-
-    /// What was seen, from the numbers: who failed, and who came as far as the first trial.
-    pub fn sentence(&self) -> String {
-        let percent = |c: &Curve| format!("{} ({:.1} %)", c.title, 100.0 * c.accuracy());
-        let Some((first, others)) = self.curves.split_first() else { return "Nothing was run.".into() };
-        let list = |holds: &dyn Fn(f64) -> bool| {
-            let named: Vec<String> = others.iter().filter(|c| holds(c.accuracy())).map(percent).collect();
-            (named.len(), named.join(", "))
-        };
-        let goal = first.accuracy();
-        let (failing, failed) = list(&|a| a < FAILED);
-        let (matching, matched) = list(&|a| a >= goal - MATCH);
-        let plural = |n: usize, one: &'static str, many: &'static str| if n == 1 { one } else { many };
-        let fails = plural(failing, "fails", "fail");
-        let matches = plural(matching, "matches", "match");
-        match (failing, matching) {
-            (0, 0) => format!("{} is ahead of the others.", percent(first)),
-            (0, _) => format!("{matched} {matches} {}.", percent(first)),
-            (_, 0) => format!("{failed} {fails}; {} is ahead of the others.", percent(first)),
-            _ => format!("{failed} {fails} where {matched} {matches} {}.", percent(first)),
-        }
     }
 
     /// Everything as JSON.
@@ -183,10 +177,62 @@ impl Comparison {
                     .iter()
                     .map(|(seed, records)| json!({ "seed": seed, "epochs": records }))
                     .collect();
-                json!({ "trial": curve.name, "title": curve.title, "test_accuracy": curve.accuracy(), "runs": runs })
+                json!({ "trial": curve.name, "title": curve.title, "cell": curve.cell, "test_accuracy": curve.accuracy(), "runs": runs })
             })
             .collect();
-        json!({ "schema": "residuum.comparison/1", "title": self.title, "finding": self.sentence(), "trials": curves })
+        json!({ "schema": "residuum.comparison/1", "title": self.title, "findings": self.findings(), "trials": curves })
+    }
+}
+
+fn panel(title: &str, curves: &[&Curve]) -> Panel {
+    let mut panel = Panel::new(title)
+        .x_axis(Axis::linear("epoch"))
+        .y_axis(Axis::linear("test accuracy (%)").range(0.0, 102.0))
+        .legend(Legend::Below);
+    let colors = [
+        Color::DIGITAL_SGD,
+        Color::ANALOG_SGD,
+        Color::RESIDUAL_LEARNING,
+        Color::GREEN,
+        Color::PURPLE,
+        Color::ORANGE,
+    ];
+    for (curve, color) in curves.iter().zip(colors.iter().cycle()) {
+        let epochs: Vec<f64> = (1..=curve.epochs()).map(|e| e as f64).collect();
+        let bands: Vec<[f64; 3]> = (0..curve.epochs()).map(|e| curve.band(e)).collect();
+        let part = |i: usize| bands.iter().map(|b| b[i]).collect::<Vec<f64>>();
+        if curve.runs.len() > 1 {
+            panel = panel.band(Band::new(epochs.clone(), part(1), part(2)).color(*color).opacity(0.2));
+        }
+        panel = panel.line(Line::new(epochs, part(0)).color(*color).label(&curve.title));
+    }
+    panel
+}
+
+/// What was seen, from the numbers: who failed, and who came as far as the first trial.
+fn sentence(curves: &[&Curve]) -> String {
+    let told = |c: &Curve| format!("{} ({:.1} %)", c.title, 100.0 * c.accuracy());
+    let Some((first, others)) = curves.split_first() else { return "Nothing was run.".into() };
+    let Some(best) = others.iter().max_by(|a, b| a.accuracy().total_cmp(&b.accuracy())) else {
+        return format!("{} reaches {:.1} %.", first.title, 100.0 * first.accuracy());
+    };
+    let (first, goal) = (told(first), first.accuracy());
+    if goal < FAILED {
+        let all = if best.accuracy() < FAILED { ", and so do all others" } else { "" };
+        return format!("{first} fails{all}; the best of them is {}.", told(best));
+    }
+    let list = |holds: &dyn Fn(f64) -> bool, verbs: [&str; 2]| {
+        let named: Vec<String> = others.iter().filter(|c| holds(c.accuracy())).map(|c| told(c)).collect();
+        let verb = verbs[usize::from(named.len() > 1)];
+        (!named.is_empty()).then(|| format!("{} {verb}", named.join(", ")))
+    };
+    let failed = list(&|a| a < FAILED, ["fails", "fail"]);
+    let matched = list(&|a| a >= (goal - MATCH).max(FAILED), ["matches", "match"]);
+    match (failed, matched) {
+        (None, None) => format!("{first} is ahead of the others."),
+        (None, Some(matched)) => format!("{matched} {first}."),
+        (Some(failed), None) => format!("{failed}; {first} is ahead of the others."),
+        (Some(failed), Some(matched)) => format!("{failed} where {matched} {first}."),
     }
 }
 
@@ -208,34 +254,33 @@ mod tests {
             samples_per_second: 1.0,
         };
         let run = |end: f64| (1..=12).map(|e| record(e, if e > 10 { end } else { 0.0 })).collect();
-        Curve {
-            name: name.into(),
-            title: name.into(),
-            runs: (0..).zip(ends).map(|(s, &e)| (s, run(e))).collect(),
-        }
+        let runs = (0..).zip(ends).map(|(s, &e)| (s, run(e))).collect();
+        Curve { name: name.into(), title: name.into(), cell: None, runs }
     }
 
-    fn sentence(ends: &[(&str, f64)]) -> String {
-        let curves = ends.iter().map(|(name, end)| curve(name, &[*end])).collect();
-        Comparison { title: "t".into(), curves }.sentence()
+    fn told(ends: &[(&str, f64)]) -> String {
+        let curves: Vec<Curve> = ends.iter().map(|(name, end)| curve(name, &[*end])).collect();
+        sentence(&curves.iter().collect::<Vec<_>>())
     }
 
     #[test]
     fn the_sentence_follows_the_numbers() {
         assert_eq!(
-            sentence(&[("D", 0.97), ("A", 0.1), ("R", 0.96)]),
-            "A (10.0 %) fails where R (96.0 %) matches D (97.0 %)."
+            told(&[("D", 0.97), ("A", 0.1), ("R", 0.965)]),
+            "A (10.0 %) fails where R (96.5 %) matches D (97.0 %)."
         );
         assert_eq!(
-            sentence(&[("D", 0.97), ("A", 0.1), ("R", 0.9)]),
+            told(&[("D", 0.97), ("A", 0.1), ("R", 0.9)]),
             "A (10.0 %) fails; D (97.0 %) is ahead of the others."
         );
+        assert_eq!(told(&[("D", 0.97), ("A", 0.965), ("R", 0.98)]), "A (96.5 %), R (98.0 %) match D (97.0 %).");
+        assert_eq!(told(&[("D", 0.97), ("A", 0.7)]), "D (97.0 %) is ahead of the others.");
+        assert_eq!(told(&[("D", 0.97)]), "D reaches 97.0 %.");
+        assert_eq!(told(&[("A", 0.1), ("R", 0.9)]), "A (10.0 %) fails; the best of them is R (90.0 %).");
         assert_eq!(
-            sentence(&[("D", 0.97), ("A", 0.965), ("R", 0.98)]),
-            "A (96.5 %), R (98.0 %) match D (97.0 %)."
+            told(&[("A", 0.1), ("R", 0.2)]),
+            "A (10.0 %) fails, and so do all others; the best of them is R (20.0 %)."
         );
-        assert_eq!(sentence(&[("D", 0.97), ("A", 0.7)]), "D (97.0 %) is ahead of the others.");
-        assert_eq!(sentence(&[]), "Nothing was run.");
     }
 
     #[test]
@@ -246,5 +291,18 @@ mod tests {
         assert!(comparison.to_text().contains("mean of the last 2 epochs"));
         assert_eq!(comparison.to_csv().lines().count(), 1 + 2 * 12);
         assert!(comparison.figure().to_svg().contains("test accuracy"));
+    }
+
+    #[test]
+    fn cells_are_judged_apart() {
+        let within = |cell: &str, name, end| Curve { cell: Some(cell.into()), ..curve(name, &[end]) };
+        let curves =
+            vec![within("a", "D", 0.9), within("b", "D", 0.95), within("a", "R", 0.9), within("b", "R", 0.1)];
+        let comparison = Comparison { title: "t".into(), curves };
+        assert_eq!(
+            comparison.findings(),
+            ["a: R (90.0 %) matches D (90.0 %).", "b: R (10.0 %) fails; D (95.0 %) is ahead of the others."]
+        );
+        assert!(comparison.to_text().contains("b, R"));
     }
 }
