@@ -81,7 +81,10 @@ fn main() {
     let folder = data::export(&[("digits", &digits), ("photos", &photos)]);
 
     println!("Training steps, samples/s at best in {seconds} s; images of 28 pixels: {}\n", digits.name);
-    println!("{:<18} {:<18} {:>7} {:>9} {:>9} {:>7} {:>8} {:>9}", "", "", "", "", "PyTorch,", "", "time of", "memory");
+    println!(
+        "{:<18} {:<18} {:>7} {:>9} {:>9} {:>7} {:>8} {:>9}",
+        "", "", "", "", "PyTorch,", "", "time of", "memory"
+    );
     println!(
         "{:<18} {:<18} {:>7} {:>9} {:>9} {:>7} {:>8} {:>9}",
         "network", "rule", "threads", "residuum", "AIHWKIT", "ratio", "digital", "grew, kB"

@@ -54,9 +54,10 @@ fn drawn(count: usize, shape: Shape) -> Samples {
     let mut images = Vec::with_capacity(count * shape.len());
     for (label, i) in labels.iter().zip(0..) {
         let (lit, strength) = (lit.fold(u64::from(*label)), strength.fold(i));
-        images.extend((0..shape.len() as u64).map(|pixel| {
-            if lit.uniform_at(pixel) < LIT { strength.uniform_at(pixel) as f32 } else { 0.0 }
-        }));
+        images
+            .extend((0..shape.len() as u64).map(|pixel| {
+                if lit.uniform_at(pixel) < LIT { strength.uniform_at(pixel) as f32 } else { 0.0 }
+            }));
     }
     Samples { name: "drawn".into(), shape, images, labels }
 }
