@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::simd::{self, LargestMagnitude};
+
 /// A parameter that no device, rule or problem can have.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -127,4 +129,15 @@ pub(crate) fn all_finite(name: &'static str, values: &[f64]) -> Result<(), Param
 /// The vector has the length it must have.
 pub(crate) fn same_length(name: &'static str, expected: usize, given: usize) -> Result<(), ParameterError> {
     if expected == given { Ok(()) } else { Err(ParameterError::Length { name, expected, given }) }
+}
+
+/// The same in single precision, quick where all are: every signal of every step comes by.
+pub(crate) fn all_finite_32(name: &'static str, values: &[f32]) -> Result<(), ParameterError> {
+    if simd::dispatch(LargestMagnitude(values)).is_finite() {
+        return Ok(());
+    }
+    match values.iter().position(|v| !v.is_finite()) {
+        None => Ok(()),
+        Some(index) => Err(ParameterError::NotFinite { name, index, value: f64::from(values[index]) }),
+    }
 }

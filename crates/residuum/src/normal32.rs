@@ -24,6 +24,14 @@ pub(crate) fn normals(key: Key, chunk: u64) -> [f32; CHUNK] {
     draws
 }
 
+/// The first `N` ≤ PAIRS of the chunk's [`normals`], at a fraction of their cost.
+#[inline(always)]
+pub(crate) fn first_normals<const N: usize>(key: Key, chunk: u64) -> [f32; N] {
+    const { assert!(N <= PAIRS) };
+    let words = words(key, chunk);
+    std::array::from_fn(|p| box_muller(words[p], words[p + PAIRS]).0)
+}
+
 /// Chunk number `chunk` of the uniform draws of `key` in [−½, ½), the offsets of stochastic rounding.
 #[inline(always)]
 pub(crate) fn centered_uniforms(key: Key, chunk: u64) -> [f32; CHUNK] {

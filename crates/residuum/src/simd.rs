@@ -38,6 +38,19 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     Arch::new().dispatch(Dispatched(kernel))
 }
 
+/// The largest magnitude, NaN if any entry is: the bit patterns of magnitudes are ordered as the numbers are, with NaN
+/// above all, and the maximum of integers is one instruction for many.
+pub(crate) struct LargestMagnitude<'a>(pub(crate) &'a [f32]);
+
+impl Kernel for LargestMagnitude<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run(self) -> f32 {
+        f32::from_bits(self.0.iter().fold(0, |largest: u32, v| largest.max(v.abs().to_bits())))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;

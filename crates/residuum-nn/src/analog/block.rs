@@ -15,8 +15,8 @@ pub(super) struct Block {
     rows: Range<usize>,
     cols: Range<usize>,
     rule: Box<dyn UpdateRule<f32>>,
-    /// W̄ of the rule, as of its last step.
-    weights: Vec<f32>,
+    /// W̄ of the rule as of its last step, where no array holds it; see [`weights`].
+    copy: Vec<f32>,
     /// a: what weights were divided by when they were mapped; one for the tile or one for each row.
     mapped: Vec<f32>,
     /// s: learned; one, one for each row, or none.
@@ -48,7 +48,7 @@ impl Block {
             OutputScaling::PerOutput => Some(rows.len()),
         };
         let mut block = Self {
-            weights: vec![0.0; rule.dim()],
+            copy: Vec::new(),
             mapped: Vec::new(),
             learned: scales.map(|n| Parameter::new(vec![1.0; n], Some(sgd))),
             rows,
@@ -74,7 +74,7 @@ impl Block {
         mapping: Mapping,
         key: Key,
     ) -> Result<(), ParameterError> {
-        let mut weights: Vec<f32> = Vec::with_capacity(self.weights.len());
+        let mut weights: Vec<f32> = Vec::with_capacity(self.rule.dim());
         for row in self.rows.clone() {
             weights.extend_from_slice(&all[row * stride..][self.cols.clone()]);
         }
@@ -102,8 +102,16 @@ impl Block {
             learned.values.fill(1.0);
         }
         self.rule.program(&weights, key)?;
-        self.rule.effective_weights(&mut self.weights);
+        self.refresh();
         Ok(())
+    }
+
+    /// Follows the rule after a change.
+    fn refresh(&mut self) {
+        if self.rule.effective_view().is_none() {
+            self.copy.resize(self.rule.dim(), 0.0);
+            self.rule.effective_weights(&mut self.copy);
+        }
     }
 
     /// Makes the weights of the whole matrix `all` those of this tile.
@@ -131,7 +139,7 @@ impl Block {
     ) {
         let shape = self.shape();
         if [shape.rows, shape.cols] == [all_rows, all_cols] {
-            readout.read(&self.weights, shape, inputs, key, outputs, &mut self.scratch[0]);
+            readout.read(weights(&*self.rule, &self.copy), shape, inputs, key, outputs, &mut self.scratch[0]);
             self.keep_raw(outputs);
             self.scale_samples(outputs);
             return;
@@ -140,7 +148,7 @@ impl Block {
         take_lines(inputs, all_cols, &self.cols, &mut own);
         let mut sums = std::mem::take(&mut self.errors);
         sums.resize(inputs.len() / all_cols * shape.rows, 0.0);
-        readout.read(&self.weights, shape, &own, key, &mut sums, &mut self.scratch[0]);
+        readout.read(weights(&*self.rule, &self.copy), shape, &own, key, &mut sums, &mut self.scratch[0]);
         self.keep_raw(&sums);
         self.scale_samples(&mut sums);
         add_lines(&sums, outputs, all_rows, &self.rows);
@@ -161,12 +169,13 @@ impl Block {
         let mut own = std::mem::take(&mut self.errors);
         take_lines(errors, all_rows, &self.rows, &mut own);
         self.scale_samples(&mut own);
+        let weights = weights(&*self.rule, &self.copy);
         if whole {
-            readout.read_transposed(&self.weights, shape, &own, key, outputs, &mut self.scratch[1]);
+            readout.read_transposed(weights, shape, &own, key, outputs, &mut self.scratch[1]);
         } else {
             let mut sums = std::mem::take(&mut self.inputs);
             sums.resize(errors.len() / all_rows * shape.cols, 0.0);
-            readout.read_transposed(&self.weights, shape, &own, key, &mut sums, &mut self.scratch[1]);
+            readout.read_transposed(weights, shape, &own, key, &mut sums, &mut self.scratch[1]);
             add_lines(&sums, outputs, all_cols, &self.cols);
             self.inputs = sums;
         }
@@ -186,14 +195,18 @@ impl Block {
         let mut own_errors = std::mem::take(&mut self.errors);
         let mut own_inputs = std::mem::take(&mut self.inputs);
         take_lines(errors, all_rows, &self.rows, &mut own_errors);
-        take_lines(inputs, all_cols, &self.cols, &mut own_inputs);
+        let whole = self.cols.len() == all_cols;
+        if !whole {
+            take_lines(inputs, all_cols, &self.cols, &mut own_inputs);
+        }
         self.scale_gradient(&own_errors);
         self.scale_samples(&mut own_errors);
-        let gradient = Gradient::Outer { batch, errors: &own_errors, inputs: &own_inputs };
+        let inputs = if whole { inputs } else { &own_inputs };
+        let gradient = Gradient::Outer { batch, errors: &own_errors, inputs };
         let stepped = self.rule.step(k, gradient, key);
         (self.errors, self.inputs) = (own_errors, own_inputs);
         stepped?;
-        self.rule.effective_weights(&mut self.weights);
+        self.refresh();
         if let Some(learned) = &mut self.learned {
             learned.step(k);
         }
@@ -246,7 +259,8 @@ impl Block {
 
     /// s·a·W̄ into its place in the whole matrix.
     pub(super) fn effective_weights(&self, out: &mut [f32], stride: usize) {
-        for (n, (row, w)) in self.rows.clone().zip(self.weights.chunks_exact(self.cols.len())).enumerate() {
+        let weights = weights(&*self.rule, &self.copy).chunks_exact(self.cols.len());
+        for (n, (row, w)) in self.rows.clone().zip(weights).enumerate() {
             let scale = self.scale(n);
             for (out, w) in out[row * stride..][self.cols.clone()].iter_mut().zip(w) {
                 *out = scale * w;
@@ -285,9 +299,14 @@ impl Block {
             learned.visit_as(&format!("{path}.output_scale"), Role::Optimizer, visitor);
         }
         if visitor.writes() {
-            self.rule.effective_weights(&mut self.weights);
+            self.refresh();
         }
     }
+}
+
+/// W̄ of the rule: its own array, or the copy of what it adds up.
+fn weights<'a>(rule: &'a dyn UpdateRule<f32>, copy: &'a [f32]) -> &'a [f32] {
+    rule.effective_view().unwrap_or(copy)
 }
 
 /// The lines `range` of every sample of `all` lines.

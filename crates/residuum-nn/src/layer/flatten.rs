@@ -12,6 +12,9 @@ nothing_to_visit!(Flatten);
 
 /// `out[j · rows + i] = x[i · cols + j]` for every sample.
 fn transpose(x: &Tensor, rows: usize, cols: usize, out: &mut [f32]) {
+    if rows == 1 || cols == 1 {
+        return out.copy_from_slice(x.values());
+    }
     for (x, out) in x.values().chunks_exact(rows * cols).zip(out.chunks_exact_mut(rows * cols)) {
         for i in 0..rows {
             for j in 0..cols {

@@ -3,11 +3,11 @@
 //! Nothing that a sample meets depends on the others of its block, so blocks may be cut anywhere and run on any thread.
 
 use super::analog::{self, Array, Weights, pass};
-use super::convert::{Bank, Digitize, Drive, LargestMagnitude, Pending, Streams, drive_one};
+use super::convert::{Bank, Digitize, Drive, Pending, Streams, drive_one};
 use super::product::{Direction, product};
 use super::settings::{BoundManagement, NoiseManagement, Passes, Settings};
 use crate::Key;
-use crate::simd;
+use crate::simd::{self, LargestMagnitude};
 
 /// What is multiplied.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@
 use super::lines::Lines;
 use super::settings::Converter;
 use crate::Key;
-use crate::normal32::{CHUNK, centered_uniforms, normals};
+use crate::normal32::{CHUNK, centered_uniforms, first_normals, normals};
 use crate::simd::Kernel;
 
 /// A sample on its way through the array.
@@ -32,10 +32,14 @@ impl Streams {
         Self { noise: bank.named("noise"), rounding: bank.named("rounding"), first, round }
     }
 
+    /// Those of one sample; a stream that `bank` never reads is left as it is.
     #[inline(always)]
-    fn of_sample(self, sample: usize) -> Self {
-        let child = |key: Key| key.fold((self.first + sample) as u64).fold(self.round);
-        Self { noise: child(self.noise), rounding: child(self.rounding), ..self }
+    fn of_sample(self, sample: usize, bank: &Bank, noisy: bool) -> Self {
+        let child = |key: Key, read: bool| {
+            if read { key.fold((self.first + sample) as u64).fold(self.round) } else { key }
+        };
+        let (noise, rounding) = (child(self.noise, noisy), child(self.rounding, bank.stochastic));
+        Self { noise, rounding, ..self }
     }
 }
 
@@ -79,7 +83,7 @@ impl Bank {
         for v in values.iter_mut() {
             *v = v.clamp(-self.bound, self.bound);
         }
-        add_noise(values, self.noise, streams.noise, chunk);
+        add_noise(values, CHUNK, self.noise, streams.noise, chunk);
         self.lose(values);
     }
 
@@ -98,7 +102,7 @@ impl Bank {
         bend(values, lines, chunk);
         self.lose(values);
         if lines.noise.is_empty() {
-            add_noise(values, self.noise, streams.noise, chunk);
+            add_noise(values, width, self.noise, streams.noise, chunk);
         } else {
             let deviations = &lines.noise[chunk as usize * CHUNK..];
             for ((v, n), deviation) in values.iter_mut().zip(normals(streams.noise, chunk)).zip(deviations) {
@@ -155,13 +159,22 @@ fn bend(values: &mut [f32; CHUNK], lines: &Lines, chunk: u64) {
     }
 }
 
+/// Adds noise to at least the first `width` values; narrow arrays, as convolutions have, need not pay for a whole chunk.
 #[inline(always)]
-fn add_noise(values: &mut [f32; CHUNK], deviation: f32, key: Key, chunk: u64) {
+fn add_noise(values: &mut [f32; CHUNK], width: usize, deviation: f32, key: Key, chunk: u64) {
     if deviation > 0.0 {
-        let draws = normals(key, chunk);
-        for (v, n) in values.iter_mut().zip(draws) {
-            *v += deviation * n;
+        match width {
+            ..=16 => add_scaled(values, deviation, first_normals::<16>(key, chunk)),
+            17..=32 => add_scaled(values, deviation, first_normals::<32>(key, chunk)),
+            _ => add_scaled(values, deviation, normals(key, chunk)),
         }
+    }
+}
+
+#[inline(always)]
+fn add_scaled<const N: usize>(values: &mut [f32; CHUNK], factor: f32, draws: [f32; N]) {
+    for (v, n) in values.iter_mut().zip(draws) {
+        *v += factor * n;
     }
 }
 
@@ -189,19 +202,6 @@ fn store(values: &[f32; CHUNK], to: &mut [f32]) {
     }
 }
 
-/// The largest magnitude, NaN if any entry is: the bit patterns of magnitudes are ordered as the numbers are, with NaN
-/// above all, and the maximum of integers is one instruction for many.
-pub(super) struct LargestMagnitude<'a>(pub &'a [f32]);
-
-impl Kernel for LargestMagnitude<'_> {
-    type Output = f32;
-
-    #[inline(always)]
-    fn run(self) -> f32 {
-        f32::from_bits(self.0.iter().fold(0, |largest: u32, v| largest.max(v.abs().to_bits())))
-    }
-}
-
 /// Drives the pending samples: fills `driven` with their voltages, one after another.
 pub(super) struct Drive<'a> {
     pub bank: Bank,
@@ -218,7 +218,7 @@ impl Kernel for Drive<'_> {
     #[inline(always)]
     fn run(self) {
         for (p, driven) in self.pending.iter().zip(self.driven.chunks_exact_mut(self.width)) {
-            let streams = self.streams.of_sample(p.sample);
+            let streams = self.streams.of_sample(p.sample, &self.bank, self.bank.noise > 0.0);
             let input = &self.inputs[p.sample * self.width..][..self.width];
             for (chunk, (from, to)) in input.chunks(CHUNK).zip(driven.chunks_mut(CHUNK)).enumerate() {
                 let mut values = load(from);
@@ -233,7 +233,7 @@ impl Kernel for Drive<'_> {
 pub(super) fn drive_one(bank: Bank, streams: Streams, pending: Pending, line: usize) -> f32 {
     let mut values = [0.0; CHUNK];
     values[line % CHUNK] = 1.0;
-    let streams = streams.of_sample(pending.sample);
+    let streams = streams.of_sample(pending.sample, &bank, true);
     bank.drive(&mut values, pending.scale, streams, (line / CHUNK) as u64);
     values[line % CHUNK]
 }
@@ -259,7 +259,7 @@ impl Kernel for Digitize<'_> {
     fn run(self) {
         let rows = self.sums.chunks_exact(self.width);
         for ((p, sums), passed) in self.pending.iter().zip(rows).zip(self.clipped) {
-            let streams = self.streams.of_sample(p.sample);
+            let streams = self.streams.of_sample(p.sample, &self.bank, true);
             let outputs = &mut self.outputs[p.sample * self.width..][..self.width];
             for (chunk, (from, to)) in sums.chunks(CHUNK).zip(outputs.chunks_mut(CHUNK)).enumerate() {
                 let (mut values, width) = (load(from), from.len());

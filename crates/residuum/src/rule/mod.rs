@@ -34,6 +34,11 @@ pub trait UpdateRule<T = f64>: Debug + Send {
     /// Where f is evaluated: W for the single-array rules, W̄ = W + γ(P − W⋄) for Residual Learning.
     fn effective_weights(&self, out: &mut [T]);
 
+    /// The same without a copy, where one array holds them as they are.
+    fn effective_view(&self) -> Option<&[T]> {
+        None
+    }
+
     /// Iteration k → k + 1, given ∇f(effective_weights; ξ_k).
     ///
     /// # Errors

@@ -105,6 +105,35 @@ impl Law for Power<'_> {
     }
 }
 
+/// The power law of shape 1: u± falls to 0 at its bound in a straight line, and no power need be taken.
+#[derive(Clone, Copy)]
+pub(super) struct Ramp<'a> {
+    scale: [&'a [f32]; 2],
+    max: &'a [f32],
+    min: &'a [f32],
+    inverse_range: &'a [f32],
+}
+
+impl Law for Ramp<'_> {
+    #[inline(always)]
+    fn at(&self, j: usize, up: bool, w: f32) -> (f32, f32) {
+        let steepness = pick(self.scale, j, up) * self.inverse_range[j];
+        let distance = if up { self.max[j] - w } else { w - self.min[j] };
+        let size = steepness * if distance > 0.0 { distance } else { 0.0 };
+        (signed(up, size), -steepness)
+    }
+
+    #[inline(always)]
+    fn part(self, from: usize, n: usize) -> Self {
+        Self {
+            scale: both(self.scale, from, n),
+            max: &self.max[from..][..n],
+            min: &self.min[from..][..n],
+            inverse_range: &self.inverse_range[from..][..n],
+        }
+    }
+}
+
 #[derive(Clone, Copy)]
 pub(super) struct Exponential<'a> {
     scale: [&'a [f32]; 2],
@@ -230,6 +259,7 @@ pub(super) fn with_law<W: WithLaw>(device: &Device, p: Parameters<'_>, work: W) 
     match &device.step {
         StepModel::Constant => work.run(Constant { scale }),
         StepModel::Linear { .. } => work.run(Linear { scale, slope: shape }),
+        StepModel::Power { shape: 1.0, spread: 0.0 } => work.run(Ramp { scale, max, min, inverse_range }),
         StepModel::Power { .. } => work.run(Power { scale, shape: shape[0], max, min, inverse_range }),
         StepModel::Exponential { amplitude, rate, stretch, shift } => work.run(Exponential {
             scale,

@@ -6,7 +6,7 @@
 use super::management::{Plan, Trains};
 use super::stream::{LANES, Stream};
 use crate::Key;
-use crate::simd::{self, Kernel};
+use crate::simd::{self, Kernel, LargestMagnitude};
 
 /// The sign of a line's signal sits above the 31 slots.
 pub(super) const SIGN: u32 = 1 << 31;
@@ -28,7 +28,7 @@ pub(super) struct Lines {
     slots: Vec<Slot>,
     /// Sign of the pulse on each column line, 0 where it is silent; one stretch per slot.
     signs: Vec<i8>,
-    /// Columns that fire in sparse slots.
+    /// Columns that fire in sparse slots, or in any slot of a sample taken at once where few do.
     fired: Vec<u32>,
 }
 
@@ -38,6 +38,9 @@ struct Sample {
     slots: u32,
     /// Index of its first slot where pulses are taken slot by slot.
     first_slot: Option<usize>,
+    /// Pulses on all columns together, and where the list of those that fire lies; where trains are taken at once and
+    /// most columns are silent.
+    list: Option<(usize, [usize; 2])>,
 }
 
 /// One slot of one sample.
@@ -63,6 +66,8 @@ pub(super) enum Meeting<'a> {
     Slots(usize),
     /// All slots at once: the column trains.
     Together(&'a [u32]),
+    /// The same where the row meets few pulses: the trains, and the columns that fire at all.
+    Listed(&'a [u32], &'a [u32]),
 }
 
 impl Lines {
@@ -84,7 +89,7 @@ impl Lines {
         self.fired.clear();
         self.rows.resize(batch * rows, 0);
         self.cols.resize(batch * cols, 0);
-        let flip = scale < 0.0;
+        let (flip, key) = (scale < 0.0, key.named("lines"));
         for sample in 0..batch {
             let d = &row_signals[sample * rows..][..rows];
             let x = &col_signals[sample * cols..][..cols];
@@ -93,33 +98,44 @@ impl Lines {
                 continue;
             };
             let Plan { row, col, slots } = plan;
-            let key = key.named("lines").fold(sample as u64);
+            let key = key.fold(sample as u64);
             let row_trains = &mut self.rows[sample * rows..][..rows];
-            simd::dispatch(Fire {
-                signals: d,
-                scale: row,
-                slots,
-                flip,
-                key: key.named("rows"),
-                out: row_trains,
-            });
             let col_trains = &mut self.cols[sample * cols..][..cols];
-            simd::dispatch(Fire {
-                signals: x,
-                scale: col,
-                slots,
-                flip: false,
-                key: key.named("cols"),
-                out: col_trains,
-            });
-            let one_by_one = slots <= FEW_SLOTS || !together;
-            self.samples.push(Sample { slots, first_slot: one_by_one.then_some(self.slots.len()) });
-            if one_by_one {
-                for slot in 0..slots {
-                    self.sort(sample * cols, cols, slot);
-                }
-            }
+            let along_rows = Fire { signals: d, scale: row, slots, flip, out: row_trains };
+            let along_cols = Fire { signals: x, scale: col, slots, flip: false, out: col_trains };
+            simd::dispatch(FireBoth { key, lines: [along_rows, along_cols] });
+            self.arrange(slots, slots <= FEW_SLOTS || !together);
         }
+    }
+
+    /// Prepares the column trains of the next sample for the rows that they will meet.
+    fn arrange(&mut self, slots: u32, one_by_one: bool) {
+        let cols = self.shape.1;
+        let first = self.samples.len() * cols;
+        let mut sample = Sample { slots, ..Sample::default() };
+        if one_by_one {
+            sample.first_slot = Some(self.slots.len());
+            for slot in 0..slots {
+                self.sort(first, cols, slot);
+            }
+        } else {
+            sample.list = self.list(first, cols);
+        }
+        self.samples.push(sample);
+    }
+
+    /// Lists the columns that fire in any slot, if most do not.
+    fn list(&mut self, first: usize, cols: usize) -> Option<(usize, [usize; 2])> {
+        let trains = &self.cols[first..][..cols];
+        let start = self.fired.len();
+        push_where(&mut self.fired, trains, |train| train & !SIGN != 0);
+        let end = self.fired.len();
+        if 2 * (end - start) >= cols {
+            self.fired.truncate(start);
+            return None;
+        }
+        let pulses: u32 = trains.iter().map(|train| (train & !SIGN).count_ones()).sum();
+        Some((pulses as usize, [start, end]))
     }
 
     /// The trains of lines with these signs alone, all made positive: pulses where they meet go up.
@@ -127,7 +143,6 @@ impl Lines {
         let keep = |train: &u32, negative: bool| {
             if (train & SIGN != 0) == negative { train & !SIGN } else { 0 }
         };
-        let cols = self.shape.1;
         out.shape = self.shape;
         out.rows.clear();
         out.rows.extend(self.rows.iter().map(|train| keep(train, row_negative)));
@@ -137,14 +152,8 @@ impl Lines {
         out.slots.clear();
         out.signs.clear();
         out.fired.clear();
-        for (n, sample) in self.samples.iter().enumerate() {
-            let first_slot = sample.first_slot.map(|_| out.slots.len());
-            out.samples.push(Sample { first_slot, ..*sample });
-            if first_slot.is_some() {
-                for slot in 0..sample.slots {
-                    out.sort(n * cols, cols, slot);
-                }
-            }
+        for sample in &self.samples {
+            out.arrange(sample.slots, sample.first_slot.is_some());
         }
     }
 
@@ -157,8 +166,7 @@ impl Lines {
         let sparse = pulses * SPARSE < cols;
         self.slots.push(Slot { pulses, list: sparse.then_some(self.fired.len()) });
         if sparse {
-            let fires = (0u32..).zip(&*signs).filter(|(_, sign)| **sign != 0);
-            self.fired.extend(fires.map(|(j, _)| j));
+            push_where(&mut self.fired, signs, |sign| sign != 0);
         }
     }
 
@@ -182,11 +190,19 @@ impl Lines {
         (self.samples[sample].slots > 0 && train & !SIGN != 0).then_some(train)
     }
 
+    /// How a row that fires in `fired` slots meets a sample.
     #[inline(always)]
-    pub(super) fn meeting(&self, sample: usize) -> Meeting<'_> {
-        match self.samples[sample].first_slot {
-            Some(first) => Meeting::Slots(first),
-            None => Meeting::Together(self.column_trains(sample)),
+    pub(super) fn meeting(&self, sample: usize, fired: u32) -> Meeting<'_> {
+        let Sample { slots, first_slot, list } = self.samples[sample];
+        let trains = self.column_trains(sample);
+        match (first_slot, list) {
+            (Some(first), _) => Meeting::Slots(first),
+            (None, Some((pulses, [start, end])))
+                if fired as usize * pulses * SPARSE < slots as usize * self.shape.1 =>
+            {
+                Meeting::Listed(trains, &self.fired[start..end])
+            }
+            _ => Meeting::Together(trains),
         }
     }
 
@@ -209,9 +225,21 @@ impl Lines {
     }
 }
 
-/// Largest magnitude. Magnitudes are ordered as their bits are, and integers have a vector maximum.
+/// Largest magnitude.
 pub(super) fn peak(signals: &[f32]) -> f32 {
-    f32::from_bits(signals.iter().fold(0, |m, x| m.max(x.abs().to_bits())))
+    simd::dispatch(LargestMagnitude(signals))
+}
+
+/// Appends the places of the values that hold. Each is written and kept if it holds: which do is not foreseeable, and a
+/// wrong guess of the processor costs more than the write.
+fn push_where<T: Copy>(list: &mut Vec<u32>, values: &[T], holds: impl Fn(T) -> bool) {
+    let mut end = list.len();
+    list.resize(end + values.len(), 0);
+    for (j, value) in (0u32..).zip(values) {
+        list[end] = j;
+        end += usize::from(holds(*value));
+    }
+    list.truncate(end);
 }
 
 /// One train per line: in each slot the line fires with probability min(1, scale·|signal|).
@@ -220,25 +248,42 @@ struct Fire<'a> {
     scale: f32,
     slots: u32,
     flip: bool,
-    key: Key,
     out: &'a mut [u32],
 }
 
-impl Kernel for Fire<'_> {
+/// The lines of one sample, from one stream.
+struct FireBoth<'a> {
+    key: Key,
+    lines: [Fire<'a>; 2],
+}
+
+impl Kernel for FireBoth<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         let mut stream = Stream::new(self.key);
+        let [rows, cols] = self.lines;
+        rows.run(&mut stream);
+        cols.run(&mut stream);
+    }
+}
+
+impl Fire<'_> {
+    #[inline(always)]
+    fn run(self, stream: &mut Stream) {
         let flip = if self.flip { SIGN } else { 0 };
         let (signals, last_signals) = self.signals.as_chunks::<LANES>();
         let (out, last_out) = self.out.as_chunks_mut::<LANES>();
         for (signals, out) in signals.iter().zip(out) {
-            *out = trains(signals, self.scale, self.slots, flip, &mut stream);
+            *out = trains(signals, self.scale, self.slots, flip, stream);
+        }
+        if last_signals.is_empty() {
+            return;
         }
         let mut rest = [0.0; LANES];
         rest[..last_signals.len()].copy_from_slice(last_signals);
-        let rest = trains(&rest, self.scale, self.slots, flip, &mut stream);
+        let rest = trains(&rest, self.scale, self.slots, flip, stream);
         last_out.copy_from_slice(&rest[..last_out.len()]);
     }
 }

@@ -71,9 +71,26 @@ impl<L: Law, N: Noise> Cells<'_, L, N> {
 struct Draws {
     stream: Stream,
     noisy: bool,
+    /// Drawn for single pulses, and how many of them are used up.
+    single: ([f32; BLOCK], usize),
 }
 
 impl Draws {
+    #[inline(always)]
+    fn new(key: Key, noisy: bool) -> Self {
+        Self { stream: Stream::new(key), noisy, single: ([0.0; BLOCK], BLOCK) }
+    }
+
+    /// One number.
+    #[inline(always)]
+    fn one(&mut self) -> f32 {
+        if self.single.1 == BLOCK {
+            self.single = (self.next(), 0);
+        }
+        self.single.1 += 1;
+        self.single.0[self.single.1 - 1]
+    }
+
     #[inline(always)]
     fn next(&mut self) -> [f32; BLOCK] {
         if self.noisy { self.stream.normals() } else { [0.0; BLOCK] }
@@ -97,11 +114,19 @@ impl<L: Law, N: Noise> Kernel for Visit<'_, L, N> {
         if (0..lines.batch()).all(|sample| lines.row(sample, index).is_none()) {
             return 0;
         }
-        let mut draws = Draws { stream: Stream::new(key), noisy };
+        let mut draws = Draws::new(key, noisy);
         for sample in 0..lines.batch() {
             let Some(train) = lines.row(sample, index) else { continue };
-            match lines.meeting(sample) {
-                Meeting::Together(cols) => pulses += together(cells, train, cols, &mut draws, state),
+            let fired = (train & !SIGN).count_ones();
+            match lines.meeting(sample, fired) {
+                Meeting::Listed(cols, list) => pulses += pick_out(cells, train, cols, list, &mut draws, state),
+                Meeting::Together(cols) => {
+                    pulses += match fired {
+                        1 => together::<_, _, 1>(cells, train, cols, &mut draws, state),
+                        2..=4 => together::<_, _, 4>(cells, train, cols, &mut draws, state),
+                        _ => together::<_, _, 31>(cells, train, cols, &mut draws, state),
+                    }
+                }
                 Meeting::Slots(first) => {
                     let sign = if train & SIGN == 0 { 1 } else { -1 };
                     let mut left = train & !SIGN;
@@ -179,7 +204,38 @@ fn walk<L: Law, N: Noise>(
     }
 }
 
-/// All coincidences of a sample at once, where the step is close to affine over the train; returns their number.
+/// The pulses of all slots, cell by cell, on those of the listed columns that the row meets.
+#[inline(always)]
+fn pick_out<L: Law, N: Noise>(
+    cells: Cells<'_, L, N>,
+    train: u32,
+    cols: &[u32],
+    list: &[u32],
+    draws: &mut Draws,
+    state: &mut [f32],
+) -> u64 {
+    let mut pulses = 0;
+    for part in list.chunks(BLOCK) {
+        // As in the list itself: written always, kept if they meet.
+        let (mut met, mut n) = ([0; BLOCK], 0);
+        for &j in part {
+            met[n] = j;
+            n += usize::from(train & cols[j as usize] & !SIGN != 0);
+        }
+        for &j in &met[..n] {
+            let j = j as usize;
+            let up = (train ^ cols[j]) & SIGN == 0;
+            let common = (train & cols[j] & !SIGN).count_ones();
+            for _ in 0..common {
+                state[j] = cells.pulsed(j, up, state[j], draws.one());
+            }
+            pulses += u64::from(common);
+        }
+    }
+    pulses
+}
+
+/// All coincidences of a sample at once, at most `MOST` in a cell, where the step is close to affine over the train; returns their number.
 ///
 /// With step v and slope b at w, n affine steps give w + g·v, g = ((1+b)ⁿ − 1)/b: exact for constant and linear steps; for
 /// the others the error is n³v²f''/6, held below 1e-3 of the train by a test for shapes from ½ to 2.5. Multiplicative noise has
@@ -187,7 +243,7 @@ fn walk<L: Law, N: Noise>(
 /// the end: with pulses of one direction that differs from clipping after each only where a pulse goes backwards, which at
 /// σ ≤ 0.5 one in 44 pulses at most does. Cells with |b| > 0.02 take their pulses one by one.
 #[inline(always)]
-fn together<L: Law, N: Noise>(
+fn together<L: Law, N: Noise, const MOST: u32>(
     cells: Cells<'_, L, N>,
     train: u32,
     cols: &[u32],
@@ -197,17 +253,18 @@ fn together<L: Law, N: Noise>(
     let (blocks, rest) = state.as_chunks_mut::<BLOCK>();
     let (mut start, mut pulses) = (0, 0);
     for block in blocks {
-        pulses += together_block(cells.part(start, BLOCK), train, &cols[start..], draws, block);
+        pulses += together_block::<_, _, MOST>(cells.part(start, BLOCK), train, &cols[start..], draws, block);
         start += BLOCK;
     }
     if !rest.is_empty() {
-        pulses += together_block(cells.part(start, rest.len()), train, &cols[start..], draws, rest);
+        pulses +=
+            together_block::<_, _, MOST>(cells.part(start, rest.len()), train, &cols[start..], draws, rest);
     }
     pulses
 }
 
 #[inline(always)]
-fn together_block<L: Law, N: Noise>(
+fn together_block<L: Law, N: Noise, const MOST: u32>(
     cells: Cells<'_, L, N>,
     train: u32,
     cols: &[u32],
@@ -218,6 +275,17 @@ fn together_block<L: Law, N: Noise>(
     let cols = &cols[..n];
     let xi = draws.next();
     let mut next = [0.0; BLOCK];
+    if MOST == 1 {
+        let mut pulses = 0;
+        for j in 0..n {
+            let met = u32::from(train & cols[j] & !SIGN != 0);
+            pulses += met;
+            let pulsed = cells.pulsed(j, (train ^ cols[j]) & SIGN == 0, state[j], xi[j]);
+            next[j] = if met == 0 { state[j] } else { pulsed };
+        }
+        state.copy_from_slice(&next[..n]);
+        return u64::from(pulses);
+    }
     let mut steep = [0u32; BLOCK];
     let (mut pulses, mut any_steep) = (0, 0);
     for j in 0..n {
@@ -226,7 +294,7 @@ fn together_block<L: Law, N: Noise>(
         let up = (train ^ cols[j]) & SIGN == 0;
         let (count, w) = (common.cast_signed() as f32, state[j]);
         let (v, b) = cells.law.at(j, up, w);
-        let g = geometric(count, b);
+        let g = geometric::<MOST>(count, b);
         let deviation = cells.noise.train(j, up, w, (v, b), count, g);
         let after = cells.clip(j, w + g * v + deviation * xi[j]);
         // No short circuit: a branch would keep the loop from becoming vector code.
@@ -250,15 +318,14 @@ fn together_block<L: Law, N: Noise>(
     u64::from(pulses)
 }
 
-/// ((1+b)ⁿ − 1)/b by the binomial series, nested; exact for n ≤ 8 and within 1e-8 for n ≤ 31, |b| ≤ 0.02.
+/// ((1+b)ⁿ − 1)/b for n ≤ `MOST` by the binomial series, nested; exact for n ≤ 9 and within 1e-8 for n ≤ 31, |b| ≤ 0.02.
 #[inline(always)]
-fn geometric(n: f32, b: f32) -> f32 {
-    const RECIPROCALS: [f32; 8] = [1.0 / 9.0, 1.0 / 8.0, 1.0 / 7.0, 1.0 / 6.0, 0.2, 0.25, 1.0 / 3.0, 0.5];
+fn geometric<const MOST: u32>(n: f32, b: f32) -> f32 {
+    const RECIPROCALS: [f32; 8] = [0.5, 1.0 / 3.0, 0.25, 0.2, 1.0 / 6.0, 1.0 / 7.0, 1.0 / 8.0, 1.0 / 9.0];
+    let terms = RECIPROCALS.len().min(MOST as usize - 1);
     let mut sum = 1.0;
-    let mut k = 8.0;
-    for r in RECIPROCALS {
-        sum = 1.0 + (n - k) * (b * r) * sum;
-        k -= 1.0;
+    for k in (0..terms).rev() {
+        sum = 1.0 + (n - (k + 1) as f32) * (b * RECIPROCALS[k]) * sum;
     }
     n * sum
 }

@@ -3,6 +3,7 @@
 use super::Tile;
 use super::management::Trains;
 use crate::Key;
+pub(super) use crate::error::all_finite_32 as all_finite;
 use crate::error::{ParameterError, finite, same_length};
 
 /// How a desired increment reaches the cells.
@@ -83,13 +84,5 @@ impl Tile {
             }
         }
         Ok(())
-    }
-}
-
-/// Every entry is finite.
-pub(super) fn all_finite(name: &'static str, values: &[f32]) -> Result<(), ParameterError> {
-    match values.iter().position(|v| !v.is_finite()) {
-        None => Ok(()),
-        Some(index) => Err(ParameterError::NotFinite { name, index, value: f64::from(values[index]) }),
     }
 }

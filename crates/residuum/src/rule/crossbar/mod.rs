@@ -30,7 +30,7 @@ pub use tiki_taka::TikiTaka;
 pub use transfer::{Buffer, Carrier, Columns, Every, Order, Transfer};
 
 use super::{Gradient, StepError};
-use crate::error::same_length;
+use crate::error::{all_finite_32 as all_finite, same_length};
 use crate::tile::{Crossbar, Scheme};
 use crate::{Key, ParameterError};
 
@@ -50,20 +50,16 @@ fn learn(
 
 /// Refuses a gradient of another shape or with an entry that is not finite, before anything moves.
 fn check(gradient: Gradient<'_, f32>, rows: usize, cols: usize) -> Result<(), ParameterError> {
-    let finite = |name: &'static str, values: &[f32]| match values.iter().position(|v| !v.is_finite()) {
-        None => Ok(()),
-        Some(index) => Err(ParameterError::NotFinite { name, index, value: f64::from(values[index]) }),
-    };
     match gradient {
         Gradient::Dense(gradient) => {
             same_length("gradient", rows * cols, gradient.len())?;
-            finite("gradient", gradient)
+            all_finite("gradient", gradient)
         }
         Gradient::Outer { batch, errors, inputs } => {
             same_length("errors", batch * rows, errors.len())?;
             same_length("inputs", batch * cols, inputs.len())?;
-            finite("errors", errors)?;
-            finite("inputs", inputs)
+            all_finite("errors", errors)?;
+            all_finite("inputs", inputs)
         }
     }
 }

@@ -76,11 +76,18 @@ impl Pair {
 
     /// W + mixing·(P − point).
     pub(super) fn effective_weights(&self, mixing: f32, point: Option<&[f32]>, out: &mut [f32]) {
-        out.copy_from_slice(self.main.weights());
+        let (main, residual) = (self.main.weights(), self.residual.weights());
         if mixing == 0.0 {
-            return;
+            out.copy_from_slice(main);
+        } else if let Some(point) = point {
+            out.copy_from_slice(main);
+            add_residual(mixing, residual, Some(point), out);
+        } else {
+            // One pass instead of two: networks come here after every step.
+            for ((out, w), p) in out.iter_mut().zip(main).zip(residual) {
+                *out = w + mixing * p;
+            }
         }
-        add_residual(mixing, self.residual.weights(), point, out);
     }
 
     pub(super) fn arrays(&self) -> Vec<(&'static str, &[f32])> {

@@ -36,6 +36,10 @@ impl UpdateRule<f32> for PulsedSgd {
         out.copy_from_slice(self.main.weights());
     }
 
+    fn effective_view(&self) -> Option<&[f32]> {
+        Some(self.main.weights())
+    }
+
     fn step(&mut self, k: u64, gradient: Gradient<'_, f32>, key: Key) -> Result<(), StepError> {
         check(gradient, self.main.rows(), self.main.cols()).map_err(at("main", k))?;
         let rate = -self.learning_rate.at(k) as f32;

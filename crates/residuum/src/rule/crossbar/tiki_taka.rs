@@ -54,6 +54,10 @@ impl UpdateRule<f32> for TikiTaka {
         self.pair.effective_weights(self.mixing, None, out);
     }
 
+    fn effective_view(&self) -> Option<&[f32]> {
+        (self.mixing == 0.0).then(|| self.pair.main.weights())
+    }
+
     fn step(&mut self, k: u64, gradient: Gradient<'_, f32>, key: Key) -> Result<(), StepError> {
         let rates =
             Rates { learning: self.learning_rate.at(k) as f32, transfer: self.transfer_rate.at(k) as f32 };
