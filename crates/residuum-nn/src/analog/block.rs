@@ -276,7 +276,10 @@ impl Block {
                     visitor.tensor(&name, Role::Optimizer, &shape, values);
                 }
                 Slot::Count(value) => visitor.counter(&name, Role::Optimizer, value),
-                Slot::Doubles(_) => unreachable!("rules on crossbars hold f32"),
+                Slot::Doubles(values) => in_pieces(values, &name, visitor, f64::to_bits, f64::from_bits),
+                Slot::Counts(values) => {
+                    in_pieces(values, &name, visitor, |n| u64::from(n), |bits| bits as u32);
+                }
             }
         });
         let mapped = [self.mapped.len()];
@@ -286,6 +289,25 @@ impl Block {
         }
         if visitor.writes() {
             self.rule.effective_weights(&mut self.weights);
+        }
+    }
+}
+
+/// Numbers that f32 does not hold, shown as four pieces of 16 bits each, lowest first: whole numbers, which it holds exactly.
+fn in_pieces<T: Copy>(
+    values: &mut [T],
+    name: &str,
+    visitor: &mut dyn Visitor,
+    bits: impl Fn(T) -> u64,
+    number: impl Fn(u64) -> T,
+) {
+    let piece = |bits: u64, n: u32| (bits >> (16 * n) & 0xFFFF) as u16;
+    let mut pieces: Vec<f32> =
+        values.iter().flat_map(|v| [0, 1, 2, 3].map(|n| f32::from(piece(bits(*v), n)))).collect();
+    visitor.tensor(name, Role::Optimizer, &[values.len(), 4], &mut pieces);
+    if visitor.writes() {
+        for (value, pieces) in values.iter_mut().zip(pieces.chunks_exact(4)) {
+            *value = number(pieces.iter().rev().fold(0, |bits, piece| bits << 16 | *piece as u64));
         }
     }
 }
