@@ -278,7 +278,7 @@ impl Block {
                 Slot::Count(value) => visitor.counter(&name, Role::Optimizer, value),
                 Slot::Doubles(values) => in_pieces(values, &name, visitor, f64::to_bits, f64::from_bits),
                 Slot::Counts(values) => {
-                    in_pieces(values, &name, visitor, |n| u64::from(n), |bits| bits as u32);
+                    in_pieces(values, &name, visitor, u64::from, |bits| bits as u32);
                 }
             }
         });
@@ -330,5 +330,44 @@ fn add_lines(from: &[f32], to: &mut [f32], all: usize, range: &Range<usize>) {
         for (to, from) in to[range.clone()].iter_mut().zip(from) {
             *to += from;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps what it is shown, or gives it back.
+    struct Keep {
+        held: Vec<f32>,
+        gives: bool,
+    }
+
+    impl Visitor for Keep {
+        fn writes(&self) -> bool {
+            self.gives
+        }
+
+        fn tensor(&mut self, _: &str, _: Role, shape: &[usize], values: &mut [f32]) {
+            assert_eq!(shape, [values.len() / 4, 4]);
+            if self.gives {
+                values.copy_from_slice(&self.held);
+            } else {
+                self.held = values.to_vec();
+            }
+        }
+
+        fn counter(&mut self, _: &str, _: Role, _: &mut u64) {}
+    }
+
+    #[test]
+    fn numbers_in_pieces_come_back_to_the_bit() {
+        let numbers = [0.0, -0.0, 1.0 / 3.0, 1e300, -5e-324, 86_400.000_000_1];
+        let (mut keep, mut shown) = (Keep { held: Vec::new(), gives: false }, numbers);
+        in_pieces(&mut shown, "n", &mut keep, f64::to_bits, f64::from_bits);
+        assert_eq!(shown.map(f64::to_bits), numbers.map(f64::to_bits), "showing changes nothing");
+        let mut back = [7.0; 6];
+        in_pieces(&mut back, "n", &mut Keep { gives: true, ..keep }, f64::to_bits, f64::from_bits);
+        assert_eq!(back.map(f64::to_bits), numbers.map(f64::to_bits));
     }
 }

@@ -18,7 +18,7 @@ use super::cells::Cells;
 use super::{CHUNK, Tile, fill_normal};
 use crate::error::{ParameterError, finite, non_negative, positive, require};
 use crate::rule::Slot;
-use crate::{Key, math};
+use crate::{Key, math, normal32};
 
 /// What a device does when it is not pulsed; nothing, unless named.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -309,12 +309,16 @@ impl Tile {
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
         let noise = (deviation > 0.0).then(|| key.named("reset"));
         each(state, &self.cells, noise, |i, w, xi| if chosen(i) { reset.at(i) + deviation * xi } else { w });
-        if self.hidden.is_some() {
-            let before = self.weights.clone();
-            self.show(key);
-            for (i, (w, before)) in self.weights.iter_mut().zip(before).enumerate() {
-                if !chosen(i) {
-                    *w = before;
+        if let Some(hidden) = &self.hidden {
+            let (write, spread) = (key.named("write"), self.device.write_noise * self.device.pulse_step);
+            let parts = self.weights.chunks_mut(normal32::CHUNK).zip(hidden.chunks(normal32::CHUNK));
+            for (chunk, (seen, state)) in parts.enumerate() {
+                let chosen = |n: usize| chosen(chunk * normal32::CHUNK + n);
+                if (0..seen.len()).any(chosen) {
+                    let xi = normal32::normals(write, chunk as u64);
+                    for n in (0..seen.len()).filter(|n| chosen(*n)) {
+                        seen[n] = state[n] + spread * xi[n];
+                    }
                 }
             }
         }
