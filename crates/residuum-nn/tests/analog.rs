@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use residuum::readout::Settings;
 use residuum::rule::crossbar::{Columns, PulsedSgd, ResidualLearning, Transfer};
-use residuum::tile::{CycleNoise, Device, Scheme, Spread, StepModel, Tile, Trains};
+use residuum::tile::{CycleNoise, Device, Drift, Retention, Scheme, Spread, StepModel, Tile, Trains};
 use residuum::{Key, ParameterError, Readout, UpdateRule};
 use residuum_nn::analog::{AnalogFactory, Mapping, OutputScaling, Reads, Recipe};
 use residuum_nn::data::{Batches, Pipeline, embedded};
@@ -29,9 +29,14 @@ impl Recipe for Kind {
         let real = Device {
             step_spread: Spread::normal(0.3),
             cycle_noise: CycleNoise::Multiplicative(0.3),
+            retention: Retention { drift: Some(Drift::power_law(0.1, 1.0)), ..Retention::default() },
             ..Device::paper_power(1.0, 0.6, 1e-3)
         };
-        let tile = |name: &str, device: &Device| Tile::new(rows, cols, device.clone(), key.named(name));
+        let tile = |name: &str, device: &Device| {
+            let mut tile = Tile::new(rows, cols, device.clone(), key.named(name))?;
+            tile.count_pulses(true);
+            Ok::<_, ParameterError>(tile)
+        };
         let trains = Trains::default();
         Ok(match self {
             Self::Ideal => Box::new(PulsedSgd::new(tile("main", &ideal)?, RATE, Scheme::Expected)?),

@@ -256,6 +256,7 @@ fn saved(rule: &mut dyn UpdateRule<f32>) -> Vec<(String, Vec<f64>)> {
             Slot::Floats(v) => v.iter().map(|v| f64::from(*v)).collect(),
             Slot::Doubles(v) => v.to_vec(),
             Slot::Count(n) => vec![*n as f64],
+            Slot::Counts(v) => v.iter().map(|v| f64::from(*v)).collect(),
         };
         all.push((name.to_owned(), values));
     });
@@ -280,6 +281,7 @@ fn a_saved_state_continues_to_the_bit() {
                 Slot::Floats(v) => v.iter_mut().zip(values).for_each(|(v, s)| *v = *s as f32),
                 Slot::Doubles(v) => v.copy_from_slice(values),
                 Slot::Count(n) => *n = values[0] as u64,
+                Slot::Counts(v) => v.iter_mut().zip(values).for_each(|(v, s)| *v = *s as u32),
             }
         });
         for k in 120..260 {

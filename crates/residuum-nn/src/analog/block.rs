@@ -290,7 +290,10 @@ impl Block {
                     visitor.tensor(&name, Role::Optimizer, &shape, values);
                 }
                 Slot::Count(value) => visitor.counter(&name, Role::Optimizer, value),
-                Slot::Doubles(_) => unreachable!("rules on crossbars hold f32"),
+                Slot::Doubles(values) => in_pieces(values, &name, visitor, f64::to_bits, f64::from_bits),
+                Slot::Counts(values) => {
+                    in_pieces(values, &name, visitor, u64::from, |bits| bits as u32);
+                }
             }
         });
         let mapped = [self.mapped.len()];
@@ -307,6 +310,25 @@ impl Block {
 /// W̄ of the rule: its own array, or the copy of what it adds up.
 fn weights<'a>(rule: &'a dyn UpdateRule<f32>, copy: &'a [f32]) -> &'a [f32] {
     rule.effective_view().unwrap_or(copy)
+}
+
+/// Numbers that f32 does not hold, shown as four pieces of 16 bits each, lowest first: whole numbers, which it holds exactly.
+fn in_pieces<T: Copy>(
+    values: &mut [T],
+    name: &str,
+    visitor: &mut dyn Visitor,
+    bits: impl Fn(T) -> u64,
+    number: impl Fn(u64) -> T,
+) {
+    let piece = |bits: u64, n: u32| (bits >> (16 * n) & 0xFFFF) as u16;
+    let mut pieces: Vec<f32> =
+        values.iter().flat_map(|v| [0, 1, 2, 3].map(|n| f32::from(piece(bits(*v), n)))).collect();
+    visitor.tensor(name, Role::Optimizer, &[values.len(), 4], &mut pieces);
+    if visitor.writes() {
+        for (value, pieces) in values.iter_mut().zip(pieces.chunks_exact(4)) {
+            *value = number(pieces.iter().rev().fold(0, |bits, piece| bits << 16 | *piece as u64));
+        }
+    }
 }
 
 /// The lines `range` of every sample of `all` lines.
@@ -327,5 +349,44 @@ fn add_lines(from: &[f32], to: &mut [f32], all: usize, range: &Range<usize>) {
         for (to, from) in to[range.clone()].iter_mut().zip(from) {
             *to += from;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keeps what it is shown, or gives it back.
+    struct Keep {
+        held: Vec<f32>,
+        gives: bool,
+    }
+
+    impl Visitor for Keep {
+        fn writes(&self) -> bool {
+            self.gives
+        }
+
+        fn tensor(&mut self, _: &str, _: Role, shape: &[usize], values: &mut [f32]) {
+            assert_eq!(shape, [values.len() / 4, 4]);
+            if self.gives {
+                values.copy_from_slice(&self.held);
+            } else {
+                self.held = values.to_vec();
+            }
+        }
+
+        fn counter(&mut self, _: &str, _: Role, _: &mut u64) {}
+    }
+
+    #[test]
+    fn numbers_in_pieces_come_back_to_the_bit() {
+        let numbers = [0.0, -0.0, 1.0 / 3.0, 1e300, -5e-324, 86_400.000_000_1];
+        let (mut keep, mut shown) = (Keep { held: Vec::new(), gives: false }, numbers);
+        in_pieces(&mut shown, "n", &mut keep, f64::to_bits, f64::from_bits);
+        assert_eq!(shown.map(f64::to_bits), numbers.map(f64::to_bits), "showing changes nothing");
+        let mut back = [7.0; 6];
+        in_pieces(&mut back, "n", &mut Keep { gives: true, ..keep }, f64::to_bits, f64::from_bits);
+        assert_eq!(back.map(f64::to_bits), numbers.map(f64::to_bits));
     }
 }

@@ -9,6 +9,8 @@ pub enum Slot<'a> {
     Doubles(&'a mut [f64]),
     /// A counter.
     Count(&'a mut u64),
+    /// Small counters.
+    Counts(&'a mut [u32]),
 }
 
 /// A visitor that puts `prefix.` before each name.

@@ -11,14 +11,15 @@ use crate::{Key, normal32};
 pub(super) const BAND: usize = normal32::CHUNK;
 
 /// One column's write.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Lines {
     firing: Firing,
+    /// Those of noise; a silent column draws none.
     cycle: Key,
     write: Key,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Firing {
     /// Nothing to write.
     Silent,
@@ -48,20 +49,32 @@ impl Lines {
                 } else {
                     key.named("column").bits_below(0, slots, random).count_ones()
                 };
-                Firing::Random { row: row * scale.signum(), fired, key: key.named("rows") }
+                if fired == 0 {
+                    Firing::Silent
+                } else {
+                    Firing::Random { row: row * scale.signum(), fired, key: key.named("rows") }
+                }
             }
             (Some(plan), _) => {
                 let factors = Factors::new(plan, matches!(scheme, Scheme::MeanCount(_)));
                 Firing::Rounded { factors, column: factors.col(1.0), sign: scale.signum() }
             }
         };
+        if matches!(firing, Firing::Silent) {
+            return Self { firing, cycle: key, write: key };
+        }
         Self { firing, cycle: key.named("cycle"), write: key.named("write") }
+    }
+
+    /// Whether nothing is written, whatever the rows do.
+    pub(super) fn is_silent(&self) -> bool {
+        matches!(self.firing, Firing::Silent)
     }
 
     /// Pulses that the values of a band become; negative ones go down. Whether there are any.
     pub(super) fn counts(&self, band: usize, values: &[f32], counts: &mut [i32]) -> bool {
         match self.firing {
-            Firing::Silent | Firing::Random { fired: 0, .. } => counts.fill(0),
+            Firing::Silent => counts.fill(0),
             Firing::Random { row, fired, key } => {
                 simd::dispatch(Meet { row, fired, key, band, values, counts });
             }

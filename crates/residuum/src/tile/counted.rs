@@ -24,28 +24,28 @@ impl<'a> Stretch<'a> {
         Self { device, parameters: Parameters::stretch(cells, from, to), scale }
     }
 
-    /// `counts[k]` pulses on cell k, upwards if positive; `noise(n, xi)` fills in the standard normals of pulse n. Counts of
-    /// cells that took all at once are left at 0.
+    /// `counts[k]` pulses on cell k, upwards if positive; `noise(n, counts, xi)` fills in the standard normals of pulse n
+    /// for the cells that get more than n. Counts of cells that took all at once are left at 0.
     fn pulse(
         &self,
         at_once: bool,
         counts: &mut [i32],
         state: &mut [f32],
-        mut noise: impl FnMut(u32, &mut [f32]),
+        mut noise: impl FnMut(u32, &[i32], &mut [f32]),
     ) {
         let mut xi = [0.0; LONGEST];
         let xi = &mut xi[..state.len()];
-        let mut draw = |n: u32, xi: &mut [f32]| {
+        let mut draw = |n: u32, counts: &[i32], xi: &mut [f32]| {
             if self.device.noisy() {
-                noise(n, xi);
+                noise(n, counts, xi);
             }
         };
         if at_once {
-            draw(0, xi);
+            draw(0, counts, xi);
             self.pulse_at_once(counts, xi, state);
         }
         for n in 0..most(counts) {
-            draw(n, xi);
+            draw(n, counts, xi);
             self.pulse_number(n, counts, xi, state);
         }
     }
@@ -57,13 +57,9 @@ impl<'a> Stretch<'a> {
         counts: &mut [i32],
         weights: &mut [f32],
         hidden: Option<&mut [f32]>,
-        noise: impl FnMut(u32, &mut [f32]),
+        noise: impl FnMut(u32, &[i32], &mut [f32]),
         shown: impl FnOnce(&mut [f32]),
-    ) -> u64 {
-        let pulses = counts.iter().map(|c| u64::from(c.unsigned_abs())).sum();
-        if pulses == 0 {
-            return 0;
-        }
+    ) {
         if let Some(hidden) = hidden {
             let mut pulsed = [0; LONGEST];
             pulsed[..counts.len()].copy_from_slice(counts);
@@ -74,7 +70,6 @@ impl<'a> Stretch<'a> {
         } else {
             self.pulse(at_once, counts, weights, noise);
         }
-        pulses
     }
 
     /// Pulse number `n`, from 0, of every cell that gets more than n.

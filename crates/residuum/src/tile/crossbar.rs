@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::{Scheme, Tile};
+use super::{Ledger, Scheme, Tile};
 use crate::rule::Slot;
 use crate::{Key, ParameterError};
 
@@ -67,7 +67,8 @@ pub trait Crossbar: Debug + Send {
     /// Pulses that reached a cell so far.
     fn pulses_sent(&self) -> u64;
 
-    /// What a checkpoint must hold.
+    /// What a checkpoint must hold: everything that changes and that a later operation depends on. A tile that was drawn with
+    /// the same device and key, and counts pulses if this one does, continues from it to the bit.
     fn slots(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>));
 }
 
@@ -134,5 +135,11 @@ impl Crossbar for Tile {
             visit("hidden", Slot::Floats(hidden));
         }
         visit("pulses", Slot::Count(&mut self.pulses_sent));
+        if let Some(Ledger { up, down, cells }) = &mut self.ledger {
+            visit("ledger.up", Slot::Count(up));
+            visit("ledger.down", Slot::Count(down));
+            visit("ledger.cells", Slot::Counts(cells));
+        }
+        self.retained.slots(visit);
     }
 }

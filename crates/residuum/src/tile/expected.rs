@@ -3,6 +3,7 @@
 use super::Tile;
 use super::counted::Stretch;
 use super::laws::{Law, Parameters, WithLaw, with_law};
+use super::rows::Band;
 use crate::simd::{self, Kernel};
 
 impl Tile {
@@ -10,7 +11,7 @@ impl Tile {
     pub(super) fn update_expected(&mut self, scale: f32, row_signals: &[f32], col_signals: &[f32]) {
         let (rows, cols) = (self.rows, self.cols);
         let batch = row_signals.len() / rows;
-        self.each_band(1, batch, |device, cells, row, weights, hidden| {
+        self.each_band(1, batch, |device, cells, Band { index: row, weights, hidden, .. }| {
             let stretch = Stretch::of(device, cells, row * cols, (row + 1) * cols);
             write(weights, hidden, |state| {
                 for sample in 0..batch {
@@ -25,7 +26,7 @@ impl Tile {
     /// `w ← clip(w + A(scale · direction; w))`.
     pub(super) fn increment_expected(&mut self, scale: f32, direction: &[f32]) {
         let cols = self.cols;
-        self.each_band(1, 1, |device, cells, row, weights, hidden| {
+        self.each_band(1, 1, |device, cells, Band { index: row, weights, hidden, .. }| {
             let here = row * cols..(row + 1) * cols;
             let stretch = Stretch::of(device, cells, here.start, here.end);
             write(weights, hidden, |state| stretch.realize(scale, &direction[here], state));

@@ -1,5 +1,7 @@
 //! Who was pulsed how often: what endurance and energy are reckoned from.
 
+use std::ops::{Add, AddAssign};
+
 use rayon::prelude::*;
 
 use super::Tile;
@@ -44,33 +46,65 @@ impl Ledger {
         f64::from(self.worst_cell()) / cycles
     }
 
-    /// Counts pulses of one direction, `count(i)` on cell i.
-    pub(super) fn add(&mut self, up: bool, count: impl Fn(usize) -> u32 + Sync) {
-        let add = |(i, cell): (usize, &mut u32)| {
-            let n = count(i);
-            *cell = cell.saturating_add(n);
-            u64::from(n)
-        };
-        let sum: u64 = self.cells.par_iter_mut().enumerate().with_min_len(1024).map(add).sum();
-        *(if up { &mut self.up } else { &mut self.down }) += sum;
-    }
-
     /// Counts the coincidences of trains, given as (row trains, column trains) of each sample that fires.
     pub(super) fn add_trains(&mut self, samples: &[(&[u32], &[u32])]) {
         let Some(cols) = samples.first().map(|(_, cols)| cols.len()) else { return };
         let visit = |(row, cells): (usize, &mut [u32])| {
-            let mut sums = [0u64; 2];
+            let mut sum = Sent::default();
             for (row_trains, col_trains) in samples.iter().filter(|(rows, _)| rows[row] & SLOTS != 0) {
                 let [up, down] = simd::dispatch(Coincidences { train: row_trains[row], col_trains, cells });
-                sums[0] += u64::from(up);
-                sums[1] += u64::from(down);
+                sum += Sent { up: u64::from(up), down: u64::from(down) };
             }
-            sums
+            sum
         };
         let rows = self.cells.par_chunks_exact_mut(cols).enumerate();
-        let [up, down] = rows.map(visit).reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
-        self.up += up;
-        self.down += down;
+        let sent = rows.map(visit).reduce(Sent::default, Add::add);
+        self.add(sent);
+    }
+
+    fn add(&mut self, sent: Sent) {
+        self.up += sent.up;
+        self.down += sent.down;
+    }
+}
+
+/// Pulses of one write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sent {
+    pub(super) up: u64,
+    pub(super) down: u64,
+}
+
+impl Sent {
+    /// Counts that are negative where pulses go down.
+    pub(super) fn of(counts: &[i32]) -> Self {
+        let sum = |sign: i32| counts.iter().map(|c| u64::from((sign * c).max(0).unsigned_abs())).sum();
+        Self { up: sum(1), down: sum(-1) }
+    }
+
+    pub(super) fn total(self) -> u64 {
+        self.up + self.down
+    }
+}
+
+impl Add for Sent {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { up: self.up + other.up, down: self.down + other.down }
+    }
+}
+
+impl AddAssign for Sent {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+/// Adds counts, negative where pulses go down, to those of their cells.
+pub(super) fn tally<'a>(cells: impl IntoIterator<Item = &'a mut u32>, counts: &[i32]) {
+    for (cell, count) in cells.into_iter().zip(counts) {
+        *cell = cell.saturating_add(count.unsigned_abs());
     }
 }
 
@@ -100,10 +134,18 @@ impl Kernel for Coincidences<'_> {
 
 impl Tile {
     /// Begins to count pulses by cell, or stops and forgets the counts. Counting costs four bytes a cell and a second pass
-    /// over the trains of every update; it changes no result.
+    /// over the trains of stochastic updates; it changes no result.
     pub fn count_pulses(&mut self, on: bool) {
         let cells = self.weights.len();
         self.ledger = on.then(|| self.ledger.take().unwrap_or_else(|| Ledger::new(cells)));
+    }
+
+    /// Adds to the totals; cells were counted where they were pulsed.
+    pub(super) fn count(&mut self, sent: Sent) {
+        self.pulses_sent += sent.total();
+        if let Some(ledger) = &mut self.ledger {
+            ledger.add(sent);
+        }
     }
 
     /// The pulses of each cell since [`Tile::count_pulses`].

@@ -15,6 +15,7 @@
 pub mod aihwkit;
 mod cells;
 mod column;
+mod column_block;
 mod column_lines;
 mod counted;
 mod crossbar;
@@ -25,6 +26,7 @@ mod ledger;
 mod lines;
 mod management;
 mod noise;
+mod packed;
 pub mod presets;
 mod pulse;
 mod response;
@@ -53,7 +55,10 @@ pub use zero_shift::{Residual, ZeroShift, ZeroShifted};
 use crate::Key;
 use crate::error::ParameterError;
 use crate::normal32;
+use crate::simd::{self, Kernel};
 use cells::Cells;
+use ledger::Sent;
+use rayon::prelude::*;
 
 /// Weights of one crossbar, row-major: rows are outputs, columns inputs.
 #[derive(Clone, Debug)]
@@ -70,6 +75,9 @@ pub struct Tile {
     ledger: Option<Ledger>,
     retained: retention::Retained,
     lines: lines::Lines,
+    /// Of rows and columns, where pulses are rounded.
+    factors: [Vec<f32>; 2],
+    columns: column::Columns,
 }
 
 impl Tile {
@@ -96,6 +104,8 @@ impl Tile {
             ledger: None,
             retained,
             lines: lines::Lines::default(),
+            factors: [Vec::new(), Vec::new()],
+            columns: column::Columns::default(),
         };
         tile.program(&vec![0.0; rows * cols], key.named("program"))?;
         Ok(tile)
@@ -163,27 +173,43 @@ impl Tile {
 
     /// One pulse of the given direction on every cell.
     pub fn pulse_all(&mut self, up: bool, key: Key) {
-        let mut xi = [0.0; 1024];
+        let (device, cells) = (&self.device, &self.cells);
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
-        for (chunk, part) in state.chunks_mut(1024).enumerate() {
-            if self.device.noisy() {
+        state.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, part)| {
+            let mut xi = [0.0; CHUNK];
+            if device.noisy() {
                 fill_normal(key.named("cycle").fold(chunk as u64), &mut xi[..part.len()]);
             }
             for (i, (w, xi)) in part.iter_mut().zip(&xi).enumerate() {
-                *w = pulse::one(&self.device, &self.cells, chunk * 1024 + i, up, *w, *xi);
+                *w = pulse::one(device, cells, chunk * CHUNK + i, up, *w, *xi);
             }
-        }
+        });
         self.show(key);
-        self.pulses_sent += self.weights.len() as u64;
+        let n = self.weights.len() as u64;
         if let Some(ledger) = &mut self.ledger {
-            ledger.add(up, |_| 1);
+            ledger.cells.iter_mut().for_each(|cell| *cell = cell.saturating_add(1));
         }
+        self.count(if up { Sent { up: n, down: 0 } } else { Sent { up: 0, down: n } });
     }
 }
 
+/// Cells that one thread takes at a time. Noise is drawn by chunk, so it never depends on threads.
+const CHUNK: usize = 1024;
+
 /// Standard normal draws of `key`, in chunks as `normal32` makes them.
 fn fill_normal(key: Key, out: &mut [f32]) {
-    for (chunk, part) in out.chunks_mut(normal32::CHUNK).enumerate() {
-        part.copy_from_slice(&normal32::normals(key, chunk as u64)[..part.len()]);
+    simd::dispatch(FillNormal(key, out));
+}
+
+struct FillNormal<'a>(Key, &'a mut [f32]);
+
+impl Kernel for FillNormal<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (chunk, part) in self.1.chunks_mut(normal32::CHUNK).enumerate() {
+            part.copy_from_slice(&normal32::normals(self.0, chunk as u64)[..part.len()]);
+        }
     }
 }

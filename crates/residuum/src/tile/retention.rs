@@ -15,9 +15,10 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::cells::Cells;
-use super::{Tile, fill_normal};
+use super::{CHUNK, Tile, fill_normal};
 use crate::error::{ParameterError, finite, non_negative, positive, require};
-use crate::{Key, math};
+use crate::rule::Slot;
+use crate::{Key, math, normal32};
 
 /// What a device does when it is not pulsed; nothing, unless named.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -151,7 +152,7 @@ pub(super) struct Retained {
     diffusion: PerCell,
     /// ν.
     exponent: PerCell,
-    /// Begun when time first passes.
+    /// Of a device that drifts.
     clock: Option<Clock>,
 }
 
@@ -159,16 +160,19 @@ pub(super) struct Retained {
 #[derive(Clone, Debug)]
 struct Clock {
     now_s: f64,
-    written: Vec<Written>,
+    /// t_w.
+    written_s: Vec<f64>,
+    /// w₀.
+    start: Vec<f32>,
+    /// What drift made of it: a cell found elsewhere has been written since.
+    left: Vec<f32>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Written {
-    /// t_w and w₀.
-    at_s: f64,
-    start: f32,
-    /// What drift made of it: a cell found elsewhere has been written since.
-    left: f32,
+impl Clock {
+    /// Time 0, all cells at 0: whoever is elsewhere at the first look was written at time 0.
+    fn new(cells: usize) -> Self {
+        Self { now_s: 0.0, written_s: vec![0.0; cells], start: vec![0.0; cells], left: vec![0.0; cells] }
+    }
 }
 
 impl Retained {
@@ -189,8 +193,19 @@ impl Retained {
         }
         if let Some(drift) = retention.drift {
             retained.exponent = relative("drift", drift.exponent, drift.spread);
+            retained.clock = Some(Clock::new(cells));
         }
         retained
+    }
+
+    /// What a checkpoint must hold; parameters of cells are drawn again from their key.
+    pub(super) fn slots(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
+        if let Some(Clock { now_s, written_s, start, left }) = &mut self.clock {
+            visit("drift.now", Slot::Doubles(std::slice::from_mut(now_s)));
+            visit("drift.written", Slot::Doubles(written_s));
+            visit("drift.start", Slot::Floats(start));
+            visit("drift.left", Slot::Floats(left));
+        }
     }
 }
 
@@ -235,13 +250,11 @@ impl Tile {
     /// If `elapsed_s` is negative or not finite.
     pub fn drift(&mut self, elapsed_s: f64, key: Key) -> Result<(), ParameterError> {
         non_negative("elapsed_s", elapsed_s)?;
-        let Some(drift) = self.device.retention.drift else { return Ok(()) };
+        let (Some(drift), Some(clock)) = (self.device.retention.drift, &mut self.retained.clock) else {
+            return Ok(());
+        };
         let (cells, exponent) = (&self.cells, &self.retained.exponent);
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
-        let clock = self.retained.clock.get_or_insert_with(|| Clock {
-            now_s: 0.0,
-            written: state.iter().map(|&w| Written { at_s: 0.0, start: w, left: w }).collect(),
-        });
         let before_s = clock.now_s;
         clock.now_s += elapsed_s;
         let now_s = clock.now_s;
@@ -252,23 +265,23 @@ impl Tile {
             }
             xi
         };
-        state.par_chunks_mut(CHUNK).zip(clock.written.par_chunks_mut(CHUNK)).enumerate().for_each(
-            |(chunk, (state, written))| {
-                let xi = draws(drift.exponent_noise, "exponent", chunk);
-                let zeta = draws(drift.state_noise, "state", chunk);
-                for (n, (w, written)) in state.iter_mut().zip(written).enumerate() {
-                    let i = chunk * CHUNK + n;
-                    if *w != written.left {
-                        (written.at_s, written.start) = (before_s, *w);
-                    }
-                    let age = ((now_s - written.at_s) / f64::from(drift.onset_s)).max(1.0);
-                    let nu = exponent.at(i) * (1.0 + drift.exponent_noise * xi[n]);
-                    let drifted = written.start * math::pow(age, f64::from(-nu)) as f32;
-                    *w = cells.clip(i, drifted + drift.state_noise * zeta[n]);
-                    written.left = *w;
+        let written = clock.written_s.par_chunks_mut(CHUNK).zip(clock.start.par_chunks_mut(CHUNK));
+        let all = state.par_chunks_mut(CHUNK).zip(clock.left.par_chunks_mut(CHUNK)).zip(written);
+        all.enumerate().for_each(|(chunk, ((state, left), (written_s, start)))| {
+            let xi = draws(drift.exponent_noise, "exponent", chunk);
+            let zeta = draws(drift.state_noise, "state", chunk);
+            for (n, w) in state.iter_mut().enumerate() {
+                let i = chunk * CHUNK + n;
+                if *w != left[n] {
+                    (written_s[n], start[n]) = (before_s, *w);
                 }
-            },
-        );
+                let age = ((now_s - written_s[n]) / f64::from(drift.onset_s)).max(1.0);
+                let nu = exponent.at(i) * (1.0 + drift.exponent_noise * xi[n]);
+                let drifted = start[n] * math::pow(age, f64::from(-nu)) as f32;
+                *w = cells.clip(i, drifted + drift.state_noise * zeta[n]);
+                left[n] = *w;
+            }
+        });
         self.show(key);
         Ok(())
     }
@@ -296,20 +309,21 @@ impl Tile {
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
         let noise = (deviation > 0.0).then(|| key.named("reset"));
         each(state, &self.cells, noise, |i, w, xi| if chosen(i) { reset.at(i) + deviation * xi } else { w });
-        if self.hidden.is_some() {
-            let before = self.weights.clone();
-            self.show(key);
-            for (i, (w, before)) in self.weights.iter_mut().zip(before).enumerate() {
-                if !chosen(i) {
-                    *w = before;
+        if let Some(hidden) = &self.hidden {
+            let (write, spread) = (key.named("write"), self.device.write_noise * self.device.pulse_step);
+            let parts = self.weights.chunks_mut(normal32::CHUNK).zip(hidden.chunks(normal32::CHUNK));
+            for (chunk, (seen, state)) in parts.enumerate() {
+                let chosen = |n: usize| chosen(chunk * normal32::CHUNK + n);
+                if (0..seen.len()).any(chosen) {
+                    let xi = normal32::normals(write, chunk as u64);
+                    for n in (0..seen.len()).filter(|n| chosen(*n)) {
+                        seen[n] = state[n] + spread * xi[n];
+                    }
                 }
             }
         }
     }
 }
-
-/// Cells that one thread takes at a time. Noise is drawn by chunk, so it never depends on threads.
-const CHUNK: usize = 1024;
 
 /// w ← clip(change(i, w, ξ)) for every cell; ξ is 0 without `noise`.
 fn each(state: &mut [f32], cells: &Cells, noise: Option<Key>, change: impl Fn(usize, f32, f32) -> f32 + Sync) {

@@ -1,7 +1,9 @@
 //! Coincidences without chance: each cell gets the mean number of its pulses, rounded.
 
 use super::counted::{LONGEST, Stretch};
+use super::ledger::{Sent, tally};
 use super::management::{Plan, Trains};
+use super::rows::Band;
 use super::{Tile, fill_normal};
 use crate::Key;
 use crate::simd::{self, Kernel};
@@ -62,7 +64,11 @@ impl Tile {
         let batch = row_signals.len() / rows;
         let granularity = self.device.granularity();
         let peak = |x: &[f32]| x.iter().fold(0.0f32, |m, v| m.max(v.abs()));
-        let (mut row_factors, mut col_factors) = (vec![0.0; batch * rows], vec![0.0; batch * cols]);
+        let [mut row_factors, mut col_factors] = std::mem::take(&mut self.factors);
+        for (factors, lines) in [(&mut row_factors, rows), (&mut col_factors, cols)] {
+            factors.clear();
+            factors.resize(batch * lines, 0.0);
+        }
         for sample in 0..batch {
             let (d, x) = (sample * rows..(sample + 1) * rows, sample * cols..(sample + 1) * cols);
             let (d_signals, x_signals) = (&row_signals[d.clone()], &col_signals[x.clone()]);
@@ -76,8 +82,9 @@ impl Tile {
                 }
             }
         }
-        self.pulses_sent += self.each_band(1, batch, |device, cells, row, weights, mut hidden| {
-            let mut pulses = 0;
+        let sent = self.each_band(1, batch, |device, cells, band| {
+            let Band { index: row, weights, mut hidden, tally: mut tallied } = band;
+            let mut sent = Sent::default();
             let mut counts = [0; LONGEST];
             for sample in 0..batch {
                 let factor = row_factors[sample * rows + row];
@@ -90,17 +97,27 @@ impl Tile {
                     let counts = &mut counts[..end - start];
                     let along = &col_factors[sample * cols + start..sample * cols + end];
                     simd::dispatch(Round { factor, along, counts });
+                    let here = Sent::of(counts);
+                    if here.total() == 0 {
+                        continue;
+                    }
+                    sent += here;
+                    if let Some(tallied) = &mut tallied {
+                        tally(&mut tallied[start..end], counts);
+                    }
                     let stretch = Stretch::of(device, cells, row * cols + start, row * cols + end);
                     let key = key.fold(start as u64);
-                    let noise = |n: u32, xi: &mut [f32]| fill_normal(key.fold(u64::from(n)), xi);
+                    let noise = |n: u32, _: &[i32], xi: &mut [f32]| fill_normal(key.fold(u64::from(n)), xi);
                     let shown = |xi: &mut [f32]| fill_normal(key.named("write"), xi);
                     let (seen, hidden) =
                         (&mut weights[start..end], hidden.as_deref_mut().map(|h| &mut h[start..end]));
-                    pulses += stretch.send(cells.at_once, counts, seen, hidden, noise, shown);
+                    stretch.send(cells.at_once, counts, seen, hidden, noise, shown);
                 }
             }
-            pulses
+            sent
         });
+        self.factors = [row_factors, col_factors];
+        self.count(sent);
     }
 }
 

@@ -4,20 +4,17 @@
 //! cells that share a line are correlated exactly as hardware makes them ([`super::lines`]). Rows are worked through one
 //! after the other with all samples of the mini-batch ([`super::row`]); threads share the rows.
 
-use rayon::prelude::*;
-
 use super::Tile;
-use super::device::CycleNoise;
+use super::cells::Cells;
+use super::device::{CycleNoise, Device};
 use super::laws::{Parameters, with_law};
 use super::lines::Lines;
 use super::management::Trains;
 use super::noise::{General, Multiplicative};
 use super::row::{Row, Show};
+use super::rows::Band;
 use crate::Key;
 use crate::simd;
-
-/// Below this many cell visits a second thread costs more than it brings.
-const PARALLEL_WORK: usize = 1 << 17;
 
 impl Tile {
     /// The update by trains that meet at random; the signals are known to fit.
@@ -52,9 +49,9 @@ impl Tile {
 
     /// Lets the trains meet; returns the number of pulses.
     fn meet(&mut self, lines: &Lines, key: Key) -> u64 {
-        let (cols, device, cells) = (self.cols, &self.device, &self.cells);
+        let cols = self.cols;
         let (cycle, write) = (key.named("cycle"), key.named("write"));
-        let pulse = |row: usize, state: &mut [f32]| {
+        let pulse = |device: &Device, cells: &Cells, row: usize, state: &mut [f32]| {
             let (from, to) = (row * cols, (row + 1) * cols);
             let parameters = Parameters::stretch(cells, from, to);
             let Parameters { max, min, .. } = parameters;
@@ -70,31 +67,14 @@ impl Tile {
                 }
             }
         };
-        let spread = device.write_noise * device.pulse_step;
-        let pulse_and_show = |row: usize, weights: &mut [f32], state: &mut [f32]| {
-            let pulses = pulse(row, state);
+        self.each_band(1, lines.batch(), |device, cells, Band { index: row, weights, hidden, .. }| {
+            let Some(state) = hidden else { return pulse(device, cells, row, weights) };
+            let pulses = pulse(device, cells, row, state);
             if pulses > 0 {
+                let spread = device.write_noise * device.pulse_step;
                 simd::dispatch(Show { lines, row, key: write.fold(row as u64), spread, state, weights });
             }
             pulses
-        };
-        let parallel = self.weights.len() * lines.batch() >= PARALLEL_WORK;
-        let weights = &mut self.weights;
-        match (&mut self.hidden, parallel) {
-            (None, false) => weights.chunks_exact_mut(cols).enumerate().map(|(i, w)| pulse(i, w)).sum(),
-            (None, true) => weights.par_chunks_exact_mut(cols).enumerate().map(|(i, w)| pulse(i, w)).sum(),
-            (Some(hidden), false) => weights
-                .chunks_exact_mut(cols)
-                .zip(hidden.chunks_exact_mut(cols))
-                .enumerate()
-                .map(|(i, (w, h))| pulse_and_show(i, w, h))
-                .sum(),
-            (Some(hidden), true) => weights
-                .par_chunks_exact_mut(cols)
-                .zip(hidden.par_chunks_exact_mut(cols))
-                .enumerate()
-                .map(|(i, (w, h))| pulse_and_show(i, w, h))
-                .sum(),
-        }
+        })
     }
 }

@@ -36,23 +36,24 @@ fn column_by_update(
     written
 }
 
-/// A matrix as one column write after the other.
+/// A matrix as one column write after the other; `values` is a buffer.
 fn increment_by_columns(
     cell: &mut dyn Crossbar,
     scale: f32,
     direction: &[f32],
     scheme: Scheme,
     key: Key,
+    values: &mut Vec<f32>,
 ) -> Result<(), ParameterError> {
     let (rows, cols) = (cell.rows(), cell.cols());
     same_length("direction", rows * cols, direction.len())?;
     super::scheme::all_finite("direction", direction)?;
-    let mut values = vec![0.0; rows];
+    values.resize(rows, 0.0);
     for column in 0..cols {
         for (v, d) in values.iter_mut().zip(direction[column..].iter().step_by(cols)) {
             *v = *d;
         }
-        cell.update_column(column, scale, &values, scheme, key.fold(column as u64))?;
+        cell.update_column(column, scale, values, scheme, key.fold(column as u64))?;
     }
     Ok(())
 }

@@ -48,6 +48,10 @@ pub struct OneSidedCell {
     refreshed: u64,
     lines: [Lines; 2],
     one_hot: Vec<f32>,
+    /// One column of a matrix.
+    column: Vec<f32>,
+    /// Of a look: what was read of G₊ and G₋, what is written back.
+    look: [Vec<f32>; 3],
     scratch: Scratch,
 }
 
@@ -68,6 +72,8 @@ impl OneSidedCell {
         let mut cell = Self {
             weights: vec![0.0; plus.weights.len()],
             one_hot: vec![0.0; plus.cols],
+            column: Vec::new(),
+            look: [(); 3].map(|()| vec![0.0; plus.rows]),
             sides: [plus, minus],
             refresh,
             waited: 0,
@@ -107,10 +113,10 @@ impl OneSidedCell {
         let (rows, cols) = (self.sides[0].rows, self.sides[0].cols);
         let shape = Shape { rows, cols };
         let bounds = [self.sides[0].device.max, self.sides[1].device.max];
-        let [mut plus, mut minus] = [vec![0.0; rows], vec![0.0; rows]];
+        let [plus, minus, back] = &mut self.look;
         for column in 0..cols {
             let key = key.fold(column as u64);
-            for ((side, out), name) in self.sides.iter().zip([&mut plus, &mut minus]).zip(["plus", "minus"]) {
+            for ((side, out), name) in self.sides.iter().zip([&mut *plus, &mut *minus]).zip(["plus", "minus"]) {
                 refresh.readout.read_column(
                     &side.weights,
                     shape,
@@ -134,13 +140,13 @@ impl OneSidedCell {
                 let here = |row: usize, col: usize| col == column && full(row);
                 self.sides[n].reset_where(here, key.named("reset").named(name));
                 let sign = if n == 0 { 1.0 } else { -1.0 };
-                let back: Vec<f32> = (0..rows)
-                    .map(|row| if full(row) { (sign * (plus[row] - minus[row])).max(0.0) } else { 0.0 })
-                    .collect();
+                for (row, back) in back.iter_mut().enumerate() {
+                    *back = if full(row) { (sign * (plus[row] - minus[row])).max(0.0) } else { 0.0 };
+                }
                 self.sides[n].update_column(
                     column,
                     1.0,
-                    &back,
+                    back,
                     refresh.trains,
                     key.named("rewrite").named(name),
                 )?;
@@ -227,7 +233,10 @@ impl Crossbar for OneSidedCell {
         scheme: Scheme,
         key: Key,
     ) -> Result<(), ParameterError> {
-        increment_by_columns(self, scale, direction, scheme, key)
+        let mut column = std::mem::take(&mut self.column);
+        let written = increment_by_columns(self, scale, direction, scheme, key, &mut column);
+        self.column = column;
+        written
     }
 
     /// Writes positive targets to G₊, negative ones to G₋, and 0 to the other side.

@@ -1,0 +1,145 @@
+//! Column writes where a band of rows crosses a block of columns.
+
+use super::column_lines::{BAND, Lines};
+use super::counted::{Stretch, most};
+use super::ledger::{Sent, tally};
+use super::packed::{Packed, Site};
+use super::rows::Band;
+use crate::simd::{self, Kernel};
+
+/// Columns of a block: vector loops want long rows, what is transposed should stay in the cache.
+pub(super) const WIDTH: usize = 64;
+const CELLS: usize = BAND * WIDTH;
+/// Where fewer than one cell in this many is pulsed, those are visited alone.
+const SPARSE: usize = 6;
+
+/// The block.
+pub(super) struct Block<'a> {
+    /// Cells of the band.
+    pub(super) site: Site<'a>,
+    pub(super) lines: &'a [Lines],
+    /// First column.
+    pub(super) start: usize,
+    /// Columns of the tile.
+    pub(super) cols: usize,
+}
+
+impl Block<'_> {
+    /// Writes the rows of `direction`, those of the band.
+    pub(super) fn write(&self, direction: &[f32], band: &mut Band<'_>) -> Sent {
+        // Lines are drawn down each column.
+        let mut counts = [0; CELLS];
+        let (mut pulsed, mut sent) = (0, Sent::default());
+        for ((j, lines), counts) in self.lines.iter().enumerate().zip(counts.chunks_exact_mut(BAND)) {
+            if lines.is_silent() {
+                continue;
+            }
+            let mut values = [0.0; BAND];
+            let column = direction[self.start + j..].iter().step_by(self.cols);
+            let rows = values.iter_mut().zip(column).map(|(value, v)| *value = *v).count();
+            if lines.counts(band.index, &values[..rows], &mut counts[..rows]) {
+                sent += Sent::of(counts);
+                pulsed += counts.iter().filter(|count| **count != 0).count();
+            }
+        }
+        if pulsed * SPARSE >= self.lines.len() * BAND {
+            self.along_rows(&counts, band);
+        } else if pulsed > 0 {
+            self.one_by_one(&counts, band);
+        }
+        sent
+    }
+
+    /// Visits the cells that are pulsed.
+    fn one_by_one(&self, counts: &[i32; CELLS], band: &mut Band<'_>) {
+        let mut packed = Packed::new(self.site, self.lines);
+        for (j, counts) in counts.chunks_exact(BAND).enumerate().take(self.lines.len()) {
+            let place = |i: usize| i * self.cols + self.start + j;
+            packed.add(counts, (j, band.index * BAND), place, band);
+        }
+        packed.send(band);
+    }
+
+    /// Visits all cells, row by row.
+    fn along_rows(&self, down: &[i32; CELLS], band: &mut Band<'_>) {
+        let Site { device, cells, first } = self.site;
+        let here = self.start..self.start + self.lines.len();
+        let along = |i: usize| i * WIDTH..i * WIDTH + self.lines.len();
+        let mut pulsed = [0; CELLS];
+        let mut highest = [0; WIDTH];
+        for ((j, column), highest) in down.chunks_exact(BAND).enumerate().zip(&mut highest) {
+            *highest = most(column);
+            for (i, count) in column.iter().enumerate() {
+                pulsed[i * WIDTH + j] = *count;
+            }
+        }
+        if let Some(tallied) = &mut band.tally {
+            for (i, tallied) in tallied.chunks_exact_mut(self.cols).enumerate() {
+                tally(&mut tallied[here.clone()], &pulsed[along(i)]);
+            }
+        }
+        let mut xi = [0.0; CELLS];
+        let state = band.hidden.as_deref_mut().unwrap_or(&mut *band.weights);
+        let mut each = |n: u32, at_once: bool, counts: &mut [i32]| {
+            if device.noisy() {
+                let wanted = |j: usize| highest[j] > n;
+                simd::dispatch(Draw {
+                    lines: self.lines,
+                    band: band.index,
+                    wanted,
+                    pulse: Some(n),
+                    xi: &mut xi,
+                });
+            }
+            for (i, state) in state.chunks_exact_mut(self.cols).enumerate() {
+                let from = first + i * self.cols;
+                let stretch = Stretch::of(device, cells, from + here.start, from + here.end);
+                let (counts, xi, state) = (&mut counts[along(i)], &xi[along(i)], &mut state[here.clone()]);
+                if at_once {
+                    stretch.pulse_at_once(counts, xi, state);
+                } else {
+                    stretch.pulse_number(n, counts, xi, state);
+                }
+            }
+        };
+        let mut counts = pulsed;
+        if cells.at_once {
+            each(0, true, &mut counts);
+        }
+        for n in 0..most(&counts) {
+            each(n, false, &mut counts);
+        }
+        if let Some(hidden) = &band.hidden {
+            let wanted = |j: usize| highest[j] > 0;
+            simd::dispatch(Draw { lines: self.lines, band: band.index, wanted, pulse: None, xi: &mut xi });
+            let rows = band.weights.chunks_exact_mut(self.cols).zip(hidden.chunks_exact(self.cols));
+            for (i, (seen, state)) in rows.enumerate() {
+                device.show(&pulsed[along(i)], &state[here.clone()], &xi[along(i)], &mut seen[here.clone()]);
+            }
+        }
+    }
+}
+
+/// Noise of a block, drawn down the columns that want it, stored along the rows: that of a pulse, or what a read sees.
+struct Draw<'a, W> {
+    lines: &'a [Lines],
+    band: usize,
+    wanted: W,
+    pulse: Option<u32>,
+    xi: &'a mut [f32],
+}
+
+impl<W: Fn(usize) -> bool> Kernel for Draw<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (j, lines) in self.lines.iter().enumerate() {
+            if (self.wanted)(j) {
+                for (i, v) in lines.noise(self.pulse, self.band).into_iter().enumerate() {
+                    self.xi[i * WIDTH + j] = v;
+                }
+            }
+        }
+    }
+}
