@@ -76,11 +76,20 @@ impl Pair {
 
     /// W + mixing·(P − point).
     pub(super) fn effective_weights(&self, mixing: f32, point: Option<&[f32]>, out: &mut [f32]) {
-        out.copy_from_slice(self.main.weights());
-        if mixing == 0.0 {
-            return;
+        let (main, residual) = (self.main.weights(), self.residual.weights());
+        match point {
+            _ if mixing == 0.0 => out.copy_from_slice(main),
+            // One pass over the arrays: they rarely fit a cache.
+            None => {
+                for ((out, w), p) in out.iter_mut().zip(main).zip(residual) {
+                    *out = w + mixing * p;
+                }
+            }
+            Some(point) => {
+                out.copy_from_slice(main);
+                add_residual(mixing, residual, Some(point), out);
+            }
         }
-        add_residual(mixing, self.residual.weights(), point, out);
     }
 
     pub(super) fn arrays(&self) -> Vec<(&'static str, &[f32])> {
