@@ -1,8 +1,9 @@
-//! Pulsed updates of tiles on one thread beside AIHWKIT: ns per weight and sample, and what the parts of a visit cost.
+//! Pulsed updates of tiles and steps of rules on one thread beside AIHWKIT: ns per weight and sample, and what the parts of
+//! a visit cost.
 //!
 //!     AIHWKIT_PYTHON=…/bin/python cargo bench -p residuum-bench --bench tile [-- [--quick] [--shape=RxC] [NAME]]
 //!
-//! NAME keeps the devices whose name contains it; `--quick` one shape and two batches,
+//! NAME keeps the devices and rules whose name contains it; `--quick` one shape and two batches,
 //! `--shape` one shape. Without AIHWKIT_PYTHON our side
 //! runs alone. Regimes as in the AIHWKIT baseline: rate 0.05, x ~ U(−1, 1), d ~ s·U(−1, 1); light s = 0.02 (trains of 1
 //! for a step of 0.001), heavy s = 0.6 (trains of 30). Devices carry AIHWKIT's default variation and noise, and weights
@@ -16,8 +17,10 @@
 use std::time::Instant;
 
 use pulp::{Arch, Simd, WithSimd};
-use residuum::Key;
+use residuum::readout::{BoundManagement, NoiseManagement, Settings};
+use residuum::rule::crossbar::{Columns, ResidualLearning, TikiTaka, Transfer};
 use residuum::tile::{CycleNoise, Device, Reference, Spread, StepModel, Tile, Trains};
+use residuum::{Gradient, Key, Readout, UpdateRule};
 use residuum_bench::best_of;
 use serde_json::Value;
 
@@ -172,13 +175,14 @@ struct Case {
     calls: u64,
 }
 
+fn uniform(name: &str, n: usize, scale: f32) -> Vec<f32> {
+    let mut values = vec![0.0; n];
+    Key::new(2).named(name).fill_uniform(&mut values);
+    values.into_iter().map(|u| scale * (2.0 * u as f32 - 1.0)).collect()
+}
+
 impl Case {
     fn new(device: &Device, (rows, cols): (usize, usize), batch: usize, size: f32) -> Self {
-        let uniform = |name: &str, n: usize, scale: f32| -> Vec<f32> {
-            let mut values = vec![0.0; n];
-            Key::new(2).named(name).fill_uniform(&mut values);
-            values.into_iter().map(|u| scale * (2.0 * u as f32 - 1.0)).collect()
-        };
         Self {
             tile: Tile::new(rows, cols, device.clone(), Key::new(1)).expect("a tile"),
             rows: uniform("d", batch * rows, size),
@@ -228,6 +232,73 @@ impl Case {
     }
 }
 
+/// Rules whose counterparts AIHWKIT has, on its soft bounds with a reference: fast rate 0.01, transfer rate 0.05 times the
+/// reads of its transfer converters.
+fn rules((rows, cols): (usize, usize)) -> Vec<(&'static str, Box<dyn UpdateRule<f32>>)> {
+    let device = models().swap_remove(3).device;
+    let tile = |name: &str| Tile::new(rows, cols, device.clone(), Key::new(1).named(name)).expect("a tile");
+    let converters = Settings {
+        noise_management: NoiseManagement::None,
+        bound_management: BoundManagement::None,
+        ..Settings::aihwkit()
+    };
+    let readout = Readout::new(converters).expect("converters");
+    let transfer = |columns| Transfer { columns, readout, ..Transfer::default() };
+    let (fast, slow, mixing, trains) = (0.01, f64::from(RATE), 0.4, Trains::default());
+    let tiki_taka = |columns| {
+        TikiTaka::new(tile("w"), tile("p"), 0.0, fast, slow, trains, transfer(columns)).expect("a rule")
+    };
+    let residual = |columns| {
+        let transfer = transfer(columns);
+        ResidualLearning::new(tile("w"), tile("p"), mixing, fast, slow / mixing, trains, transfer)
+            .expect("a rule")
+    };
+    vec![
+        ("Tiki-Taka v1, 1 column", Box::new(tiki_taka(Columns::Some(1)))),
+        ("Residual Learning, 1 column", Box::new(residual(Columns::Some(1)))),
+        ("Residual Learning, all columns", Box::new(residual(Columns::All))),
+    ]
+}
+
+/// ns per weight and sample of the best of many steps, effective weights included; and their median.
+fn time_rule(
+    rule: &mut dyn UpdateRule<f32>,
+    (rows, cols): (usize, usize),
+    batch: usize,
+    size: f32,
+) -> [f64; 2] {
+    let (errors, inputs) = (uniform("d", batch * rows, size), uniform("x", batch * cols, 1.0));
+    rule.program(&uniform("weights", rows * cols, 0.2), Key::new(3)).expect("weights");
+    let mut effective = vec![0.0; rows * cols];
+    let visits = (rows * cols * batch) as f64;
+    let rounds = (1e8 / visits).clamp(20.0, 400.0) as u64;
+    let mut step = |k: u64| {
+        let start = Instant::now();
+        let gradient = Gradient::Outer { batch, errors: &errors, inputs: &inputs };
+        rule.step(k, gradient, Key::new(4).fold(k)).expect("a step");
+        rule.effective_weights(&mut effective);
+        start.elapsed().as_secs_f64() * 1e9 / visits
+    };
+    let mut times: Vec<f64> = (0..rounds).map(&mut step).collect();
+    times.sort_by(f64::total_cmp);
+    [times[0], times[times.len() / 2]]
+}
+
+/// CPU time of AIHWKIT's best call: it favours the opponent on a busy machine.
+fn measured_at(rows: &[Value], name: &str, regime: &str, shape: (usize, usize), batch: usize) -> Option<f64> {
+    let same = |r: &&Value| {
+        r["name"] == name
+            && r["regime"] == regime
+            && (r["rows"] == shape.0 && r["columns"] == shape.1 && r["batch"] == batch)
+    };
+    rows.iter().find(same)?["ns_cpu"].as_f64()
+}
+
+/// Beside each other: ours, theirs, and the ratio.
+fn beside(ours: f64, theirs: Option<f64>) -> String {
+    theirs.map_or_else(|| format!("{:>9} {:>6}", "–", "–"), |t| format!("{t:>9.2} {:>6.1}", t / ours))
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let quick = arguments.iter().any(|a| a == "--quick");
@@ -274,19 +345,7 @@ fn main() {
                     let mut case = Case::new(device, (rows, cols), batch, size);
                     let ours = one.install(|| case.time());
                     let (slots, visits) = case.plan();
-                    // CPU time of AIHWKIT's best call: it favours the opponent on a busy machine.
-                    let theirs = measured
-                        .iter()
-                        .find(|r| {
-                            r["name"] == *name
-                                && r["regime"] == regime
-                                && (r["rows"] == rows && r["columns"] == cols && r["batch"] == batch)
-                        })
-                        .and_then(|r| r["ns_cpu"].as_f64());
-                    let beside = theirs.map_or_else(
-                        || format!("{:>9} {:>6}", "–", "–"),
-                        |t| format!("{t:>9.2} {:>6.1}", t / ours),
-                    );
+                    let beside = beside(ours, measured_at(&measured, name, regime, (rows, cols), batch));
                     // Rows of which no line fires in the whole batch are not touched.
                     let touched = 1.0 - (1.0 - (visits / slots).min(1.0)).powf(batch as f64 * slots);
                     let moved = bytes * (far * touched / batch as f64 + visits * first_level);
@@ -300,6 +359,25 @@ fn main() {
                         format!("{rows}×{cols}"),
                         ours / roofline
                     );
+                }
+            }
+        }
+    }
+    println!(
+        "{:<31} {:<6} {:>9} {:>5} {:>8} {:>8} {:>9} {:>6}",
+        "rule", "regime", "tile", "batch", "ours ns", "median", "AIHWKIT", "ratio"
+    );
+    for &shape in &shapes {
+        for (name, mut rule) in rules(shape).into_iter().filter(|(name, _)| name.contains(&filter)) {
+            for (regime, size) in [("light", 0.02), ("heavy", 0.6)] {
+                for batch in BATCHES.into_iter().take(if quick { 2 } else { 3 }) {
+                    if regime == "heavy" && batch > HEAVIEST {
+                        continue;
+                    }
+                    let [ours, median] = one.install(|| time_rule(&mut *rule, shape, batch, size));
+                    let beside = beside(ours, measured_at(&measured, name, regime, shape, batch));
+                    let tile = format!("{}×{}", shape.0, shape.1);
+                    println!("{name:<31} {regime:<6} {tile:>9} {batch:>5} {ours:>8.3} {median:>8.3} {beside}");
                 }
             }
         }

@@ -1,4 +1,4 @@
-"""Speed of AIHWKIT's compiled tile on one thread: pulsed updates, Tiki-Taka v1, forward and backward.
+"""Speed of AIHWKIT's compiled tile on one thread: pulsed updates, Tiki-Taka v1 without and with gamma, forward and backward.
 
 usage: python bench_tiles.py [--quick] [--updates | --passes] [--only NAME] [--shape RxC] > aihwkit.json
 prints one JSON document; `ns` is nanoseconds per weight and sample, the best of several calls
@@ -113,19 +113,33 @@ class Bench:
             self.row("backward", name, shape, batch, lambda: made.backward(d))
 
 
-def tiki_taka():
-    """Tiki-Taka v1 with its published fast rate."""
+def tiki_taka(gamma, reads):
+    """Tiki-Taka v1 with its published fast rate, transferring `reads` columns per mini-batch.
+
+    With gamma, the weight is gamma A + C, reduced anew after every sample: the counterpart of Residual Learning.
+    """
     config = build_config("ttv1", devices.SoftBoundsReferenceDevice(), construction_seed=123)
     config.device.fast_lr = 0.01
+    config.device.gamma = gamma
+    config.device.n_reads_per_transfer = reads
     return config
+
+
+def rules(columns):
+    """Compounds by the name of our counterpart."""
+    return {
+        "Tiki-Taka v1, 1 column": (0.0, 1),
+        "Residual Learning, 1 column": (0.4, 1),
+        "Residual Learning, all columns": (0.4, columns),
+    }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one shape, two batches, little repetition")
-    parser.add_argument("--updates", action="store_true", help="updates of single devices only")
+    parser.add_argument("--updates", action="store_true", help="updates only")
     parser.add_argument("--passes", action="store_true", help="forward and backward alone, no updates")
-    parser.add_argument("--only", default="", metavar="NAME", help="devices whose name contains NAME")
+    parser.add_argument("--only", default="", metavar="NAME", help="devices and rules whose name contains NAME")
     parser.add_argument("--shape", metavar="RxC", help="this shape only, for instance 512x512")
     options = parser.parse_args()
     bench = Bench(options.quick)
@@ -139,10 +153,12 @@ def main():
         for name, device in DEVICES.items():
             if options.only in name:
                 bench.update(name, SingleRPUConfig(device=device()), shape, single=True)
+        for name, (gamma, reads) in rules(shape[1]).items():
+            if options.only in name:
+                bench.update(name, tiki_taka(gamma, reads), shape, single=False)
         if not options.updates:
             bench.passes("default IO", IOParameters, shape)
             bench.passes("ideal", lambda: IOParameters(is_perfect=True), shape)
-            bench.update("Tiki-Taka v1, fast_lr 0.01", tiki_taka(), shape, single=False)
     print(json.dumps({
         **VERSIONS, "threads": torch.get_num_threads(), "learning_rate": RATE, "regimes": REGIMES,
         "unit": "ns per weight and sample, best call", "load": os.getloadavg(),

@@ -9,7 +9,7 @@ use super::column_block::{Block, WIDTH};
 use super::column_lines::{BAND, Lines};
 use super::counted::LONGEST;
 use super::expected::write;
-use super::ledger::Sent;
+use super::ledger::{Sent, tally};
 use super::packed::{Packed, Site};
 use super::rows::Band;
 use super::scheme::{Scheme, all_finite};
@@ -75,6 +75,9 @@ impl Tile {
             if lines[0].counts(band, values, &mut counts[..values.len()]) {
                 sent += Sent::of(&counts);
                 let row = band * BAND;
+                if let Some(cells) = &mut all.tally {
+                    tally(cells[row * cols + column..].iter_mut().step_by(cols), &counts);
+                }
                 packed.add(&counts, (0, row), |i| (row + i) * cols + column, &mut all);
             }
         }

@@ -39,23 +39,27 @@ impl Block<'_> {
             let rows = values.iter_mut().zip(column).map(|(value, v)| *value = *v).count();
             if lines.counts(band.index, &values[..rows], &mut counts[..rows]) {
                 sent += Sent::of(counts);
+                if let Some(cells) = &mut band.tally {
+                    tally(cells[self.start + j..].iter_mut().step_by(self.cols), counts);
+                }
                 pulsed += counts.iter().filter(|count| **count != 0).count();
             }
         }
         if pulsed * SPARSE >= self.lines.len() * BAND {
             self.along_rows(&counts, band);
         } else if pulsed > 0 {
-            self.one_by_one(&counts, band);
+            self.one_by_one(|i, j| counts[j * BAND + i], band);
         }
         sent
     }
 
-    /// Visits the cells that are pulsed.
-    fn one_by_one(&self, counts: &[i32; CELLS], band: &mut Band<'_>) {
+    /// Visits the cells that are pulsed; `count` is that of a row and column of the block.
+    fn one_by_one(&self, count: impl Fn(usize, usize) -> i32, band: &mut Band<'_>) {
         let mut packed = Packed::new(self.site, self.lines);
-        for (j, counts) in counts.chunks_exact(BAND).enumerate().take(self.lines.len()) {
+        for j in 0..self.lines.len() {
+            let counts: [i32; BAND] = std::array::from_fn(|i| count(i, j));
             let place = |i: usize| i * self.cols + self.start + j;
-            packed.add(counts, (j, band.index * BAND), place, band);
+            packed.add(&counts, (j, band.index * BAND), place, band);
         }
         packed.send(band);
     }
@@ -73,23 +77,13 @@ impl Block<'_> {
                 pulsed[i * WIDTH + j] = *count;
             }
         }
-        if let Some(tallied) = &mut band.tally {
-            for (i, tallied) in tallied.chunks_exact_mut(self.cols).enumerate() {
-                tally(&mut tallied[here.clone()], &pulsed[along(i)]);
-            }
-        }
         let mut xi = [0.0; CELLS];
+        let index = band.index;
         let state = band.hidden.as_deref_mut().unwrap_or(&mut *band.weights);
         let mut each = |n: u32, at_once: bool, counts: &mut [i32]| {
             if device.noisy() {
                 let wanted = |j: usize| highest[j] > n;
-                simd::dispatch(Draw {
-                    lines: self.lines,
-                    band: band.index,
-                    wanted,
-                    pulse: Some(n),
-                    xi: &mut xi,
-                });
+                simd::dispatch(Draw { lines: self.lines, band: index, wanted, pulse: Some(n), xi: &mut xi });
             }
             for (i, state) in state.chunks_exact_mut(self.cols).enumerate() {
                 let from = first + i * self.cols;
@@ -106,8 +100,14 @@ impl Block<'_> {
         if cells.at_once {
             each(0, true, &mut counts);
         }
-        for n in 0..most(&counts) {
-            each(n, false, &mut counts);
+        let left = counts.iter().filter(|count| **count != 0).count();
+        if left * SPARSE < CELLS && cells.at_once {
+            // Steep cells, which are few.
+            self.one_by_one(|i, j| counts[i * WIDTH + j], band);
+        } else {
+            for n in 0..most(&counts) {
+                each(n, false, &mut counts);
+            }
         }
         if let Some(hidden) = &band.hidden {
             let wanted = |j: usize| highest[j] > 0;

@@ -5,7 +5,6 @@ use super::column_lines::{BAND, Lines};
 use super::counted::{LONGEST, Stretch};
 use super::device::Device;
 use super::laws::Parameters;
-use super::ledger::tally;
 use super::rows::Band;
 use crate::simd::{self, Kernel};
 
@@ -111,18 +110,13 @@ impl<'a> Packed<'a> {
         }
     }
 
-    /// Sends the pulses collected so far.
+    /// Sends the pulses collected so far; whoever drew them has counted them.
     pub(super) fn send(&mut self, band: &mut Band<'_>) {
         let len = std::mem::take(&mut self.len);
         if len == 0 {
             return;
         }
         let (places, origins, counts) = (&self.places[..len], &self.origins[..len], &mut self.counts[..len]);
-        if let Some(tallied) = &mut band.tally {
-            for (place, count) in places.iter().zip(&*counts) {
-                tally([&mut tallied[*place]], &[*count]);
-            }
-        }
         let (lines, at_once) = (self.lines, self.site.cells.at_once);
         let pulse = |n: u32, counts: &[i32], xi: &mut [f32]| {
             simd::dispatch(Draw {

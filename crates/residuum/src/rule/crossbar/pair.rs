@@ -77,15 +77,17 @@ impl Pair {
     /// W + mixing·(P − point).
     pub(super) fn effective_weights(&self, mixing: f32, point: Option<&[f32]>, out: &mut [f32]) {
         let (main, residual) = (self.main.weights(), self.residual.weights());
-        if mixing == 0.0 {
-            out.copy_from_slice(main);
-        } else if let Some(point) = point {
-            out.copy_from_slice(main);
-            add_residual(mixing, residual, Some(point), out);
-        } else {
-            // One pass instead of two: networks come here after every step.
-            for ((out, w), p) in out.iter_mut().zip(main).zip(residual) {
-                *out = w + mixing * p;
+        match point {
+            _ if mixing == 0.0 => out.copy_from_slice(main),
+            // One pass over the arrays: they rarely fit a cache.
+            None => {
+                for ((out, w), p) in out.iter_mut().zip(main).zip(residual) {
+                    *out = w + mixing * p;
+                }
+            }
+            Some(point) => {
+                out.copy_from_slice(main);
+                add_residual(mixing, residual, Some(point), out);
             }
         }
     }
