@@ -121,7 +121,7 @@ pub struct TrainOptions {
     /// A spec, or the name of one that ships with the program.
     #[arg(value_name = "NAME|SPEC.toml")]
     pub spec: Option<String>,
-    /// Only this variant; may be repeated.
+    /// Only this variant, or those that fit a pattern such as "*-analog"; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub variant: Vec<String>,
     /// Settings of this [profile.…] of the spec; `full` is the spec itself.

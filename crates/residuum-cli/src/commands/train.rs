@@ -5,6 +5,7 @@ use residuum_lab::files::write_atomic;
 use residuum_lab::spec::{Experiment, TrialSpec};
 use residuum_lab::train::{CATALOGUE, Comparison, Curve, Source, train as train_trial};
 use residuum_nn::data::catalogue::default_root;
+use residuum_nn::model::Select;
 use residuum_nn::train::{Outcome, Summary};
 
 use super::Context;
@@ -133,11 +134,18 @@ fn report(context: &Context, comparison: &Comparison, out: &Path, name: &str) ->
 }
 
 fn select<'a>(trials: &'a [TrialSpec], wanted: &[String]) -> anyhow::Result<Vec<&'a TrialSpec>> {
-    if let Some(unknown) = wanted.iter().find(|name| !trials.iter().any(|t| t.name == **name)) {
-        let names: Vec<&str> = trials.iter().map(|t| t.name.as_str()).collect();
-        bail!("--variant must be one of {}, got {unknown:?}", names.join(", "));
+    let patterns: Vec<Select> = wanted.iter().map(|name| Select::Names(vec![name.clone()])).collect();
+    for (name, pattern) in wanted.iter().zip(&patterns) {
+        if !trials.iter().any(|t| pattern.includes(&t.name)) {
+            let names: Vec<&str> = trials.iter().map(|t| t.name.as_str()).collect();
+            bail!(
+                "--variant must be one of {}, or a pattern such as \"*-analog\", got {name:?}",
+                names.join(", ")
+            );
+        }
     }
-    Ok(trials.iter().filter(|t| wanted.is_empty() || wanted.contains(&t.name)).collect())
+    let included = |t: &&TrialSpec| patterns.is_empty() || patterns.iter().any(|p| p.includes(&t.name));
+    Ok(trials.iter().filter(included).collect())
 }
 
 fn seeds(context: &Context, trial: &TrialSpec) -> Vec<u64> {
