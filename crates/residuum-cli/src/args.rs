@@ -56,6 +56,7 @@ pub enum Command {
     Train(TrainOptions),
     Eval(EvalOptions),
     Export(ExportOptions),
+    Convert(ConvertOptions),
     Rates(RatesOptions),
     Device(DeviceOptions),
     Verify(VerifyOptions),
@@ -164,9 +165,23 @@ pub struct ExportOptions {
     /// The file.
     #[arg(long, value_name = "FILE.safetensors")]
     pub to: PathBuf,
-    /// Folder of all data sets, as `residuum data --dir` has it.
-    #[arg(long, value_name = "DIR")]
-    pub data: Option<PathBuf>,
+}
+
+/// Convert the weights of Keras's ResNet-50 from tfjs to safetensors with torchvision's names.
+///
+/// The result is for `model = "keras_resnet50"` with `normalize = "keras"`: the first kernel is turned around, so that it takes
+/// red, green, blue.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  residuum convert package/model.json --to weights/keras-resnet50.safetensors")]
+pub struct ConvertOptions {
+    /// The tfjs model; its shards lie beside it.
+    #[arg(value_name = "MODEL.json")]
+    pub model: PathBuf,
+    /// The file.
+    #[arg(long, value_name = "FILE.safetensors")]
+    pub to: PathBuf,
 }
 
 /// Rates for a spec: what the convergence theorem prescribes, or which condition fails and the smallest K that would

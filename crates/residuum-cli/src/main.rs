@@ -33,6 +33,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         Some(Command::Train(options)) => commands::train::train(&context, options),
         Some(Command::Eval(options)) => commands::eval::eval(&context, options),
         Some(Command::Export(options)) => commands::export::export(&context, options),
+        Some(Command::Convert(options)) => commands::convert::convert(&context, options),
         Some(Command::Rates(options)) => commands::rates::rates(&context, options),
         Some(Command::Device(options)) => commands::device::device(&context, options),
         Some(Command::Verify(options)) => commands::verify::verify(&context, options),

@@ -62,6 +62,20 @@ impl TrainingBar {
 }
 
 impl Listener for TrainingBar {
+    fn prepared(&mut self, done: usize, of: usize) {
+        match &self.bar {
+            // No length again at the end: that of the steps comes next.
+            Some(bar) if done == of => bar.unset_length(),
+            Some(bar) => {
+                bar.set_length(of as u64);
+                bar.set_position(done as u64);
+                bar.set_message("features of frozen layers");
+            }
+            None if self.lines => eprintln!("{}: features of {done}/{of} images", self.label),
+            None => {}
+        }
+    }
+
     fn resumed(&mut self, epoch: u64, position: u64) {
         self.position = position;
         if self.bar.is_some() || self.lines {

@@ -5,10 +5,12 @@
 
 mod catalogue;
 mod comparison;
+mod features;
 mod run;
 mod trial;
 
 pub use catalogue::{CATALOGUE, Shipped};
 pub use comparison::{Comparison, Curve};
-pub use run::{Opened, RunError, RunManifest, Source, train};
-pub use trial::{Trial, TrialError};
+pub use features::{FeatureError, Flow};
+pub use run::{Exported, Opened, RunError, RunManifest, Source, export, train};
+pub use trial::{Parts, Trial, TrialError};

@@ -1,25 +1,23 @@
-use residuum_lab::train::Opened;
+use residuum_lab::train;
 use serde_json::json;
 
 use super::Context;
-use super::train::data_root;
 use crate::args::ExportOptions;
 use crate::terminal;
 
 pub fn export(context: &Context, options: &ExportOptions) -> anyhow::Result<bool> {
-    let mut run = Opened::new(&options.run, &data_root(options.data.as_deref()))?;
-    let tensors = run.export(&options.to)?;
+    let exported = train::export(&options.run, &options.to)?;
     if context.json {
         Context::print_json(&json!({
             "schema": "residuum.export/1",
-            "trial": run.manifest.trial,
-            "seed": run.manifest.seed,
-            "steps": run.summary.steps,
-            "tensors": tensors,
+            "trial": exported.manifest.trial,
+            "seed": exported.manifest.seed,
+            "steps": exported.steps,
+            "tensors": exported.tensors,
             "file": options.to,
         }))?;
     } else {
-        terminal::print(&format!("written: {} ({tensors} tensors)\n", options.to.display()))?;
+        terminal::print(&format!("written: {} ({} tensors)\n", options.to.display(), exported.tensors))?;
     }
     Ok(true)
 }

@@ -6,7 +6,7 @@
 //! | `directory` | folder of the files, relative to the spec | the folder `set` of the data folder |
 //! | `train_per_class`, `test_per_class` | only so many images of each class, the first ones | all |
 //! | `half` | `first` or `second` half of each class of the training images | both |
-//! | `normalize` | `none` (values in [0, 1]), `channels` (mean 0 and deviation 1 over the training images), `imagenet`, `keras` (BGR, bytes minus ImageNet's means), or `{ mean = […], deviation = […] }` | `none` |
+//! | `normalize` | `none` (values in [0, 1]), `channels` (mean 0 and deviation 1 over the training images), `imagenet`, `keras` (bytes minus ImageNet's means, for the weights that `residuum convert` writes), or `{ mean = […], deviation = […] }` | `none` |
 //! | `resize` | side in pixels, bilinear, before everything else | off |
 //! | `flip_horizontal`, `flip_vertical` | probability, while training | 0 |
 //! | `crop_padding` | zeros around the image, out of which a window of the old size is cut at random, while training | off |
@@ -14,8 +14,10 @@
 use std::path::{Path, PathBuf};
 
 use residuum::ParameterError;
+use residuum_nn::Shape;
 use residuum_nn::data::catalogue::{find, load};
 use residuum_nn::data::{DataError, Dataset, Pipeline, Split, Transform};
+use residuum_nn::model::keras;
 use thiserror::Error;
 
 use super::reader::{Fields, SpecError, Value};
@@ -64,7 +66,7 @@ pub enum Normalize {
         /// For each channel.
         deviation: Vec<f32>,
     },
-    /// The last channel first, in units of bytes, minus ImageNet's means.
+    /// In units of bytes, minus ImageNet's means. Red comes first: conversion turns Keras's first kernel around.
     Keras,
 }
 
@@ -135,6 +137,23 @@ impl DataSpec {
         })
     }
 
+    /// What a network is given, and how many classes there are, without a look at the files.
+    pub fn image(&self) -> (Shape, usize) {
+        let (side, channels, classes) = match self.set {
+            "digits" => (8, 1, 10),
+            "cifar10" => (32, 3, 10),
+            "cifar100" => (32, 3, 100),
+            _ => (28, 1, 10),
+        };
+        let side = self.resize.unwrap_or(side);
+        (Shape::image(side, side, channels), classes)
+    }
+
+    /// Whether an image is the same in every epoch.
+    pub fn is_fixed(&self) -> bool {
+        self.augment == Augment::default()
+    }
+
     /// The images to train and to test on. `root` holds the folders of all sets that are not embedded.
     ///
     /// # Errors
@@ -195,8 +214,7 @@ impl DataSpec {
             }
             Normalize::By { mean, deviation } => vec![normalize(mean.clone(), deviation.clone())],
             Normalize::Keras => {
-                let mean = [103.939, 116.779, 123.68].map(|m: f32| m / 255.0).to_vec();
-                vec![Transform::ReverseChannels, normalize(mean, vec![1.0 / 255.0; 3])]
+                vec![normalize(keras::MEAN.map(|m| m / 255.0).to_vec(), vec![1.0 / 255.0; 3])]
             }
         }
     }

@@ -102,6 +102,14 @@ impl NetworkSpec {
         Ok(Self { model, analog, frozen, weights, fresh_head })
     }
 
+    /// Whether all layers below the head are digital and frozen, so that an image is the same to the head in every epoch.
+    pub fn learns_head_only(&self, network: &mut Network) -> bool {
+        let Frozen::AllBut(head) = &self.frozen else { return false };
+        let mut only = true;
+        network.visit_weights(&mut |layer, _| only &= layer == head || !self.analog.includes(layer));
+        only
+    }
+
     /// The network for samples of this shape; `factory` decides where weights live.
     ///
     /// # Errors

@@ -3,14 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use residuum_nn::state;
 use residuum_nn::train::{
-    EarlyStop, Evaluation, Listener, Metric, Run, Summary, TrainError, Training, evaluate,
+    EarlyStop, Evaluation, Listener, Metric, Outcome, Run, Silent, Summary, TrainError, Training, evaluate,
+    restore,
 };
-use residuum_nn::{Network, state};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::trial::{Trial, TrialError};
+use super::features::{FeatureError, Flow};
+use super::trial::{Parts, Trial, TrialError};
 use crate::files::{FileError, write_atomic};
 use crate::spec::{Experiment, SpecError, TrialSpec};
 
@@ -27,6 +29,9 @@ pub enum RunError {
     /// It cannot be prepared.
     #[error(transparent)]
     Trial(#[from] TrialError),
+    /// What its head is given cannot be kept.
+    #[error(transparent)]
+    Features(#[from] FeatureError),
     /// It cannot go on.
     #[error(transparent)]
     Train(#[from] TrainError),
@@ -102,6 +107,12 @@ pub fn train(
     listener: &mut dyn Listener,
 ) -> Result<Summary, RunError> {
     let mut trial = Trial::prepare(spec, seed, root)?;
+    // Runs of one experiment lie side by side and share their features.
+    let beside = directory.and_then(|(folder, _)| folder.parent());
+    if trial.take_features(beside, listener)? == Flow::Cancel {
+        let outcome = Outcome::Cancelled { k: 0, resume_from: None };
+        return Ok(Summary { outcome, steps: 0, records: Vec::new() });
+    }
     let resume = resume && directory.is_some_and(|(folder, _)| folder.join(MANIFEST).exists());
     if let Some((folder, source)) = directory
         && !resume
@@ -152,8 +163,8 @@ impl Trial {
         directory: Option<&'a Path>,
         description: &'a str,
     ) -> Run<'a> {
-        let Self { network, train, test, key, .. } = self;
-        Run { network, train, test, training, key: *key, directory, description }
+        let Self { parts, train, test, key, .. } = self;
+        Run { network: &mut parts.network, train, test, training, key: *key, directory, description }
     }
 }
 
@@ -175,19 +186,9 @@ impl Opened {
     /// # Errors
     /// If it holds none, or its data or checkpoint cannot be read.
     pub fn new(folder: &Path, root: &Path) -> Result<Self, RunError> {
-        let none = |reason: String| RunError::NoRun { path: folder.into(), reason };
-        let read = |name: &str| fs::read_to_string(folder.join(name)).map_err(|e| none(format!("{name}: {e}")));
-        let manifest: RunManifest =
-            serde_json::from_str(&read(MANIFEST)?).map_err(|e| none(format!("{MANIFEST}: {e}")))?;
-        let text = read(SPEC)?;
-        let experiment = Experiment::parse(&text, &manifest.base, manifest.profile.as_deref())
-            .map_err(|source| RunError::Spec { path: folder.join(SPEC), source })?;
-        let spec = experiment
-            .trials
-            .into_iter()
-            .find(|trial| trial.name == manifest.trial)
-            .ok_or_else(|| none(format!("its spec has no trial {:?}", manifest.trial)))?;
+        let (manifest, spec) = read(folder)?;
         let mut trial = Trial::prepare(&spec, manifest.seed, root)?;
+        trial.take_features(folder.parent(), &mut Silent)?;
         let training = training(&spec, &trial);
         let description = spec.description(manifest.seed);
         let summary = trial.run(&training, Some(folder), &description).resume(&mut Stop)?;
@@ -199,24 +200,50 @@ impl Opened {
     /// # Errors
     /// If the data do not fit.
     pub fn evaluate(&mut self) -> Result<Evaluation, RunError> {
-        let Trial { network, test, key, .. } = &mut self.trial;
-        Ok(evaluate(network, test, self.spec.training.loss, key.named("evaluation"))?)
+        let Trial { parts, test, key, .. } = &mut self.trial;
+        Ok(evaluate(&mut parts.network, test, self.spec.training.loss, key.named("evaluation"))?)
     }
+}
 
-    /// The network.
-    pub fn network(&mut self) -> &mut Network {
-        &mut self.trial.network
-    }
+/// What a folder says of its run.
+fn read(folder: &Path) -> Result<(RunManifest, TrialSpec), RunError> {
+    let none = |reason: String| RunError::NoRun { path: folder.into(), reason };
+    let text = |name: &str| fs::read_to_string(folder.join(name)).map_err(|e| none(format!("{name}: {e}")));
+    let manifest: RunManifest =
+        serde_json::from_str(&text(MANIFEST)?).map_err(|e| none(format!("{MANIFEST}: {e}")))?;
+    let experiment = Experiment::parse(&text(SPEC)?, &manifest.base, manifest.profile.as_deref())
+        .map_err(|source| RunError::Spec { path: folder.join(SPEC), source })?;
+    let mut trials = experiment.trials.into_iter();
+    let spec = trials
+        .find(|trial| trial.name == manifest.trial)
+        .ok_or_else(|| none(format!("its spec has no trial {:?}", manifest.trial)))?;
+    Ok((manifest, spec))
+}
 
-    /// Writes the parameters that the network computes with (effective weights of tiles) as safetensors.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn export(&mut self, to: &Path) -> Result<usize, RunError> {
-        let state = self.network().state(state::Scope::Network);
-        state::write_safetensors(to, &state)?;
-        Ok(state.len())
-    }
+/// What [`export`] has written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// What the folder says of its run.
+    pub manifest: RunManifest,
+    /// Steps the run had done.
+    pub steps: u64,
+    /// Number of tensors.
+    pub tensors: usize,
+}
+
+/// Writes the parameters that the network of a run computes with (effective weights of tiles) as safetensors, frozen layers
+/// included. The data are not needed; the file of weights that the run began from is.
+///
+/// # Errors
+/// If the folder holds no run, its checkpoint cannot be read, or the file cannot be written.
+pub fn export(folder: &Path, to: &Path) -> Result<Exported, RunError> {
+    let (manifest, spec) = read(folder)?;
+    // The length of an epoch shapes rates alone, and nothing is learned here.
+    let mut parts = Parts::build(&spec, manifest.seed, spec.data.image(), 1)?;
+    let steps = restore(&mut parts.network, folder, &mut Silent)?;
+    let state = parts.state();
+    state::write_safetensors(to, &state)?;
+    Ok(Exported { manifest, steps, tensors: state.len() })
 }
 
 /// Stops a run before its next step: a resumed run has then loaded its checkpoint and done nothing else.

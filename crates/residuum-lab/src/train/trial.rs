@@ -7,7 +7,7 @@ use residuum::{Key, ParameterError, Schedule, UpdateRule};
 use residuum_nn::analog::{AnalogFactory, Reads, Recipe};
 use residuum_nn::data::Batches;
 use residuum_nn::model::{BuildError, DigitalFactory, Factory};
-use residuum_nn::state::{FileError, Scope, StateError, read_safetensors};
+use residuum_nn::state::{FileError, Scope, State, StateError, read_safetensors};
 use residuum_nn::{Network, Shape};
 use thiserror::Error;
 
@@ -56,42 +56,28 @@ pub enum TrialError {
     },
 }
 
-/// A network with its data, ready to be trained.
+/// The layers of a trial at their start.
 #[derive(Debug)]
-pub struct Trial {
-    /// The network at its start.
+pub struct Parts {
+    /// What learns: the whole network, or what is above the backbone.
     pub network: Network,
-    /// What it learns from.
-    pub train: Batches,
-    /// What it is tested on.
-    pub test: Batches,
-    /// Where its draws come from.
-    pub key: Key,
-    /// Rate of the rule, for records.
-    pub learning_rate: Schedule,
+    /// Layers that give the same for an image in every epoch, so that they need see it only once.
+    pub backbone: Option<Network>,
 }
 
-impl Trial {
-    /// Prepares the run of one seed. `root` holds the folders of data sets. Trials of one seed start from the same weights
-    /// and see the same images in the same order, whatever their rules are.
+impl Parts {
+    /// The layers of a spec for one seed. `steps` is the length of an epoch.
     ///
     /// # Errors
-    /// If data are missing, or the network cannot be built.
-    pub fn prepare(spec: &TrialSpec, seed: u64, root: &Path) -> Result<Self, TrialError> {
+    /// If the network cannot be built or its weights cannot be loaded.
+    pub fn build(
+        spec: &TrialSpec,
+        seed: u64,
+        (image, classes): (Shape, usize),
+        steps: u64,
+    ) -> Result<Self, TrialError> {
         let key = Key::new(seed);
-        let split = spec.data.load(root)?;
-        let classes = split.train.classes();
-        let [train_pipeline, test_pipeline] = spec.data.pipelines(&split.train)?;
-        let image = test_pipeline.output();
-        let batch_size = spec.training.batch_size;
-        let train = Batches::new(split.train, train_pipeline, batch_size, key.named("order"))?.shuffled();
-        let test = Batches::new(split.test, test_pipeline, TEST_BATCH, key.named("test"))?;
-
-        let shape = Shaped {
-            schedule: spec.training.schedule,
-            epochs: spec.training.epochs,
-            steps: train.len() as u64,
-        };
+        let shape = Shaped::new(spec, steps);
         let sgd = spec.digital.sgd(|rate| shape.of(rate));
         let mut factory: Box<dyn Factory> = match &spec.devices {
             Some(devices) if !spec.rule.is_digital() => Box::new(AnalogFactory {
@@ -104,15 +90,67 @@ impl Trial {
             }),
             _ => Box::new(DigitalFactory(Some(sgd))),
         };
-        let input = Shape::image(image.height, image.width, image.channels);
-        let mut network = spec.network.build(input, classes, &mut *factory, key.named("network"))?;
-        if (network.input_shape(), network.classes()) != (input, classes) {
+        let mut network = spec.network.build(image, classes, &mut *factory, key.named("network"))?;
+        if (network.input_shape(), network.classes()) != (image, classes) {
             let (expected, own) = (network.input_shape(), network.classes());
-            return Err(TrialError::Shape { expected, classes: own, given: input, given_classes: classes });
+            return Err(TrialError::Shape { expected, classes: own, given: image, given_classes: classes });
         }
         load_weights(&mut network, &spec.network)?;
+        let fixed = spec.data.is_fixed() && spec.network.learns_head_only(&mut network);
+        let head = if fixed { network.split_off(&spec.network.model.head()) } else { None };
+        Ok(match head {
+            Some(head) => Self { network: head, backbone: Some(network) },
+            None => Self { network, backbone: None },
+        })
+    }
+
+    /// All parameters that the network computes with (effective weights of tiles), under their names.
+    pub fn state(&mut self) -> State {
+        let mut state = self.network.state(Scope::Network);
+        if let Some(backbone) = &mut self.backbone {
+            state.extend(backbone.state(Scope::Network));
+        }
+        state
+    }
+}
+
+/// A network with its data, ready to be trained.
+#[derive(Debug)]
+pub struct Trial {
+    /// The network at its start.
+    pub parts: Parts,
+    /// What it learns from.
+    pub train: Batches,
+    /// What it is tested on.
+    pub test: Batches,
+    /// Where its draws come from.
+    pub key: Key,
+    /// Rate of the rule, for records.
+    pub learning_rate: Schedule,
+}
+
+impl Trial {
+    /// Prepares the run of one seed. `root` holds the folders of data sets. Trials of one seed start from the same weights
+    /// and see the same images in the same order, whatever their rules are. Where there is a backbone, the batches hold
+    /// images until [`Trial::take_features`] has sent them through it.
+    ///
+    /// # Errors
+    /// If data are missing, or the network cannot be built.
+    pub fn prepare(spec: &TrialSpec, seed: u64, root: &Path) -> Result<Self, TrialError> {
+        let key = Key::new(seed);
+        let split = spec.data.load(root)?;
+        let classes = split.train.classes();
+        let [train_pipeline, test_pipeline] = spec.data.pipelines(&split.train)?;
+        let image = test_pipeline.output();
+        let batch_size = spec.training.batch_size;
+        let train = Batches::new(split.train, train_pipeline, batch_size, key.named("order"))?.shuffled();
+        let test = Batches::new(split.test, test_pipeline, TEST_BATCH, key.named("test"))?;
+        let input = Shape::image(image.height, image.width, image.channels);
+        let steps = train.len() as u64;
+        let parts = Parts::build(spec, seed, (input, classes), steps)?;
+        let shape = Shaped::new(spec, steps);
         let learning_rate = spec.rule.learning_rate.schedule(|rate| shape.of(rate));
-        Ok(Self { network, train, test, key: key.named("run"), learning_rate })
+        Ok(Self { parts, train, test, key: key.named("run"), learning_rate })
     }
 }
 
@@ -137,6 +175,10 @@ struct Shaped {
 }
 
 impl Shaped {
+    fn new(spec: &TrialSpec, steps: u64) -> Self {
+        Self { schedule: spec.training.schedule, epochs: spec.training.epochs, steps }
+    }
+
     fn of(self, rate: f64) -> Schedule {
         self.schedule.of(rate, self.epochs, self.steps)
     }

@@ -1,11 +1,13 @@
 //! The order in which samples come, and mini-batches of them.
 
+use std::sync::Arc;
+
 use residuum::{Key, ParameterError};
 
 use super::transform::{Workspace, require};
-use super::{Dataset, Pipeline, Prefetch};
+use super::{Dataset, ImageShape, Pipeline, Prefetch};
 
-/// Transformed images with their labels.
+/// Transformed images, or what was computed from them, with their labels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     /// Images one after the other, each by row, column, channel.
@@ -19,10 +21,18 @@ pub struct Batch {
 pub struct Batches {
     dataset: Dataset,
     pipeline: Pipeline,
+    stored: Option<Stored>,
     batch_size: usize,
     drop_last: bool,
     shuffled: bool,
     key: Key,
+}
+
+/// Inputs that were computed before, one of `values` numbers for each sample.
+#[derive(Clone, Debug)]
+struct Stored {
+    values: usize,
+    inputs: Arc<[f32]>,
 }
 
 impl Batches {
@@ -39,7 +49,7 @@ impl Batches {
         if pipeline.input() != dataset.shape() {
             return Err(ParameterError::Length { name: "an image of the data set", expected, given });
         }
-        Ok(Self { dataset, pipeline, batch_size, drop_last: false, shuffled: false, key })
+        Ok(Self { dataset, pipeline, stored: None, batch_size, drop_last: false, shuffled: false, key })
     }
 
     /// A new order in every epoch.
@@ -50,6 +60,29 @@ impl Batches {
     /// Leaves out the last batch of an epoch when it is smaller than the others.
     pub fn drop_last(self) -> Self {
         Self { drop_last: true, ..self }
+    }
+
+    /// The same samples in the same order, with `inputs` in place of their images: as many numbers for each, one sample after
+    /// the other in the order of the data set.
+    ///
+    /// # Errors
+    /// If they cannot be shared out among the samples.
+    pub fn with_inputs(self, inputs: Arc<[f32]>) -> Result<Self, ParameterError> {
+        let samples = self.dataset.len();
+        let values = (inputs.len() / samples).max(1);
+        if inputs.len() != samples * values {
+            let (expected, given) = (samples * values, inputs.len());
+            return Err(ParameterError::Length { name: "the inputs of all samples", expected, given });
+        }
+        Ok(Self { stored: Some(Stored { values, inputs }), ..self })
+    }
+
+    /// The shape of an input: that of the transformed images, or one row of the numbers in their place.
+    pub fn input_shape(&self) -> ImageShape {
+        match &self.stored {
+            Some(stored) => ImageShape::new(1, 1, stored.values),
+            None => self.pipeline.output(),
+        }
     }
 
     /// Number of batches of an epoch.
@@ -107,19 +140,24 @@ impl Epoch {
 
     /// Puts the next batch into `batch`, whose memory is used again; false at the end, with `batch` as it was.
     pub fn next_into(&mut self, batch: &mut Batch) -> bool {
-        let Batches { dataset, pipeline, batch_size, .. } = &self.batches;
+        let Batches { dataset, pipeline, stored, batch_size, .. } = &self.batches;
         if self.next >= self.batches.len() {
             return false;
         }
         let start = self.next * batch_size;
         let samples = &self.order[start..(start + batch_size).min(self.order.len())];
-        let values = pipeline.output().values();
+        let values = self.batches.input_shape().values();
         batch.labels.clear();
         batch.labels.extend(samples.iter().map(|&s| dataset.labels()[s]));
         batch.images.resize(samples.len() * values, 0.0);
         for (&sample, out) in samples.iter().zip(batch.images.chunks_exact_mut(values)) {
-            let key = self.key.fold(sample as u64);
-            pipeline.apply_with(dataset.image(sample), key, out, &mut self.workspace);
+            match stored {
+                Some(stored) => out.copy_from_slice(&stored.inputs[sample * values..][..values]),
+                None => {
+                    let key = self.key.fold(sample as u64);
+                    pipeline.apply_with(dataset.image(sample), key, out, &mut self.workspace);
+                }
+            }
         }
         self.next += 1;
         true

@@ -33,6 +33,17 @@ impl Sequential {
         self.activations.resize_with(self.layers.len().saturating_sub(1), Tensor::default);
     }
 
+    /// Takes off the layer `name` and all above it, as layers of their own; none if there is no such layer.
+    pub fn split_off(&mut self, name: &str) -> Option<Self> {
+        let at = self.layers.iter().position(|(layer, _)| layer == name)?;
+        let mut above = Self::new();
+        for (name, layer) in self.layers.drain(at..) {
+            above.push(name, layer);
+        }
+        self.activations.truncate(at.saturating_sub(1));
+        Some(above)
+    }
+
     /// Number of layers.
     pub fn len(&self) -> usize {
         self.layers.len()

@@ -46,6 +46,23 @@ impl Network {
         self.output.len()
     }
 
+    /// Whether any layer learns.
+    pub fn trains(&self) -> bool {
+        self.layers.trains()
+    }
+
+    /// Takes off the layer `head` and all above it, as a network of their own; what is left gives what they take. Layers keep
+    /// their names, so both parts compute and draw what they did in one. None, and nothing changed, if none of the outermost
+    /// layers has this name.
+    pub fn split_off(&mut self, head: &str) -> Option<Self> {
+        let layers = self.layers.split_off(head)?;
+        let output = self.output;
+        // The layers fitted when they were one network.
+        self.output = self.layers.output_shape(self.input).ok()?;
+        let (scores, errors) = Default::default();
+        Some(Self { layers, input: self.output, output, scores, errors })
+    }
+
     /// The scores of a batch.
     ///
     /// # Panics

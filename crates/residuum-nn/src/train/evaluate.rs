@@ -118,7 +118,7 @@ pub(super) fn tally(
 
 /// Whether the network can take the images and knows the classes.
 pub(super) fn check_fit(network: &Network, batches: &Batches, what: &'static str) -> Result<(), TrainError> {
-    let image = batches.pipeline().output();
+    let image = batches.input_shape();
     let given = Shape::image(image.height, image.width, image.channels);
     let expected = network.input_shape();
     if given != expected {

@@ -6,6 +6,11 @@ use super::EpochRecord;
 
 /// Watches a run: progress bars, Ctrl-C. Epochs are counted from 1.
 pub trait Listener {
+    /// Before the first step: `done` of `of` samples are through the layers that never change.
+    fn prepared(&mut self, done: usize, of: usize) {
+        let _ = (done, of);
+    }
+
     /// The run goes on from a checkpoint: `position` steps of epoch `epoch` are done already.
     fn resumed(&mut self, epoch: u64, position: u64) {
         let _ = (epoch, position);

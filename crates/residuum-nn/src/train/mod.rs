@@ -53,6 +53,7 @@ mod histogram;
 mod listener;
 mod log;
 mod record;
+mod restore;
 mod run;
 
 use residuum::{ParameterError, Schedule};
@@ -63,6 +64,7 @@ pub use evaluate::{Evaluation, evaluate};
 pub use histogram::{Histogram, pulse_ledger, weight_histograms};
 pub use listener::{Listener, Silent, Warning};
 pub use record::{EpochRecord, Outcome, Summary};
+pub use restore::restore;
 pub use run::Run;
 
 use crate::Loss;

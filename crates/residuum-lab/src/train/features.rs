@@ -1,0 +1,153 @@
+//! What the head of a network is given, computed once when all below it is frozen.
+//!
+//! The numbers lie beside the runs, for every variant and seed: `features-DIGEST/` holds safetensors files of [`PART`] samples
+//! each. The digest is over all they depend on (layers with their weights, images and what is done to them), so another
+//! network or another subset has another folder. A part is written whole or not at all: work that is broken off goes on after
+//! the last part.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use residuum::ParameterError;
+use residuum_nn::data::Batches;
+use residuum_nn::layer::Pass;
+use residuum_nn::state::{self, Entry, Scope, State, Values, read_safetensors, write_safetensors};
+use residuum_nn::train::Listener;
+use residuum_nn::{Network, Tensor};
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+
+use super::trial::{Parts, Trial};
+
+/// Samples of a file.
+const PART: usize = 200;
+/// Samples that pass through the backbone at a time: at 224 pixels some hundred megabytes of activations.
+const BATCH: usize = 20;
+/// The tensor of a file.
+const TENSOR: &str = "features";
+
+/// Features that cannot be kept.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FeatureError {
+    /// The folder cannot be created.
+    #[error("folder {} must be creatable: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system answered.
+        source: std::io::Error,
+    },
+    /// A part cannot be written.
+    #[error(transparent)]
+    Write(#[from] state::FileError),
+    /// They do not fit the samples.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+}
+
+/// Whether to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Everything is there.
+    Continue,
+    /// The listener has cancelled; what was done is kept.
+    Cancel,
+}
+
+impl Trial {
+    /// Sends all images through the backbone, if there is one, and lets the batches hold what comes out. With `beside`, parts
+    /// that lie in this folder are read instead, and new ones are written there.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn take_features(
+        &mut self,
+        beside: Option<&Path>,
+        listener: &mut dyn Listener,
+    ) -> Result<Flow, FeatureError> {
+        let Parts { backbone: Some(backbone), .. } = &mut self.parts else { return Ok(Flow::Continue) };
+        let of = self.train.dataset().len() + self.test.dataset().len();
+        let mut done = 0;
+        for batches in [&mut self.train, &mut self.test] {
+            let folder = beside.map(|runs| runs.join(format!("features-{}", digest(backbone, batches))));
+            if let Some(path) = &folder {
+                let refused = |source| FeatureError::Folder { path: path.clone(), source };
+                fs::create_dir_all(path).map_err(refused)?;
+            }
+            let samples = batches.dataset().len();
+            let mut features = Vec::with_capacity(samples * backbone.classes());
+            for first in (0..samples).step_by(PART) {
+                if listener.cancelled() {
+                    return Ok(Flow::Cancel);
+                }
+                let count = PART.min(samples - first);
+                let path = folder.as_ref().map(|folder| folder.join(format!("{first:06}.safetensors")));
+                features.extend(part(backbone, batches, first, count, path.as_deref())?);
+                done += count;
+                listener.prepared(done, of);
+            }
+            *batches = batches.clone().with_inputs(Arc::from(features))?;
+        }
+        Ok(Flow::Continue)
+    }
+}
+
+/// The features of `count` samples from `first` on: those in the file if they are whole, else new ones.
+fn part(
+    backbone: &mut Network,
+    batches: &Batches,
+    first: usize,
+    count: usize,
+    path: Option<&Path>,
+) -> Result<Vec<f32>, FeatureError> {
+    let shape = vec![count, backbone.classes()];
+    if let Some(path) = path
+        && let Ok(mut state) = read_safetensors(path)
+        && let Some(Entry { shape: given, values: Values::F32(values) }) = state.remove(TENSOR)
+        && given == shape
+    {
+        return Ok(values);
+    }
+    let samples: Vec<usize> = (first..first + count).collect();
+    let values: Vec<f32> = samples.chunks(BATCH).flat_map(|some| features(backbone, batches, some)).collect();
+    if let Some(path) = path {
+        let entry = Entry { shape, values: Values::F32(values.clone()) };
+        write_safetensors(path, &State::from([(TENSOR.to_owned(), entry)]))?;
+    }
+    Ok(values)
+}
+
+fn features(backbone: &mut Network, batches: &Batches, samples: &[usize]) -> Vec<f32> {
+    // Nothing random is left, so any key will do.
+    let key = residuum::Key::new(0);
+    let mut images = Tensor::zeros(samples.len(), backbone.input_shape());
+    let values = backbone.input_shape().len();
+    for (&sample, image) in samples.iter().zip(images.values_mut().chunks_exact_mut(values)) {
+        batches.pipeline().apply(batches.dataset().image(sample), key, image);
+    }
+    backbone.forward(&images, Pass::evaluate(key)).values().to_vec()
+}
+
+/// Tells apart features that may differ.
+fn digest(backbone: &mut Network, batches: &Batches) -> String {
+    let mut hash = Sha256::new();
+    // The text has the kinds and options of all layers and transforms; the program's version stands for its arithmetic.
+    let text = |hash: &mut Sha256, text: String| hash.update(format!("{} {text}", text.len()));
+    text(&mut hash, format!("{} {:?}", env!("CARGO_PKG_VERSION"), batches.pipeline()));
+    for (name, entry) in backbone.state(Scope::Network) {
+        text(&mut hash, format!("{name} {:?}", entry.shape));
+        match entry.values {
+            Values::F32(values) => {
+                let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+                hash.update(bytes);
+            }
+            Values::U64(value) => hash.update(value.to_le_bytes()),
+        }
+    }
+    for sample in 0..batches.dataset().len() {
+        hash.update(batches.dataset().image(sample));
+    }
+    hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
