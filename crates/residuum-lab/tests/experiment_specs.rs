@@ -162,7 +162,10 @@ fn devices_and_their_imperfections() {
         with("response = \"power\"\nshape = 1.0\nradius = 0.6", text).unwrap().devices.unwrap().main
     };
     let soft = device("response = \"soft_bounds\"\nbounds = [-0.5, 1.0]\nbound_spread = [0.1, 0.2]");
-    assert_eq!((soft.min, soft.max, soft.min_spread, soft.max_spread), (-0.5, 1.0, 0.1, 0.2));
+    assert_eq!(
+        (soft.min, soft.max, soft.min_spread.deviation, soft.max_spread.deviation),
+        (-0.5, 1.0, 0.1, 0.2)
+    );
     assert!((soft.pulse_step - 1.5 / 1200.0).abs() < 1e-9);
     let paper = device("response = \"exponential\"\nshape = 2.0\nradius = 0.6");
     assert_eq!(paper, Device::paper_exponential(2.0, 0.6, 1.2 / 1200.0).unwrap());

@@ -86,8 +86,8 @@ mod tests {
     fn updated(step: &StepModel, noise: CycleNoise, write_noise: f32) -> Vec<u32> {
         let device = Device {
             step_spread: Spread::normal(0.3),
-            max_spread: 0.2,
-            min_spread: 0.2,
+            max_spread: Spread::normal(0.2),
+            min_spread: Spread::normal(0.2),
             cycle_noise: noise,
             write_noise,
             ..Device::ideal(step.clone(), 1e-3, -0.6, 0.6)
@@ -139,7 +139,8 @@ mod tests {
 
     #[test]
     fn the_instruction_set_changes_no_bit() {
-        let linear = StepModel::Linear { slope_up: 1.0, slope_down: 0.7, spread: 0.0, own_bounds: true };
+        let linear =
+            StepModel::Linear { slope_up: 1.0, slope_down: 0.7, spread: Spread::NONE, own_bounds: true };
         let exponential = StepModel::Exponential {
             amplitude: [0.00081, 0.36833],
             rate: [12.44625, 12.78785],
@@ -149,7 +150,7 @@ mod tests {
         let models = [
             StepModel::Constant,
             linear,
-            StepModel::Power { shape: 1.7, spread: 0.1 },
+            StepModel::Power { shape: 1.7, spread: Spread::normal(0.1) },
             exponential,
             StepModel::Piecewise { up: vec![1.5, 0.8, 0.2], down: vec![0.1, 1.2, 1.1] },
         ];

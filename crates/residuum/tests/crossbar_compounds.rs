@@ -21,15 +21,15 @@ fn reference() -> Value {
 }
 
 fn device(kind: &str) -> Device {
-    let soft = StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: 0.0, own_bounds: true };
+    let soft = StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true };
     let referenced = Device { reference: Some(Reference::default()), ..Device::ideal(soft, 1e-3, -0.6, 0.6) };
     match kind {
         "SoftBoundsReference_novar" => referenced,
         "SoftBoundsReference" => Device {
             step_spread: Spread::normal(0.3),
             imbalance_spread: 0.01,
-            max_spread: 0.3,
-            min_spread: 0.3,
+            max_spread: Spread::normal(0.3),
+            min_spread: Spread::normal(0.3),
             cycle_noise: CycleNoise::Additive(0.3),
             ..referenced
         },
@@ -37,7 +37,7 @@ fn device(kind: &str) -> Device {
             step_spread: Spread::normal(0.3),
             imbalance_spread: 0.01,
             cycle_noise: CycleNoise::Multiplicative(0.3),
-            ..Device::ideal(StepModel::Power { shape: 1.0, spread: 0.0 }, 1e-3, -0.6, 0.6)
+            ..Device::ideal(StepModel::Power { shape: 1.0, spread: Spread::NONE }, 1e-3, -0.6, 0.6)
         },
         other => panic!("unknown device {other}"),
     }

@@ -16,12 +16,12 @@ const AT: [u64; 4] = [50, 100, 200, 400];
 const CONSTRUCTIONS: u64 = 48;
 
 fn device(min: f32) -> Device {
-    let soft = StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: 0.0, own_bounds: true };
+    let soft = StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true };
     let reset = Reset { deviation: 0.01, ..Reset::default() };
     Device {
         step_spread: Spread::normal(0.3),
         imbalance_spread: 0.01,
-        max_spread: 0.3,
+        max_spread: Spread::normal(0.3),
         min_spread: if min < 0.0 { 0.3 } else { 0.0 },
         cycle_noise: CycleNoise::Additive(0.3),
         reference: Some(Reference::default()),

@@ -7,7 +7,7 @@ use residuum::tile::{Device, Reference, StepModel, presets};
 use residuum::{Range, ResponseFunction};
 
 fn linear(slope: f32) -> StepModel {
-    StepModel::Linear { slope_up: slope, slope_down: slope, spread: 0.0, own_bounds: true }
+    StepModel::Linear { slope_up: slope, slope_down: slope, spread: Spread::NONE, own_bounds: true }
 }
 
 fn measured() -> Tabulated {

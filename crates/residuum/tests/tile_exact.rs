@@ -20,7 +20,7 @@ fn measured() -> Tabulated {
 
 /// Noiseless devices with pulses of `step`, and the core's response of the same curve.
 fn devices(step: f32) -> Vec<(Device, Box<dyn ResponseFunction>)> {
-    let slopes = StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: 0.0, own_bounds: true };
+    let slopes = StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true };
     vec![
         (Device::paper_power(1.0, 1.0, step), Box::new(Power::new(1.0, 1.0).unwrap())),
         (Device::paper_power(2.0, 1.0, step), Box::new(Power::new(2.0, 1.0).unwrap())),

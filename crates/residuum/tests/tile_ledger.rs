@@ -12,7 +12,7 @@ use residuum::tile::{
 fn tile(rows: usize, cols: usize) -> Tile {
     let device = Device {
         cycle_noise: CycleNoise::Multiplicative(0.3),
-        ..Device::ideal(StepModel::Power { shape: 1.0, spread: 0.0 }, 1e-3, -0.6, 0.6)
+        ..Device::ideal(StepModel::Power { shape: 1.0, spread: Spread::NONE }, 1e-3, -0.6, 0.6)
     };
     let mut tile = Tile::new(rows, cols, device, Key::new(1)).unwrap();
     tile.count_pulses(true);

@@ -221,7 +221,7 @@ fn an_update_is_the_same_on_any_number_of_threads() {
     let device = Device {
         cycle_noise: CycleNoise::Multiplicative(0.3),
         ..Device::ideal(
-            StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: 0.0, own_bounds: true },
+            StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true },
             1e-3,
             -0.6,
             0.6,

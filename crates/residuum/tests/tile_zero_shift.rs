@@ -15,7 +15,7 @@ const STEP: f32 = 0.005;
 const START: f32 = 0.06;
 
 fn soft_bounds() -> StepModel {
-    StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: 0.0, own_bounds: true }
+    StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true }
 }
 
 /// No two cells alike: steps, bounds and, for soft bounds, imbalance.
@@ -26,8 +26,8 @@ fn varied(step: StepModel, noise: f32) -> Device {
     Device {
         step_spread: Spread::normal(0.15),
         imbalance_spread: if is_power { 0.0 } else { 0.1 },
-        max_spread: 0.1,
-        min_spread: 0.1,
+        max_spread: Spread::normal(0.1),
+        min_spread: Spread::normal(0.1),
         cycle_noise: CycleNoise::Multiplicative(noise),
         ..Device::ideal(step, pulse_step, -0.6, 0.6)
     }
@@ -38,7 +38,7 @@ fn tile(device: Device) -> Tile {
 }
 
 fn power() -> StepModel {
-    StepModel::Power { shape: 1.5, spread: 0.0 }
+    StepModel::Power { shape: 1.5, spread: Spread::NONE }
 }
 
 /// What each cell becomes, by experiment: programmed to `from`, then one pulse.

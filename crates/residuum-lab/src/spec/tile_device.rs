@@ -22,8 +22,8 @@
 //! |---|---|
 //! | `step_spread` | of the step: a number (normal) or `{ log_normal = … }` |
 //! | `imbalance`, `imbalance_spread` | of up against down steps: mean and spread |
-//! | `bound_spread` | of both bounds, or `[min, max]` |
-//! | `shape_spread`, `slope_spread` | of the exponent (power), of the slopes (linear, absolute) |
+//! | `bound_spread` | of both bounds: a number (normal), `[min, max]`, or `{ log_normal = … }` |
+//! | `shape_spread`, `slope_spread` | of the exponent (power), of the slopes (linear, absolute): a number, or `{ log_normal = … }` |
 //! | `cycle_noise` | from pulse to pulse, relative to the step: a number, or `{ additive = … }` |
 //! | `write_noise` | of reads against the hidden state, in steps |
 //! | `reference` | `{ mean, deviation, at_symmetric_point }` subtracted by every read |
@@ -102,12 +102,14 @@ fn read_device(fields: &Fields<'_>, base: &Path) -> Result<Device, SpecError> {
 fn read_response(fields: &Fields<'_>, base: &Path) -> Result<Device, SpecError> {
     let response = fields.choice("response", &RESPONSES)?;
     let step = match response {
-        "power" => StepModel::Power { shape: positive(fields, "shape")?, spread: 0.0 },
-        "soft_bounds" => StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: 0.0, own_bounds: true },
+        "power" => StepModel::Power { shape: positive(fields, "shape")?, spread: Spread::NONE },
+        "soft_bounds" => {
+            StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true }
+        }
         "constant" => StepModel::Constant,
         "linear" => {
             let [slope_up, slope_down] = read_pair(fields, "slope")?.ok_or_else(|| fields.missing("slope"))?;
-            StepModel::Linear { slope_up, slope_down, spread: 0.0, own_bounds: false }
+            StepModel::Linear { slope_up, slope_down, spread: Spread::NONE, own_bounds: false }
         }
         "exp_step" => read_exp_step(fields)?,
         _ => {
@@ -199,21 +201,30 @@ fn read_curve(
     })
 }
 
+/// A number for a normal spread, `{ log_normal = … }` for the other.
+fn read_spread(fields: &Fields<'_>, name: &'static str) -> Result<Option<Spread>, SpecError> {
+    Ok(one_or_named(fields, name, "log_normal")?.map(|spread| match spread {
+        Named::Plain(deviation) => Spread::normal(deviation),
+        Named::Other(deviation) => Spread::log_normal(deviation),
+    }))
+}
+
 fn read_imperfections(fields: &Fields<'_>, device: &mut Device) -> Result<(), SpecError> {
-    if let Some(spread) = one_or_named(fields, "step_spread", "log_normal")? {
-        device.step_spread = match spread {
-            Named::Plain(deviation) => Spread::normal(deviation),
-            Named::Other(deviation) => Spread::log_normal(deviation),
-        };
+    if let Some(spread) = read_spread(fields, "step_spread")? {
+        device.step_spread = spread;
+    }
+    // One law for both bounds, or a normal one for each.
+    if matches!(one_or_named(fields, "bound_spread", "log_normal"), Ok(Some(Named::Other(_)))) {
+        let spread = read_spread(fields, "bound_spread")?.unwrap_or_default();
+        (device.min_spread, device.max_spread) = (spread, spread);
+    } else if let Some([min, max]) = read_pair(fields, "bound_spread")? {
+        (device.min_spread, device.max_spread) = (Spread::normal(min), Spread::normal(max));
     }
     if let Some(noise) = one_or_named(fields, "cycle_noise", "additive")? {
         device.cycle_noise = match noise {
             Named::Plain(deviation) => CycleNoise::Multiplicative(deviation),
             Named::Other(deviation) => CycleNoise::Additive(deviation),
         };
-    }
-    if let Some([min, max]) = read_pair(fields, "bound_spread")? {
-        (device.min_spread, device.max_spread) = (min, max);
     }
     let numbers: [(&'static str, &mut f32); 3] = [
         ("imbalance", &mut device.imbalance),
@@ -227,10 +238,10 @@ fn read_imperfections(fields: &Fields<'_>, device: &mut Device) -> Result<(), Sp
     }
     match &mut device.step {
         StepModel::Power { spread, .. } => {
-            *spread = fields.number_or("shape_spread", f64::from(*spread))? as f32;
+            *spread = read_spread(fields, "shape_spread")?.unwrap_or(*spread);
         }
         StepModel::Linear { spread, .. } => {
-            *spread = fields.number_or("slope_spread", f64::from(*spread))? as f32;
+            *spread = read_spread(fields, "slope_spread")?.unwrap_or(*spread);
         }
         _ => {}
     }

@@ -1,6 +1,6 @@
 //! Parameters of each cell, one array per parameter.
 
-use super::device::{CycleNoise, Device, StepModel};
+use super::device::{CycleNoise, Device, Spread, StepModel};
 use super::fill_normal;
 use crate::Key;
 
@@ -42,7 +42,7 @@ impl Cells {
         };
         let gain: Vec<f32> = deviations("step", device.step_spread.deviation)
             .into_iter()
-            .map(|d| if device.step_spread.log_normal { d.exp() } else { 1.0 + d })
+            .map(|d| device.step_spread.factor(d))
             .collect();
         let tilt = deviations("imbalance", device.imbalance_spread);
         // A step that would go the wrong way is turned round: up pulses never lower a weight.
@@ -50,9 +50,9 @@ impl Cells {
             gain.iter().zip(&tilt).map(|(g, t)| ((g + sign * t + extra) * device.pulse_step).abs()).collect()
         };
         let mut scale = [scales(1.0, device.imbalance.min(0.0)), scales(-1.0, -device.imbalance.max(0.0))];
-        let bound = |name: &str, mean: f32, spread: f32| -> Vec<f32> {
+        let bound = |name: &str, mean: f32, spread: Spread| -> Vec<f32> {
             // A bound on the wrong side of 0 is mirrored, so that 0 stays inside.
-            deviations(name, spread).into_iter().map(|d| mean * (1.0 + d).abs()).collect()
+            deviations(name, spread.deviation).into_iter().map(|d| mean * spread.factor(d).abs()).collect()
         };
         let mut max = bound("max", device.max, device.max_spread);
         let mut min = bound("min", device.min, device.min_spread);
@@ -128,9 +128,11 @@ fn shapes(
     match device.step {
         StepModel::Linear { slope_up, slope_down, spread, own_bounds } => {
             let slopes = |name: &str, slope: f32, scale: &[f32], own: &[f32], mean: f32| -> Vec<f32> {
-                let drawn = deviations(name, spread);
+                let drawn = deviations(name, spread.deviation);
+                let slope =
+                    |i: usize| if spread.log_normal { slope * drawn[i].exp() } else { slope + drawn[i] };
                 let bound = |i: usize| if own_bounds { own[i] } else { mean };
-                (0..scale.len()).map(|i| -(slope + drawn[i]).abs() * scale[i] / bound(i)).collect()
+                (0..scale.len()).map(|i| -slope(i).abs() * scale[i] / bound(i)).collect()
             };
             [
                 slopes("slope up", slope_up, &scale[0], max, device.max),
@@ -139,8 +141,8 @@ fn shapes(
         }
         StepModel::Power { shape, spread } => {
             // One draw for both directions.
-            let exponents: Vec<f32> =
-                deviations("shape", spread).into_iter().map(|d| shape * (1.0 + d).abs()).collect();
+            let drawn = deviations("shape", spread.deviation).into_iter();
+            let exponents: Vec<f32> = drawn.map(|d| shape * spread.factor(d).abs()).collect();
             [exponents.clone(), exponents]
         }
         _ => [Vec::new(), Vec::new()],

@@ -13,6 +13,14 @@ pub struct Spread {
 }
 
 impl Spread {
+    /// No spread.
+    pub const NONE: Self = Self { deviation: 0.0, log_normal: false };
+
+    /// What the mean is multiplied by in a cell whose standard normal draw, times the deviation, is d.
+    pub(super) fn factor(self, d: f32) -> f32 {
+        if self.log_normal { d.exp() } else { 1.0 + d }
+    }
+
     /// Normal spread.
     pub fn normal(deviation: f32) -> Self {
         Self { deviation, log_normal: false }
@@ -89,8 +97,8 @@ pub enum StepModel {
         slope_up: f32,
         /// Relative drop of the down step at the lower bound.
         slope_down: f32,
-        /// Standard deviation of both slopes between cells (absolute).
-        spread: f32,
+        /// Spread of both slopes between cells: absolute if normal, a factor if log-normal.
+        spread: Spread,
         /// Whether each cell's own bounds set the slope.
         own_bounds: bool,
     },
@@ -99,7 +107,7 @@ pub enum StepModel {
         /// Mean exponent of both directions.
         shape: f32,
         /// Spread of the exponents.
-        spread: f32,
+        spread: Spread,
     },
     /// u± = max(0, 1 − amplitude·e^{±rate·z}), z = 2·stretch·w/(max − min) + shift.
     Exponential {
@@ -139,9 +147,9 @@ pub struct Device {
     /// Mean lower bound.
     pub min: f32,
     /// Spread of the upper bound between cells.
-    pub max_spread: f32,
+    pub max_spread: Spread,
     /// Spread of the lower bound between cells.
-    pub min_spread: f32,
+    pub min_spread: Spread,
     /// Noise from pulse to pulse.
     pub cycle_noise: CycleNoise,
     /// A reference cell that every read subtracts.
@@ -167,8 +175,8 @@ impl Device {
             imbalance_spread: 0.0,
             max,
             min,
-            max_spread: 0.0,
-            min_spread: 0.0,
+            max_spread: Spread::NONE,
+            min_spread: Spread::NONE,
             cycle_noise: CycleNoise::default(),
             reference: None,
             stuck: None,
@@ -181,7 +189,7 @@ impl Device {
     /// The paper's power response q± = (1 ∓ w/radius)^shape with steps of `pulse_step` at w = 0. Its own normalisation
     /// has u = 1 at the far bound, hence the factor 2^shape.
     pub fn paper_power(shape: f32, radius: f32, pulse_step: f32) -> Self {
-        let step = StepModel::Power { shape, spread: 0.0 };
+        let step = StepModel::Power { shape, spread: Spread::NONE };
         Self::ideal(step, pulse_step * 2f32.powf(shape), -radius, radius)
     }
 
@@ -189,7 +197,7 @@ impl Device {
     /// under its one-sided imbalance overshoots `range_max` (see `docs/aihwkit.md`).
     pub fn soft_bounds_p_max(p_max: f32, alpha: f32, range_min: f32, range_max: f32) -> Self {
         let span = (range_max - range_min) / -(-p_max * alpha).exp_m1();
-        let step = StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: 0.0, own_bounds: true };
+        let step = StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true };
         Self {
             imbalance: 1.0 + 2.0 * range_min / span,
             ..Self::ideal(step, span * alpha, range_min, range_min + span)
@@ -238,8 +246,8 @@ impl Device {
         let spreads = [
             ("step_spread", self.step_spread.deviation),
             ("imbalance_spread", self.imbalance_spread),
-            ("max_spread", self.max_spread),
-            ("min_spread", self.min_spread),
+            ("max_spread", self.max_spread.deviation),
+            ("min_spread", self.min_spread.deviation),
             ("cycle_noise", self.cycle_noise.deviation()),
             ("write_noise", self.write_noise),
         ];
@@ -271,11 +279,11 @@ impl Device {
             StepModel::Linear { slope_up, slope_down, spread, .. } => {
                 non_negative("slope_up", f64::from(*slope_up))?;
                 non_negative("slope_down", f64::from(*slope_down))?;
-                non_negative("slope spread", f64::from(*spread))?;
+                non_negative("slope spread", f64::from(spread.deviation))?;
             }
             StepModel::Power { shape, spread } => {
                 positive("shape", f64::from(*shape))?;
-                non_negative("shape spread", f64::from(*spread))?;
+                non_negative("shape spread", f64::from(spread.deviation))?;
             }
             StepModel::Exponential { amplitude, rate, stretch, shift } => {
                 for (name, value) in [

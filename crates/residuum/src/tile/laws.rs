@@ -3,7 +3,7 @@
 use std::f32::consts::LOG2_E;
 
 use super::cells::Cells;
-use super::device::{Device, StepModel};
+use super::device::{Device, Spread, StepModel};
 use crate::math::{exp2_32, pow32};
 
 /// ±s±u±(w) and its derivative with respect to w.
@@ -259,7 +259,9 @@ pub(super) fn with_law<W: WithLaw>(device: &Device, p: Parameters<'_>, work: W) 
     match &device.step {
         StepModel::Constant => work.run(Constant { scale }),
         StepModel::Linear { .. } => work.run(Linear { scale, slope: shape }),
-        StepModel::Power { shape: 1.0, spread: 0.0 } => work.run(Ramp { scale, max, min, inverse_range }),
+        StepModel::Power { shape: 1.0, spread: Spread::NONE } => {
+            work.run(Ramp { scale, max, min, inverse_range })
+        }
         StepModel::Power { .. } => work.run(Power { scale, shape: shape[0], max, min, inverse_range }),
         StepModel::Exponential { amplitude, rate, stretch, shift } => work.run(Exponential {
             scale,

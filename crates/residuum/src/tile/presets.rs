@@ -15,11 +15,11 @@ fn cell(step: StepModel, pulse_step: f32, min: f32, max: f32) -> Device {
 }
 
 fn linear(slope_up: f32, slope_down: f32, spread: f32) -> StepModel {
-    StepModel::Linear { slope_up, slope_down, spread, own_bounds: false }
+    StepModel::Linear { slope_up, slope_down, spread: Spread::normal(spread), own_bounds: false }
 }
 
 fn soft_bounds() -> StepModel {
-    StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: 0.0, own_bounds: true }
+    StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true }
 }
 
 /// AIHWKIT's update management counts exponential steps in the down step at 0, not in the mean of both.
@@ -39,8 +39,8 @@ pub fn reram_es() -> Device {
         step_spread: Spread::normal(0.2),
         imbalance: 0.259359,
         imbalance_spread: 0.05,
-        max_spread: 0.3,
-        min_spread: 0.3,
+        max_spread: Spread::normal(0.3),
+        min_spread: Spread::normal(0.3),
         cycle_noise: CycleNoise::Multiplicative(5.0),
         write_noise: 75.0,
         ..cell(step, 0.00135, -1.0, 1.0)
@@ -52,8 +52,8 @@ pub fn reram_sb() -> Device {
     Device {
         step_spread: Spread::normal(0.3),
         imbalance_spread: 0.01,
-        max_spread: 0.24,
-        min_spread: 0.4,
+        max_spread: Spread::normal(0.24),
+        min_spread: Spread::normal(0.4),
         cycle_noise: CycleNoise::Additive(3.75),
         write_noise: 56.0,
         reference: Some(Reference::default()),
@@ -65,8 +65,8 @@ fn reram_array(step: f32, spread: f32, bounds: [f32; 2], noise: f32, write_noise
     Device {
         step_spread: Spread::log_normal(spread),
         imbalance_spread: 0.01,
-        max_spread: bounds[0],
-        min_spread: bounds[1],
+        max_spread: Spread::normal(bounds[0]),
+        min_spread: Spread::normal(bounds[1]),
         cycle_noise: CycleNoise::Additive(noise),
         write_noise,
         reference: Some(Reference { mean: 0.0, deviation: 0.05, at_symmetric_point: true }),
@@ -91,8 +91,8 @@ pub fn capacitor() -> Device {
         retention: Retention { decay: Some(Decay { lifetime: 1e6, spread: 0.3 }), ..leaky.retention },
         step_spread: Spread::normal(0.1),
         imbalance_spread: 0.06,
-        max_spread: 0.07,
-        min_spread: 0.07,
+        max_spread: Spread::normal(0.07),
+        min_spread: Spread::normal(0.07),
         cycle_noise: CycleNoise::Additive(0.3),
         ..leaky
     }
@@ -102,8 +102,8 @@ fn electrochemical(step: StepModel, pulse_step: f32, bounds: [f32; 2], noise: f3
     Device {
         step_spread: Spread::normal(0.1),
         imbalance_spread: 0.01,
-        max_spread: 0.05,
-        min_spread: 0.05,
+        max_spread: Spread::normal(0.05),
+        min_spread: Spread::normal(0.05),
         cycle_noise: CycleNoise::Multiplicative(noise),
         ..cell(step, pulse_step, bounds[0], bounds[1])
     }
@@ -123,8 +123,8 @@ fn constant(pulse_step: f32, imbalance_spread: f32) -> Device {
     Device {
         step_spread: Spread::normal(0.3),
         imbalance_spread,
-        max_spread: 0.3,
-        min_spread: 0.3,
+        max_spread: Spread::normal(0.3),
+        min_spread: Spread::normal(0.3),
         cycle_noise: CycleNoise::Multiplicative(0.3),
         ..cell(StepModel::Constant, pulse_step, -1.0, 1.0)
     }
@@ -147,7 +147,7 @@ pub fn pcm() -> Device {
     counted_as_aihwkit(Device {
         step_spread: Spread::normal(0.2),
         imbalance_spread: 0.05,
-        max_spread: 0.1,
+        max_spread: Spread::normal(0.1),
         retention: Retention {
             reset: Reset { value: 0.01, spread: 0.02, deviation: 0.01 },
             ..Retention::default()

@@ -6,7 +6,7 @@ use crate::Key;
 use crate::stats::{Summary, Z};
 
 fn linear(slope: f32) -> StepModel {
-    StepModel::Linear { slope_up: slope, slope_down: slope, spread: 0.0, own_bounds: true }
+    StepModel::Linear { slope_up: slope, slope_down: slope, spread: Spread::NONE, own_bounds: true }
 }
 
 fn models() -> Vec<(&'static str, StepModel)> {
@@ -20,9 +20,9 @@ fn models() -> Vec<(&'static str, StepModel)> {
         ("constant", StepModel::Constant),
         ("linear", linear(0.5)),
         ("soft bounds", linear(1.0)),
-        ("power 1", StepModel::Power { shape: 1.0, spread: 0.0 }),
-        ("power 2.5", StepModel::Power { shape: 2.5, spread: 0.0 }),
-        ("power 0.5", StepModel::Power { shape: 0.5, spread: 0.0 }),
+        ("power 1", StepModel::Power { shape: 1.0, spread: Spread::NONE }),
+        ("power 2.5", StepModel::Power { shape: 2.5, spread: Spread::NONE }),
+        ("power 0.5", StepModel::Power { shape: 0.5, spread: Spread::NONE }),
         ("exponential", exponential),
         ("piecewise, kinks", StepModel::Piecewise { up: vec![1.5, 0.8, 0.9, 0.2], down: vec![0.1, 1.2, 1.1] }),
         ("piecewise, smooth", {
@@ -150,7 +150,7 @@ fn counted_pulses_at_once_have_the_statistics_of_single_pulses() {
 fn stuck_cells_stay() {
     let device = Device {
         stuck: Some(super::Stuck { probability: 0.2, range: 0.1 }),
-        ..Device::ideal(StepModel::Power { shape: 1.0, spread: 0.0 }, 1e-2, -0.6, 0.6)
+        ..Device::ideal(StepModel::Power { shape: 1.0, spread: Spread::NONE }, 1e-2, -0.6, 0.6)
     };
     let mut tile = Tile::new(40, 50, device, Key::new(4)).unwrap();
     let before = tile.weights().to_vec();
@@ -174,8 +174,8 @@ fn varied() -> Vec<(&'static str, Device)> {
             let device = Device {
                 step_spread: Spread::normal(0.3),
                 imbalance_spread: 0.01,
-                max_spread: 0.3,
-                min_spread: 0.3,
+                max_spread: Spread::normal(0.3),
+                min_spread: Spread::normal(0.3),
                 ..Device::ideal(step, 0.05, -0.6, 0.6)
             };
             (name, device)

@@ -5,7 +5,7 @@ use super::{
     Class, ConversionError, ExpStep, LinearStep, PiecewiseStep, PowStep, PowStepReference, Pulsed, SoftBounds,
     SoftBoundsReference,
 };
-use crate::tile::device::{CycleNoise, Device, StepModel, Stuck};
+use crate::tile::device::{CycleNoise, Device, Spread, StepModel, Stuck};
 use crate::tile::retention::Retention;
 
 /// Refuses what AIHWKIT cannot say.
@@ -25,6 +25,17 @@ impl Class {
     /// If the device is impossible or no class of AIHWKIT has its properties.
     pub fn from_device(device: &Device) -> Result<Self, ConversionError> {
         device.validate()?;
+        let shape_spread = match device.step {
+            StepModel::Linear { spread, .. } | StepModel::Power { spread, .. } => spread,
+            _ => Spread::NONE,
+        };
+        for (field, spread) in [
+            ("max_spread", device.max_spread),
+            ("min_spread", device.min_spread),
+            ("spread of slopes or exponents", shape_spread),
+        ] {
+            only(field, "normal", !spread.log_normal, spread.deviation)?;
+        }
         if let Some(drift) = device.retention.drift {
             only("drift", "off (AIHWKIT keeps it apart from the pulsed parameters)", false, drift.exponent)?;
         }
@@ -67,9 +78,9 @@ fn pulsed(device: &Device) -> Pulsed {
         up_down: device.imbalance,
         up_down_dtod: device.imbalance_spread,
         w_max: device.max,
-        w_max_dtod: device.max_spread,
+        w_max_dtod: device.max_spread.deviation,
         w_min: device.min,
-        w_min_dtod: device.min_spread,
+        w_min_dtod: device.min_spread.deviation,
         corrupt_devices_prob: stuck.probability,
         corrupt_devices_range: stuck.range,
         reset: reset.value,
@@ -125,7 +136,7 @@ fn linear(device: &Device) -> Result<LinearStep, ConversionError> {
     };
     if let StepModel::Linear { slope_up, slope_down, spread, own_bounds } = device.step {
         (class.gamma_up, class.gamma_down) = (slope_up, slope_down);
-        (class.gamma_up_dtod, class.gamma_down_dtod) = (spread, spread);
+        (class.gamma_up_dtod, class.gamma_down_dtod) = (spread.deviation, spread.deviation);
         class.mean_bound_reference = !own_bounds;
     }
     Ok(class)
@@ -157,7 +168,7 @@ fn power(device: &Device) -> Result<PowStep, ConversionError> {
     let mut class =
         PowStep { pulsed: pulsed(device), write_noise_std: device.write_noise, ..PowStep::default() };
     if let StepModel::Power { shape, spread } = device.step {
-        (class.pow_gamma, class.pow_gamma_dtod) = (shape, spread);
+        (class.pow_gamma, class.pow_gamma_dtod) = (shape, spread.deviation);
     }
     Ok(class)
 }

@@ -65,8 +65,8 @@ impl Pulsed {
             step_spread: Spread { deviation: self.dw_min_dtod, log_normal: self.dw_min_dtod_log_normal },
             imbalance: self.up_down,
             imbalance_spread: self.up_down_dtod,
-            max_spread: self.w_max_dtod,
-            min_spread: self.w_min_dtod,
+            max_spread: Spread::normal(self.w_max_dtod),
+            min_spread: Spread::normal(self.w_min_dtod),
             cycle_noise: noise(self.dw_min_std),
             stuck: (probability > 0.0).then_some(Stuck { probability, range }),
             retention: Retention {
@@ -84,7 +84,7 @@ impl Pulsed {
 
 /// Slopes 1 at the cell's own bounds.
 pub(super) const SOFT_BOUNDS: StepModel =
-    StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: 0.0, own_bounds: true };
+    StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true };
 
 impl LinearStep {
     fn device(&self) -> Result<Device, ConversionError> {
@@ -96,7 +96,7 @@ impl LinearStep {
         let step = StepModel::Linear {
             slope_up: self.gamma_up,
             slope_down: self.gamma_down,
-            spread: self.gamma_up_dtod,
+            spread: Spread::normal(self.gamma_up_dtod),
             own_bounds: !self.mean_bound_reference,
         };
         Ok(Device { write_noise: self.write_noise_std, ..self.pulsed.device(step, self.mult_noise)? })
@@ -172,7 +172,7 @@ impl PowStep {
     fn device(&self) -> Result<Device, ConversionError> {
         zero("pow_up_down", self.pow_up_down)?;
         zero("pow_up_down_dtod", self.pow_up_down_dtod)?;
-        let step = StepModel::Power { shape: self.pow_gamma, spread: self.pow_gamma_dtod };
+        let step = StepModel::Power { shape: self.pow_gamma, spread: Spread::normal(self.pow_gamma_dtod) };
         Ok(Device { write_noise: self.write_noise_std, ..self.pulsed.device(step, true)? })
     }
 }
