@@ -22,7 +22,7 @@ fn device(min: f32) -> Device {
         step_spread: Spread::normal(0.3),
         imbalance_spread: 0.01,
         max_spread: Spread::normal(0.3),
-        min_spread: if min < 0.0 { 0.3 } else { 0.0 },
+        min_spread: if min < 0.0 { Spread::normal(0.3) } else { Spread::NONE },
         cycle_noise: CycleNoise::Additive(0.3),
         reference: Some(Reference::default()),
         retention: Retention { reset, ..Retention::default() },

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use residuum::response::{Exponential, Formula, Linear, Power, SoftBounds, Tabulated, Tanh, Wavy};
-use residuum::tile::{Device, Reference, StepModel, presets};
+use residuum::tile::{Device, Reference, Spread, StepModel, presets};
 use residuum::{Range, ResponseFunction};
 
 fn linear(slope: f32) -> StepModel {

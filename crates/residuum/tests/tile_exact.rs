@@ -6,7 +6,7 @@
 use residuum::response::{Exponential, Power, SoftBounds, Tabulated};
 use residuum::stats::Z;
 use residuum::theory::pulse_flow::{flow, flow_minus_step, pulses_minus_flow};
-use residuum::tile::{Device, Scheme, StepModel, Tile, Trains};
+use residuum::tile::{Device, Scheme, Spread, StepModel, Tile, Trains};
 use residuum::{AnalogArray, Key, ResponseFunction};
 
 fn soft_bounds() -> SoftBounds {

@@ -6,7 +6,7 @@ use residuum::Key;
 use residuum::stats::{Summary, Z};
 use residuum::tile::{
     Crossbar, CycleNoise, Device, Ledger, Management, OneSidedCell, Policy, ReferenceCell, Refresh, Scheme,
-    StepModel, Tile, Trains, VectorCell,
+    Spread, StepModel, Tile, Trains, VectorCell,
 };
 
 fn tile(rows: usize, cols: usize) -> Tile {

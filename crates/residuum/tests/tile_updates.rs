@@ -5,7 +5,7 @@
 
 use residuum::Key;
 use residuum::stats::Z;
-use residuum::tile::{CycleNoise, Device, Management, Scheme, StepModel, Tile, Trains};
+use residuum::tile::{CycleNoise, Device, Management, Scheme, Spread, StepModel, Tile, Trains};
 use serde_json::Value;
 
 const GRID: [f32; 8] = [-1.0, -0.7, -0.3, -0.05, 0.05, 0.3, 0.7, 1.0];

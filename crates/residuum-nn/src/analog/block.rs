@@ -257,6 +257,13 @@ impl Block {
         }
     }
 
+    /// Bounds of the effective weights that the main array alone can reach, the widest of all rows.
+    pub(super) fn range(&self) -> Option<[f32; 2]> {
+        let range = self.rule.range()?;
+        let widest = (0..self.rows.len()).map(|row| self.scale(row).abs()).fold(0.0, f32::max);
+        Some(range.map(|w| widest * w))
+    }
+
     /// s·a·W̄ into its place in the whole matrix.
     pub(super) fn effective_weights(&self, out: &mut [f32], stride: usize) {
         let weights = weights(&*self.rule, &self.copy).chunks_exact(self.cols.len());

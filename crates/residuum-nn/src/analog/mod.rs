@@ -197,6 +197,10 @@ impl Weights for Analog {
     }
 
     fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
+        let ranges = self.blocks.iter().filter_map(Block::range);
+        if let Some(range) = ranges.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]) {
+            visitor.range(path, range);
+        }
         for (n, block) in self.blocks.iter_mut().enumerate() {
             block.visit(&format!("{path}.tile{n}"), visitor);
         }

@@ -52,6 +52,11 @@ pub trait UpdateRule<T = f64>: Debug + Send {
     /// If the length differs or a weight is not finite or impossible; nothing is written then.
     fn program(&mut self, weights: &[T], key: Key) -> Result<(), ParameterError>;
 
+    /// Bounds of the main array's cells, as their device has them on average; `None` where there are none.
+    fn range(&self) -> Option<[T; 2]> {
+        None
+    }
+
     /// The state of each array by name: `main` first (W), then `residual` (P) where there is one.
     fn arrays(&self) -> Vec<(&'static str, &[T])>;
 

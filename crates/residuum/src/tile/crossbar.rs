@@ -20,6 +20,9 @@ pub trait Crossbar: Debug + Send {
     /// Mean change of a weight by one pulse at w = 0.
     fn granularity(&self) -> f32;
 
+    /// Bounds of a weight, on average over the cells.
+    fn range(&self) -> [f32; 2];
+
     /// `W ← W + A(scale · Σ_b rows_b colsᵀ_b; W)`, sample by sample.
     ///
     /// # Errors
@@ -87,6 +90,11 @@ impl Crossbar for Tile {
 
     fn granularity(&self) -> f32 {
         self.device.granularity()
+    }
+
+    fn range(&self) -> [f32; 2] {
+        let shift = self.device.reference.map_or(0.0, |r| r.mean);
+        [self.device.min - shift, self.device.max - shift]
     }
 
     fn update(

@@ -142,6 +142,10 @@ impl UpdateRule<f32> for ResidualCascade {
         Ok(())
     }
 
+    fn range(&self) -> Option<[f32; 2]> {
+        Some(self.arrays[0].range())
+    }
+
     fn arrays(&self) -> Vec<(&'static str, &[f32])> {
         NAMES.iter().copied().zip(self.arrays.iter().map(|a| a.weights())).collect()
     }

@@ -326,6 +326,10 @@ impl UpdateRule<f32> for ChoppedTikiTaka {
         Ok(())
     }
 
+    fn range(&self) -> Option<[f32; 2]> {
+        Some(self.main.range())
+    }
+
     fn arrays(&self) -> Vec<(&'static str, &[f32])> {
         vec![("main", self.main.weights()), ("residual", self.residual.weights())]
     }

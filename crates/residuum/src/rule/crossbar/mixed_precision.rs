@@ -184,6 +184,10 @@ impl UpdateRule<f32> for MixedPrecision {
         Ok(())
     }
 
+    fn range(&self) -> Option<[f32; 2]> {
+        Some(self.main.range())
+    }
+
     fn arrays(&self) -> Vec<(&'static str, &[f32])> {
         vec![("main", self.main.weights()), ("sum", &self.sum)]
     }

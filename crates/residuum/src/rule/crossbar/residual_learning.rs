@@ -102,6 +102,10 @@ impl UpdateRule<f32> for ResidualLearning {
         self.pair.program(weights, self.symmetric_point.as_deref(), key)
     }
 
+    fn range(&self) -> Option<[f32; 2]> {
+        Some(self.pair.main.range())
+    }
+
     fn arrays(&self) -> Vec<(&'static str, &[f32])> {
         self.pair.arrays()
     }

@@ -50,6 +50,10 @@ impl UpdateRule<f32> for PulsedSgd {
         self.main.program(weights, key.named("main"))
     }
 
+    fn range(&self) -> Option<[f32; 2]> {
+        Some(self.main.range())
+    }
+
     fn arrays(&self) -> Vec<(&'static str, &[f32])> {
         vec![("main", self.main.weights())]
     }

@@ -68,6 +68,10 @@ impl UpdateRule<f32> for TikiTaka {
         self.pair.program(weights, None, key)
     }
 
+    fn range(&self) -> Option<[f32; 2]> {
+        Some(self.pair.main.range())
+    }
+
     fn arrays(&self) -> Vec<(&'static str, &[f32])> {
         self.pair.arrays()
     }

@@ -174,7 +174,11 @@ impl Crossbar for OneSidedCell {
         f32::midpoint(self.sides[0].device.granularity(), self.sides[1].device.granularity())
     }
 
-    /// By stochastic trains or in expectation.
+    fn range(&self) -> [f32; 2] {
+        [-self.sides[1].device.max, self.sides[0].device.max]
+    }
+
+    /// By stochastic trains.
     fn update(
         &mut self,
         scale: f32,

@@ -62,6 +62,10 @@ impl Crossbar for ReferenceCell {
         self.tile.device.granularity()
     }
 
+    fn range(&self) -> [f32; 2] {
+        self.tile.range()
+    }
+
     fn update(
         &mut self,
         scale: f32,

@@ -132,6 +132,16 @@ impl Crossbar for VectorCell {
         self.tiles.iter().map(|t| t.device.granularity()).sum::<f32>() / self.tiles.len() as f32
     }
 
+    fn range(&self) -> [f32; 2] {
+        let mut range = [0.0; 2];
+        for (tile, gain) in self.tiles.iter().zip(&self.gains) {
+            let ends = tile.range().map(|w| gain * w);
+            range[0] += ends[0].min(ends[1]);
+            range[1] += ends[0].max(ends[1]);
+        }
+        range
+    }
+
     fn update(
         &mut self,
         scale: f32,
