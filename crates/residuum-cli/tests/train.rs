@@ -141,6 +141,69 @@ fn runs_lie_in_folders_that_can_be_tested_and_exported() {
     );
 }
 
+/// Two tiny files of images and labels with MNIST's names.
+fn made_mnist(folder: &Path) {
+    fs::create_dir_all(folder).unwrap();
+    for part in ["train", "t10k"] {
+        let images = [&[0, 0, 8, 3, 0, 0, 0, 20, 0, 0, 0, 28, 0, 0, 0, 28][..], &[7; 20 * 784]].concat();
+        let labels: Vec<u8> = [0, 0, 8, 1, 0, 0, 0, 20].into_iter().chain((0..20).map(|i| i % 10)).collect();
+        fs::write(folder.join(format!("{part}-images-idx3-ubyte")), images).unwrap();
+        fs::write(folder.join(format!("{part}-labels-idx1-ubyte")), labels).unwrap();
+    }
+}
+
+#[test]
+fn export_needs_no_data() {
+    let folder = TempDir::new().unwrap();
+    made_mnist(&folder.path().join("data/mnist"));
+    fs::write(folder.path().join("own.toml"), SPEC.replace("digits", "mnist")).unwrap();
+    let output = residuum(&["train", "own.toml", "--profile", "quick", "--data", "data"], folder.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    fs::remove_dir_all(folder.path().join("data")).unwrap();
+    let output = residuum(&["eval", "runs/own/rl-0", "--data", "data"], folder.path());
+    assert_eq!(output.status.code(), Some(2), "the data are gone");
+    let output = residuum(&["export", "runs/own/rl-0", "--to", "rl.safetensors", "--json"], folder.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&document["tensors"], &document["steps"]), (&4.into(), &4.into()));
+    let state = residuum_nn::state::read_safetensors(&folder.path().join("rl.safetensors")).unwrap();
+    assert_eq!(state["1.weight"].shape, [16, 784]);
+}
+
+#[test]
+fn keras_weights_become_safetensors() {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let model = r#"{"weightsManifest": [{"paths": ["shard.bin"], "weights": [
+        {"name": "bn5c_branch2b/beta", "shape": [2], "dtype": "float32"},
+        {"name": "fc1000/kernel", "shape": [2, 1], "dtype": "float32"}]}]}"#;
+    let bytes: Vec<u8> = [1.0_f32, 2.0, 3.0, 4.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+    fs::write(path("shard.bin"), &bytes).unwrap();
+    fs::write(path("model.json"), model).unwrap();
+    let arguments = ["convert", "model.json", "--to", "out.safetensors"];
+    let output = residuum(&arguments, folder.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let state = residuum_nn::state::read_safetensors(&path("out.safetensors")).unwrap();
+    let names: Vec<&str> = state.keys().map(String::as_str).collect();
+    assert_eq!(names, ["fc.weight", "layer4.2.bn2.bias"]);
+    assert_eq!(state["fc.weight"].shape, [1, 2]);
+    fs::remove_file(path("out.safetensors")).unwrap();
+
+    let refused = |expected: &str| {
+        let output = residuum(&arguments, folder.path());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+        assert!(!path("out.safetensors").exists());
+    };
+    fs::write(path("model.json"), model.replace("fc1000", "dense")).unwrap();
+    refused("model.json must hold a ResNet of Keras, but none has a tensor dense/kernel ([2, 1])");
+    fs::write(path("model.json"), model).unwrap();
+    fs::write(path("shard.bin"), &bytes[1..]).unwrap();
+    refused("the shards of model.json must hold 16 bytes, got 15");
+    fs::remove_file(path("shard.bin")).unwrap();
+    refused("shard.bin");
+}
+
 fn wait_for(file: &Path, child: &mut Child) {
     let start = Instant::now();
     while !file.exists() || fs::read_to_string(file).unwrap().lines().count() < 2 {

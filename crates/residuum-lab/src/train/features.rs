@@ -19,6 +19,7 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use super::trial::{Parts, Trial};
+use crate::spec::Model;
 
 /// Samples of a file.
 const PART: usize = 200;
@@ -64,6 +65,7 @@ impl Trial {
     /// If the folder cannot be written.
     pub fn take_features(
         &mut self,
+        model: &Model,
         beside: Option<&Path>,
         listener: &mut dyn Listener,
     ) -> Result<Flow, FeatureError> {
@@ -71,7 +73,7 @@ impl Trial {
         let of = self.train.dataset().len() + self.test.dataset().len();
         let mut done = 0;
         for batches in [&mut self.train, &mut self.test] {
-            let folder = beside.map(|runs| runs.join(format!("features-{}", digest(backbone, batches))));
+            let folder = beside.map(|runs| runs.join(format!("features-{}", digest(model, backbone, batches))));
             if let Some(path) = &folder {
                 let refused = |source| FeatureError::Folder { path: path.clone(), source };
                 fs::create_dir_all(path).map_err(refused)?;
@@ -131,11 +133,11 @@ fn features(backbone: &mut Network, batches: &Batches, samples: &[usize]) -> Vec
 }
 
 /// Tells apart features that may differ.
-fn digest(backbone: &mut Network, batches: &Batches) -> String {
+fn digest(model: &Model, backbone: &mut Network, batches: &Batches) -> String {
     let mut hash = Sha256::new();
-    // The text has the kinds and options of all layers and transforms; the program's version stands for its arithmetic.
+    // Layers and transforms with their options; the program's version stands for its arithmetic.
     let text = |hash: &mut Sha256, text: String| hash.update(format!("{} {text}", text.len()));
-    text(&mut hash, format!("{} {:?}", env!("CARGO_PKG_VERSION"), batches.pipeline()));
+    text(&mut hash, format!("{} {model:?} {:?}", env!("CARGO_PKG_VERSION"), batches.pipeline()));
     for (name, entry) in backbone.state(Scope::Network) {
         text(&mut hash, format!("{name} {:?}", entry.shape));
         match entry.values {

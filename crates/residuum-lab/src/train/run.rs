@@ -109,7 +109,7 @@ pub fn train(
     let mut trial = Trial::prepare(spec, seed, root)?;
     // Runs of one experiment lie side by side and share their features.
     let beside = directory.and_then(|(folder, _)| folder.parent());
-    if trial.take_features(beside, listener)? == Flow::Cancel {
+    if trial.take_features(&spec.network.model, beside, listener)? == Flow::Cancel {
         let outcome = Outcome::Cancelled { k: 0, resume_from: None };
         return Ok(Summary { outcome, steps: 0, records: Vec::new() });
     }
@@ -188,7 +188,7 @@ impl Opened {
     pub fn new(folder: &Path, root: &Path) -> Result<Self, RunError> {
         let (manifest, spec) = read(folder)?;
         let mut trial = Trial::prepare(&spec, manifest.seed, root)?;
-        trial.take_features(folder.parent(), &mut Silent)?;
+        trial.take_features(&spec.network.model, folder.parent(), &mut Silent)?;
         let training = training(&spec, &trial);
         let description = spec.description(manifest.seed);
         let summary = trial.run(&training, Some(folder), &description).resume(&mut Stop)?;

@@ -132,7 +132,7 @@ pub struct Trial {
 impl Trial {
     /// Prepares the run of one seed. `root` holds the folders of data sets. Trials of one seed start from the same weights
     /// and see the same images in the same order, whatever their rules are. Where there is a backbone, the batches hold
-    /// images until [`Trial::take_features`] has sent them through it.
+    /// images until `take_features` has sent them through it.
     ///
     /// # Errors
     /// If data are missing, or the network cannot be built.

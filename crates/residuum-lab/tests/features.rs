@@ -1,0 +1,187 @@
+//! Heads trained on features that were computed once, against heads trained through their frozen backbones.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use residuum_lab::spec::{Experiment, TrialSpec};
+use residuum_lab::train::{Source, export, train};
+use residuum_nn::state::{State, read_safetensors};
+use residuum_nn::train::{EpochRecord, Listener, Outcome, Silent};
+use tempfile::TempDir;
+
+/// A residual network with frozen layers as named, its head on tiles; batches of the size in which features are computed.
+fn resnet(frozen: &str) -> String {
+    format!(
+        r#"
+[network]
+model = "resnet18"
+analog = "head"
+frozen = "{frozen}"
+[data]
+set = "digits"
+resize = 32
+train_per_class = 6
+test_per_class = 2
+[device]
+response = "power"
+shape = 1.0
+radius = 0.3
+states = 1200
+[readout]
+preset = "aihwkit"
+[rule]
+kind = "residual_learning"
+learning_rate = 0.1
+transfer_rate = 0.1
+mixing = 0.4
+[training]
+epochs = 2
+batch_size = 20
+"#
+    )
+}
+
+const PERCEPTRON: &str = r#"
+[network]
+model = "mlp"
+hidden = [16]
+analog = "head"
+frozen = "backbone"
+[data]
+set = "digits"
+[rule]
+kind = "digital"
+learning_rate = 0.1
+[training]
+epochs = 1
+batch_size = 10
+"#;
+
+fn trial(text: &str) -> TrialSpec {
+    Experiment::parse(text, Path::new("."), None).unwrap().trials.remove(0)
+}
+
+/// Trains in a folder of `runs` and gives the records and the exported tensors.
+fn run(text: &str, runs: &Path, name: &str, listener: &mut dyn Listener) -> (Vec<EpochRecord>, State) {
+    let source = Source { text, base: Path::new("."), profile: None };
+    let folder = runs.join(name);
+    let summary = train(&trial(text), 3, Path::new("."), Some((&folder, source)), false, listener).unwrap();
+    assert_eq!(summary.outcome, Outcome::Finished);
+    let file = runs.join("exported.safetensors");
+    let exported = export(&folder, &file).unwrap();
+    let state = read_safetensors(&file).unwrap();
+    assert_eq!((exported.steps, exported.tensors), (summary.steps, state.len()));
+    (summary.records.iter().map(EpochRecord::reproducible).collect(), state)
+}
+
+/// The files of all features.
+fn parts(runs: &Path) -> Vec<PathBuf> {
+    let entries = |folder: &Path| fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>();
+    let is_features = |p: &PathBuf| p.file_name().unwrap().to_string_lossy().starts_with("features-");
+    let mut files: Vec<PathBuf> =
+        entries(runs).into_iter().filter(is_features).flat_map(|folder| entries(&folder)).collect();
+    files.sort();
+    files
+}
+
+/// Counts calls, and cancels after so many.
+#[derive(Default)]
+struct Counter {
+    prepared: Vec<(usize, usize)>,
+    patience: Option<usize>,
+}
+
+impl Listener for Counter {
+    fn prepared(&mut self, done: usize, of: usize) {
+        self.prepared.push((done, of));
+    }
+
+    fn cancelled(&self) -> bool {
+        self.patience.is_some_and(|patience| self.prepared.len() >= patience)
+    }
+}
+
+#[test]
+fn the_head_learns_the_same_to_the_bit() {
+    let folder = TempDir::new().unwrap();
+    let names = "conv1, bn1, layer*";
+    let mut watched = Counter::default();
+    let once = run(&resnet("backbone"), folder.path(), "once", &mut watched);
+    assert_eq!(watched.prepared, [(60, 80), (80, 80)]);
+    let files = parts(folder.path());
+    assert_eq!(files.len(), 2);
+    // Named layer by layer, the backbone takes part in every step.
+    let mut watched = Counter::default();
+    let through = run(&resnet(names), folder.path(), "through", &mut watched);
+    assert!(watched.prepared.is_empty());
+    assert_eq!(once, through);
+    assert!(once.1.contains_key("layer4.1.bn2.running_var") && once.1.contains_key("fc.weight"));
+    // The tiles took part in it, and a backbone that learns is another matter.
+    assert!(once.0[1].pulses["fc"] > 0);
+    let learning = run(&resnet("none"), folder.path(), "learning", &mut Silent);
+    assert_ne!(once, learning);
+    assert_eq!(parts(folder.path()), files);
+}
+
+#[test]
+fn features_go_on_where_they_were_broken_off() {
+    let folder = TempDir::new().unwrap();
+    let whole = run(PERCEPTRON, &folder.path().join("whole"), "a", &mut Silent);
+
+    let cut = folder.path().join("cut");
+    let source = Source { text: PERCEPTRON, base: Path::new("."), profile: None };
+    let mut listener = Counter { patience: Some(3), ..Counter::default() };
+    let run_folder = cut.join("a");
+    let directory = Some((run_folder.as_path(), source));
+    let summary = train(&trial(PERCEPTRON), 3, Path::new("."), directory, false, &mut listener).unwrap();
+    assert!(matches!(summary.outcome, Outcome::Cancelled { k: 0, .. }));
+    assert!(!run_folder.exists(), "nothing was begun");
+    let files = parts(&cut);
+    assert_eq!(files.len(), 3);
+    let written = |file: &Path| fs::metadata(file).unwrap().modified().unwrap();
+    let before = written(&files[0]);
+    // A damaged part is computed again, a whole one is not.
+    fs::write(&files[1], b"damaged").unwrap();
+    assert_eq!(run(PERCEPTRON, &cut, "a", &mut Silent), whole);
+    assert_eq!(written(&files[0]), before);
+    assert!(read_safetensors(&files[1]).is_ok());
+    let all = parts(&cut);
+    assert_eq!(all.len(), 8 + 2, "1442 and 355 images in parts of 200");
+
+    // Features that lie there are used: other numbers in them train another head.
+    let mut state = read_safetensors(&files[0]).unwrap();
+    let entry = state.values_mut().next().unwrap();
+    entry.values = residuum_nn::state::Values::F32(vec![0.5; entry.shape.iter().product()]);
+    residuum_nn::state::write_safetensors(&files[0], &state).unwrap();
+    assert_ne!(run(PERCEPTRON, &cut, "b", &mut Silent), whole);
+}
+
+#[test]
+fn another_subset_or_start_or_scale_has_features_of_its_own() {
+    let folder = TempDir::new().unwrap();
+    let count = || parts(folder.path()).len();
+    let mut expected = 10;
+    run(PERCEPTRON, folder.path(), "a", &mut Silent);
+    assert_eq!(count(), expected);
+    // Another rule has not.
+    run(&PERCEPTRON.replace("0.1", "0.2"), folder.path(), "b", &mut Silent);
+    assert_eq!(count(), expected);
+    // The test images stay the same here.
+    run(&PERCEPTRON.replace("\"digits\"", "\"digits\"\ntrain_per_class = 20"), folder.path(), "c", &mut Silent);
+    expected += 1;
+    assert_eq!(count(), expected);
+    for (name, old, new) in [
+        ("d", "\"digits\"", "\"digits\"\nnormalize = \"channels\""),
+        ("e", "[16]", "[15]"),
+        ("f", "[16]", "[16]\nactivation = \"tanh\""),
+    ] {
+        run(&PERCEPTRON.replace(old, new), folder.path(), name, &mut Silent);
+        expected += 10;
+        assert_eq!(count(), expected, "{new}");
+    }
+    // What is random in the images is drawn anew in every epoch.
+    let random = PERCEPTRON.replace("\"digits\"", "\"digits\"\nflip_horizontal = 0.5");
+    run(&random, folder.path(), "g", &mut Silent);
+    assert_eq!(count(), expected);
+}
