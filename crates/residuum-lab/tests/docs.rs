@@ -3,6 +3,7 @@
 //! After changing a field's documentation run `UPDATE_DOCS=1 cargo test --release -p residuum-lab --test docs`.
 #![allow(clippy::unwrap_used)]
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 /// The module documentation of each table of an experiment.
@@ -20,7 +21,7 @@ fn reference() -> String {
     let mut text = String::new();
     for (n, (title, source)) in MODULES.into_iter().enumerate() {
         let level = if n == 0 { "#" } else { "\n##" };
-        text += &format!("{level} {title}\n\n");
+        writeln!(text, "{level} {title}\n").unwrap();
         for line in source.lines().map_while(|line| line.strip_prefix("//!")) {
             text += line.strip_prefix(' ').unwrap_or(line);
             text.push('\n');

@@ -151,5 +151,6 @@ fn digest(model: &Model, backbone: &mut Network, batches: &Batches) -> String {
     for sample in 0..batches.dataset().len() {
         hash.update(batches.dataset().image(sample));
     }
-    hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    let [a, b, c, d, e, f, g, h, ..]: [u8; 32] = hash.finalize().into();
+    format!("{:016x}", u64::from_be_bytes([a, b, c, d, e, f, g, h]))
 }
