@@ -307,7 +307,7 @@ fn rules_of_one_seed_start_equal() {
     let trials = parse(&text).unwrap().trials;
     let start = |spec: &TrialSpec, seed| {
         let mut trial = Trial::prepare(spec, seed, Path::new(".")).unwrap();
-        let state = trial.network.state(residuum_nn::state::Scope::Network);
+        let state = trial.parts.network.state(residuum_nn::state::Scope::Network);
         let order = trial.train.epoch(0).order().to_vec();
         let residuum_nn::state::Values::F32(bias) = state["3.bias"].values.clone() else { panic!() };
         (bias, order)

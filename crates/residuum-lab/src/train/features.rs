@@ -5,6 +5,7 @@
 //! network or another subset has another folder. A part is written whole or not at all: work that is broken off goes on after
 //! the last part.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -151,5 +152,10 @@ fn digest(model: &Model, backbone: &mut Network, batches: &Batches) -> String {
     for sample in 0..batches.dataset().len() {
         hash.update(batches.dataset().image(sample));
     }
-    hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut name = String::new();
+    for byte in &hash.finalize()[..8] {
+        // Writing to a string cannot fail.
+        let _ = write!(name, "{byte:02x}");
+    }
+    name
 }
