@@ -334,3 +334,22 @@ fn every_shipped_spec_is_read_in_both_profiles() {
         assert!(work(&quick) < work(&full), "{}: quick is not quicker", shipped.name);
     }
 }
+
+#[test]
+fn keras_networks_see_red_first_in_bytes_less_the_mean() {
+    use residuum_nn::data::{Dataset, Description, ImageShape};
+    let text = SPEC.replace("\"digits\"", "\"cifar10\"\nnormalize = \"keras\"");
+    let description = Description {
+        name: "one red pixel".into(),
+        shape: ImageShape::new(1, 1, 3),
+        classes: 10,
+        full_scale: 255,
+    };
+    let red = Dataset::new(description, vec![255, 0, 0], vec![0]).unwrap();
+    let mut seen = [0.0; 3];
+    trial(&text).data.pipelines(&red).unwrap()[1].apply(red.image(0), Key::new(0), &mut seen);
+    // Conversion turns the first kernel around, so nothing is turned here.
+    for (value, expected) in seen.iter().zip([255.0 - 123.68, -116.779, -103.939]) {
+        assert!((value - expected).abs() < 1e-3, "{seen:?}");
+    }
+}

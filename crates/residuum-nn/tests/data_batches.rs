@@ -148,3 +148,21 @@ fn misuse_is_named() {
     let error = Batches::new(numbered(3), pipeline, 1, Key::new(0)).unwrap_err();
     assert_eq!(error.to_string(), "an image of the data set must have 64 entries, got 1");
 }
+
+#[test]
+fn stored_inputs_take_the_place_of_images_and_keep_the_order() {
+    let images = plain(101, 7).shuffled();
+    let inputs: Vec<f32> = (0..101_u8).flat_map(|i| [f32::from(i), -f32::from(i)]).collect();
+    let stored = images.clone().with_inputs(inputs.clone().into()).unwrap();
+    assert_eq!(stored.input_shape(), ImageShape::new(1, 1, 2));
+    for (image, input) in images.epoch(3).zip(stored.prefetch(3, 2)) {
+        assert_eq!(image.labels, input.labels);
+        let expected = input.labels.iter().flat_map(|&l| [f32::from(l), -f32::from(l)]);
+        assert_eq!(input.images, expected.collect::<Vec<_>>());
+    }
+    for wrong in [0, 100, 201] {
+        let inputs: Vec<f32> = inputs[..wrong].to_vec();
+        let error = images.clone().with_inputs(inputs.into()).unwrap_err();
+        assert!(error.to_string().contains("the inputs of all samples"), "{error}");
+    }
+}

@@ -5,6 +5,7 @@
 //! network or another subset has another folder. A part is written whole or not at all: work that is broken off goes on after
 //! the last part.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -151,6 +152,10 @@ fn digest(model: &Model, backbone: &mut Network, batches: &Batches) -> String {
     for sample in 0..batches.dataset().len() {
         hash.update(batches.dataset().image(sample));
     }
-    let [a, b, c, d, e, f, g, h, ..]: [u8; 32] = hash.finalize().into();
-    format!("{:016x}", u64::from_be_bytes([a, b, c, d, e, f, g, h]))
+    let mut name = String::new();
+    for byte in &hash.finalize()[..8] {
+        // Writing to a string cannot fail.
+        let _ = write!(name, "{byte:02x}");
+    }
+    name
 }
