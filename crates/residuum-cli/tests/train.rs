@@ -254,10 +254,11 @@ fn an_interrupted_run_says_how_to_go_on_and_ends_the_same() {
 #[test]
 fn misuse_ends_with_2_and_says_why() {
     let folder = with_spec();
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 7] = [
         (&["train"], "name a spec"),
         (&["train", "mnist"], "must be a spec file or one of digits, mnist-fcn"),
-        (&["train", "own.toml", "--variant", "x"], "--variant must be one of rl, sgd, got \"x\""),
+        (&["train", "own.toml", "--variant", "x*"], "got \"x*\""),
+        (&["train", "own.toml", "--variant", "x"], "--variant must be one of rl, sgd, or a pattern"),
         (&["train", "own.toml", "--profile", "x"], "profile must be one of full, quick"),
         (&["train", "mnist-fcn", "--data", "nowhere"], "nowhere"),
         (&["eval", "own.toml"], "must be the folder of a run"),
