@@ -68,11 +68,6 @@ pub trait Weights: Debug + Send {
     /// Makes W these values, as well as the hardware can.
     fn set_weights(&mut self, weights: &[f32]);
 
-    /// Pulses sent so far; none in digital memory.
-    fn pulses_sent(&self) -> u64 {
-        0
-    }
-
     /// Shows the state that the effective weights do not tell, for checkpoints: momentum, single arrays, counters. Names
     /// start with `path`.
     fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {

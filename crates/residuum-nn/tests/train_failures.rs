@@ -81,20 +81,37 @@ fn a_damaged_checkpoint_is_replaced_when_the_run_comes_by_again() {
     assert!(spy.warnings.is_empty());
 }
 
-/// What a process killed while it writes or tidies can leave behind.
-#[test]
-fn leftovers_of_a_kill_are_no_obstacle() {
-    let (folder, setup, expected) = half_done();
-    let inside = folder.path().join("checkpoints");
-    let all = checkpoints(folder.path());
+/// Leaves what a process killed while it writes or tidies can leave behind.
+fn litter(directory: &Path) {
+    let inside = directory.join("checkpoints");
+    let all = checkpoints(directory);
     for (name, from) in [("partial", &all[1]), ("removed", &all[0]), ("epoch-000000-step-000000040", &all[0])] {
         fs::create_dir(inside.join(name)).unwrap();
         fs::copy(from.join("manifest.json"), inside.join(name).join("manifest.json")).unwrap();
     }
+}
+
+#[test]
+fn leftovers_of_a_kill_are_no_obstacle() {
+    let (folder, setup, expected) = half_done();
+    litter(folder.path());
     let mut spy = Spy::default();
     assert_eq!(setup.resume(folder.path(), &mut spy).unwrap().bits(), expected.bits());
     assert!(spy.warnings.is_empty() && spy.resumed == Some((2, 25)));
     assert_eq!(checkpoints(folder.path()).len(), 2, "and they are gone");
+}
+
+/// A run that has ended writes no further checkpoint, and the kill may have come between its last and the tidying.
+#[test]
+fn leftovers_of_a_kill_at_the_end_are_removed_too() {
+    let (folder, setup, expected) = half_done();
+    assert_eq!(setup.resume(folder.path(), &mut Spy::default()).unwrap().bits(), expected.bits());
+    let whole = checkpoints(folder.path());
+    litter(folder.path());
+    let mut spy = Spy::default();
+    assert_eq!(setup.resume(folder.path(), &mut spy).unwrap().bits(), expected.bits());
+    assert!(spy.warnings.is_empty());
+    assert_eq!(checkpoints(folder.path()), whole);
 }
 
 #[test]

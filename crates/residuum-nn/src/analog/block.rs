@@ -275,15 +275,6 @@ impl Block {
         }
     }
 
-    pub(super) fn pulses_sent(&self) -> u64 {
-        self.rule.pulses_sent()
-    }
-
-    /// Weights of each array and the range of scales, for a look from outside.
-    pub(super) fn rule(&self) -> &dyn UpdateRule<f32> {
-        &*self.rule
-    }
-
     pub(super) fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
         let shape = [self.rows.len(), self.cols.len()];
         self.rule.state(&mut |name, slot| {

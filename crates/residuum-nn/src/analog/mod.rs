@@ -11,7 +11,7 @@ mod factory;
 
 pub use factory::{AnalogFactory, Recipe};
 
-use residuum::{Key, ParameterError, Readout, UpdateRule};
+use residuum::{Key, ParameterError, Readout};
 
 use crate::state::Visitor;
 use crate::weights::{StepError, Weights};
@@ -123,16 +123,6 @@ impl Analog {
         }
         Ok(Self { rows, cols, blocks, mapping, reads, name: name.to_owned() })
     }
-
-    /// The rule of each tile.
-    pub fn rules(&self) -> impl Iterator<Item = &dyn UpdateRule<f32>> {
-        self.blocks.iter().map(Block::rule)
-    }
-
-    /// Number of tiles' worth of weights.
-    pub fn tiles(&self) -> usize {
-        self.blocks.len()
-    }
 }
 
 /// `n` lines in the fewest parts of at most `most`, as equal as can be.
@@ -190,10 +180,6 @@ impl Weights for Analog {
         for (n, block) in self.blocks.iter_mut().enumerate() {
             block.program(weights, self.cols, self.mapping, Key::new(n as u64).named("set_weights"));
         }
-    }
-
-    fn pulses_sent(&self) -> u64 {
-        self.blocks.iter().map(Block::pulses_sent).sum()
     }
 
     fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {

@@ -26,6 +26,7 @@ const VERSION: u32 = 1;
 const STATE: &str = "state.safetensors";
 const MANIFEST: &str = "manifest.json";
 const PARTIAL: &str = "partial";
+const REMOVED: &str = "removed";
 
 /// What makes a run this run and no other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -181,6 +182,18 @@ impl Checkpoints {
         written
     }
 
+    /// Removes what a kill left: half-written, half-removed, and older than the one before the last. A run that was
+    /// killed after its last checkpoint writes none that would do so.
+    fn tidy(&self) {
+        let list = self.list().unwrap_or_default();
+        let older = list.iter().filter(|path| Some(*path) < self.last.as_ref()).rev().skip(1);
+        let litter = [PARTIAL, REMOVED].map(|name| self.folder.join(name));
+        for path in older.chain(&litter) {
+            // It only takes space; that it cannot be removed changes nothing.
+            let _ = remove(path);
+        }
+    }
+
     /// Reads the newest checkpoint that is whole, and tells of those that are not.
     pub fn newest(
         &mut self,
@@ -192,6 +205,7 @@ impl Checkpoints {
             match read(&path) {
                 Ok((contents, state)) => {
                     self.last = Some(path.clone());
+                    self.tidy();
                     return Ok((path, contents.identity, contents.position, state));
                 }
                 Err(Unreadable::Version(stored)) => {
@@ -259,7 +273,7 @@ fn remove(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
     };
-    let doomed = folder.with_file_name("removed");
+    let doomed = folder.with_file_name(REMOVED);
     gone(fs::remove_dir_all(&doomed))?;
     match fs::rename(folder, &doomed) {
         Ok(()) => gone(fs::remove_dir_all(&doomed)),

@@ -66,13 +66,7 @@ impl Tile {
         key: Key,
     ) -> Result<(), ParameterError> {
         let scheme = scheme.into();
-        scheme.validate()?;
-        finite("scale", f64::from(scale))?;
-        let batch = row_signals.len() / self.rows;
-        same_length("row_signals", batch * self.rows, row_signals.len())?;
-        same_length("col_signals", batch * self.cols, col_signals.len())?;
-        all_finite("row_signals", row_signals)?;
-        all_finite("col_signals", col_signals)?;
+        check_update([self.rows, self.cols], scale, [row_signals, col_signals], scheme)?;
         match scheme {
             Scheme::Expected => self.update_expected(scale, row_signals, col_signals),
             Scheme::Stochastic(trains) => self.update_stochastic(scale, row_signals, col_signals, trains, key),
@@ -85,4 +79,21 @@ impl Tile {
         }
         Ok(())
     }
+}
+
+/// Refuses an update of a shape that does not fit or with a number that is not finite; returns its number of samples.
+pub(super) fn check_update(
+    [rows, cols]: [usize; 2],
+    scale: f32,
+    [row_signals, col_signals]: [&[f32]; 2],
+    scheme: Scheme,
+) -> Result<usize, ParameterError> {
+    scheme.validate()?;
+    finite("scale", f64::from(scale))?;
+    let batch = row_signals.len() / rows;
+    same_length("row_signals", batch * rows, row_signals.len())?;
+    same_length("col_signals", batch * cols, col_signals.len())?;
+    all_finite("row_signals", row_signals)?;
+    all_finite("col_signals", col_signals)?;
+    Ok(batch)
 }

@@ -1,9 +1,9 @@
 use super::super::lines::Lines;
-use super::super::scheme::all_finite;
+use super::super::scheme::{all_finite, check_update};
 use super::super::{Crossbar, Scheme, Tile, Trains};
 use super::{alike, column_by_update, increment_by_columns};
 use crate::Key;
-use crate::error::{ParameterError, finite, require, same_length};
+use crate::error::{ParameterError, require};
 use crate::readout::{Readout, Scratch, Shape};
 use crate::rule::Slot;
 
@@ -188,13 +188,7 @@ impl Crossbar for OneSidedCell {
         key: Key,
     ) -> Result<(), ParameterError> {
         let (rows, cols, granularity) = (self.rows(), self.cols(), self.granularity());
-        scheme.validate()?;
-        finite("scale", f64::from(scale))?;
-        let batch = row_signals.len() / rows;
-        same_length("row_signals", batch * rows, row_signals.len())?;
-        same_length("col_signals", batch * cols, col_signals.len())?;
-        all_finite("row_signals", row_signals)?;
-        all_finite("col_signals", col_signals)?;
+        let batch = check_update([rows, cols], scale, [row_signals, col_signals], scheme)?;
         let Scheme::Stochastic(trains) = scheme else {
             return Err(ParameterError::OutOfDomain {
                 name: "scheme",

@@ -1,9 +1,9 @@
 use super::super::lines::Lines;
-use super::super::scheme::all_finite;
+use super::super::scheme::{all_finite, check_update};
 use super::super::{Crossbar, Scheme, Tile};
 use super::alike;
 use crate::Key;
-use crate::error::{ParameterError, finite, require, same_length};
+use crate::error::{ParameterError, require, same_length};
 use crate::rule::Slot;
 
 /// Which tiles of a [`VectorCell`] a sample writes to.
@@ -151,13 +151,7 @@ impl Crossbar for VectorCell {
         key: Key,
     ) -> Result<(), ParameterError> {
         let (rows, cols, granularity) = (self.rows(), self.cols(), self.granularity());
-        scheme.validate()?;
-        finite("scale", f64::from(scale))?;
-        let batch = row_signals.len() / rows;
-        same_length("row_signals", batch * rows, row_signals.len())?;
-        same_length("col_signals", batch * cols, col_signals.len())?;
-        all_finite("row_signals", row_signals)?;
-        all_finite("col_signals", col_signals)?;
+        let batch = check_update([rows, cols], scale, [row_signals, col_signals], scheme)?;
         match (self.policy, scheme) {
             (Policy::All, Scheme::Stochastic(trains)) => {
                 let together = self.tiles.iter().all(|t| t.cells.at_once);
