@@ -3,11 +3,13 @@
 pub mod device_report;
 pub mod figure;
 pub mod files;
+pub mod plan;
 pub mod progress;
 pub mod rates;
 pub mod reproduce;
 pub mod run;
 pub mod spec;
+pub mod store;
 pub mod table;
 pub mod train;
 pub mod verify;

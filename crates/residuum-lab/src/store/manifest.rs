@@ -1,0 +1,56 @@
+//! What a trial is, and what it took.
+
+use serde::{Deserialize, Serialize};
+
+/// What a trial did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Minimised an objective.
+    Problem,
+    /// Trained a network.
+    Network,
+}
+
+/// One parameter as it was used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameter {
+    /// Dotted path of the field.
+    pub field: String,
+    /// Its value in TOML notation.
+    pub value: String,
+    /// Whether the spec gave it or it is the default.
+    pub given: bool,
+}
+
+/// `manifest.json` of a trial. Holds no host name and no path; only what follows `threads` differs between two runs of the same
+/// trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrialManifest {
+    /// `residuum.trial/1`.
+    pub schema: String,
+    /// Name of its folder.
+    pub id: String,
+    /// Name of the experiment.
+    pub experiment: String,
+    /// What was done.
+    pub kind: Kind,
+    /// What tells the trial from the others of its experiment, seeds aside.
+    pub labels: Vec<(String, String)>,
+    /// Its seed.
+    pub seed: u64,
+    /// Every parameter.
+    pub spec: Vec<Parameter>,
+    /// Version of the program.
+    pub version: String,
+    /// Version of the numbers.
+    pub value_version: u32,
+    /// The commit the program was built from, if known.
+    pub commit: Option<String>,
+    /// Worker threads.
+    pub threads: usize,
+    /// Model of the CPU, if known.
+    pub cpu: Option<String>,
+    /// Wall time of the work, interruptions left out.
+    pub seconds: f64,
+}
