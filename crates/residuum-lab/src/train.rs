@@ -6,11 +6,13 @@
 mod catalogue;
 mod comparison;
 mod features;
+mod layers;
 mod run;
 mod trial;
 
 pub use catalogue::{CATALOGUE, Shipped};
 pub use comparison::{Comparison, Curve};
 pub use features::{FeatureError, Flow};
-pub use run::{Exported, Opened, RunError, RunManifest, Source, export, train};
+pub use layers::{ArrayWeights, LayerWeights};
+pub use run::{Exported, Opened, RunError, RunManifest, Source, Trained, export, train, train_in};
 pub use trial::{Parts, Trial, TrialError};
