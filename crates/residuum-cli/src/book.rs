@@ -83,7 +83,8 @@ fn refusal(line: &str) -> Option<clap::Error> {
     if PLANNED.contains(&command) && Arguments::command().find_subcommand(command).is_none() {
         return None;
     }
-    Arguments::try_parse_from(words).err().filter(|e| e.kind() != ErrorKind::DisplayVersion)
+    let answered = [ErrorKind::DisplayVersion, ErrorKind::DisplayHelp];
+    Arguments::try_parse_from(words).err().filter(|e| !answered.contains(&e.kind()))
 }
 
 fn markdown(folder: &Path) -> Vec<PathBuf> {
