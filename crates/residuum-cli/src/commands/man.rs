@@ -37,7 +37,8 @@ fn pages() -> anyhow::Result<Vec<Page>> {
 }
 
 fn collect(command: &clap::Command, pages: &mut Vec<Page>) -> anyhow::Result<()> {
-    let man = Man::new(command.clone());
+    let source = concat!("residuum ", env!("CARGO_PKG_VERSION"));
+    let man = Man::new(command.clone()).source(source);
     let mut text = Vec::new();
     man.render(&mut text)?;
     pages.push(Page { file: man.get_filename(), text: String::from_utf8(text)? });
@@ -63,6 +64,7 @@ mod tests {
         }
         assert!(page("residuum.1").contains("residuum\\-train(1)"));
         assert!(page("residuum-device-show.1").contains("minimizer"));
+        assert!(page("residuum-train.1").contains(".TH residuum-train 1"), "a page is found by its title");
         let mut files: Vec<&str> = pages.iter().map(|p| p.file.as_str()).collect();
         files.sort_unstable();
         files.dedup();
