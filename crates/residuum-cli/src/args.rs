@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 
 /// Optimisation on analog in-memory hardware, where every write is scaled by state-dependent response functions.
 ///
@@ -62,6 +63,8 @@ pub enum Command {
     Verify(VerifyOptions),
     Reproduce(ReproduceOptions),
     Data(DataOptions),
+    Completions(CompletionsOptions),
+    Man(ManOptions),
 }
 
 /// Run one optimisation problem from a TOML file.
@@ -344,3 +347,26 @@ pub struct FetchOptions {
     #[arg(long, value_name = "URL", conflicts_with = "from")]
     pub mirror: Vec<String>,
 }
+
+/// Print the completions of a shell.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum completions bash > ~/.local/share/bash-completion/completions/residuum
+  residuum completions zsh > ~/.zfunc/_residuum
+  residuum completions fish > ~/.config/fish/completions/residuum.fish")]
+pub struct CompletionsOptions {
+    /// The shell.
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+/// Print the manual page, with those of all commands after it.
+///
+/// With --out DIR each page is a file: residuum.1, residuum-train.1 and so on.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum man | man -l -
+  residuum man --out ~/.local/share/man/man1")]
+pub struct ManOptions {}

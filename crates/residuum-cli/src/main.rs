@@ -1,6 +1,8 @@
 //! The `residuum` command: parsing, progress and exit codes. What it does is in the library crates.
 
 mod args;
+#[cfg(test)]
+mod book;
 mod commands;
 mod terminal;
 mod training_bar;
@@ -39,5 +41,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         Some(Command::Verify(options)) => commands::verify::verify(&context, options),
         Some(Command::Reproduce(options)) => commands::reproduce::reproduce(&context, options),
         Some(Command::Data(options)) => commands::data::data(&context, options),
+        Some(Command::Completions(options)) => commands::completions::completions(options),
+        Some(Command::Man(_)) => commands::man::man(&context),
     }
 }

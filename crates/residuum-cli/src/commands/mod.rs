@@ -1,10 +1,12 @@
 //! One file per command; each returns whether its checks passed.
 
+pub mod completions;
 pub mod convert;
 pub mod data;
 pub mod device;
 pub mod eval;
 pub mod export;
+pub mod man;
 pub mod rates;
 pub mod reproduce;
 pub mod run;
