@@ -247,6 +247,13 @@ impl Crossbar for OneSidedCell {
         Ok(())
     }
 
+    fn age(&mut self, key: Key) {
+        for (side, name) in self.sides.iter_mut().zip(["plus", "minus"]) {
+            side.age(key.named(name));
+        }
+        self.subtract();
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.sides.iter().map(Tile::pulses_sent).sum()
     }

@@ -108,6 +108,12 @@ impl Crossbar for ReferenceCell {
         self.after(written)
     }
 
+    fn age(&mut self, key: Key) {
+        self.tile.age(key);
+        self.reference.age(key.named("reference"));
+        self.subtract();
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.tile.pulses_sent
     }

@@ -220,6 +220,13 @@ impl Crossbar for VectorCell {
         Ok(())
     }
 
+    fn age(&mut self, key: Key) {
+        for (n, tile) in self.tiles.iter_mut().enumerate() {
+            tile.age(key.fold(n as u64));
+        }
+        self.sum();
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.tiles.iter().map(Tile::pulses_sent).sum()
     }
