@@ -13,4 +13,4 @@ pub use catalogue::{CATALOGUE, Shipped};
 pub use comparison::{Comparison, Curve};
 pub use features::{FeatureError, Flow};
 pub use run::{Exported, Opened, RunError, RunManifest, Source, export, train};
-pub use trial::{Parts, Trial, TrialError};
+pub use trial::{Origin, Parts, Trial, TrialError};
