@@ -151,6 +151,9 @@ pub struct EvalOptions {
     /// Folder of the run.
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
+    /// Folder that paths in the spec are relative to; needed for a frozen backbone and for devices from tables.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub base: PathBuf,
     /// Folder of all data sets, as `residuum data --dir` has it.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
@@ -168,6 +171,9 @@ pub struct ExportOptions {
     /// The file.
     #[arg(long, value_name = "FILE.safetensors")]
     pub to: PathBuf,
+    /// Folder that paths in the spec are relative to; needed for a frozen backbone and for devices from tables.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub base: PathBuf,
 }
 
 /// Convert the weights of Keras's ResNet-50 from tfjs to safetensors with torchvision's names.

@@ -15,4 +15,4 @@ pub use comparison::{Comparison, Curve};
 pub use features::{FeatureError, Flow};
 pub use layers::{ArrayWeights, LayerWeights};
 pub use run::{Exported, Opened, RunError, RunManifest, Source, Trained, export, train, train_in};
-pub use trial::{Parts, Trial, TrialError};
+pub use trial::{Origin, Parts, Trial, TrialError};

@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use residuum::readout::{BoundManagement, NoiseManagement, Readout, Settings};
+use residuum::readout::{BoundManagement, NoiseManagement, Readout, Scratch, Settings};
 use residuum::rule::crossbar::{Columns, Every};
-use residuum::tile::{Device, Spread, StepModel, presets};
-use residuum::{Key, Schedule};
+use residuum::tile::{Decay, Device, Diffusion, Drift, Reset, Retention, Spread, StepModel, presets};
+use residuum::{Falling, Key, Schedule};
 use residuum_lab::spec::{Experiment, Rate, ScheduleSpec, SpecError, TileRuleKind, TrialSpec};
-use residuum_lab::train::{CATALOGUE, Trial};
+use residuum_lab::train::{CATALOGUE, Origin, Trial};
 use residuum_nn::Loss;
 use residuum_nn::analog::OutputScaling;
 
@@ -252,7 +252,7 @@ fn rates_follow_the_schedule_unless_constant() {
          [training]\nschedule = { kind = \"step\", every = 15, factor = 0.5 }",
     )
     .unwrap();
-    assert_eq!(spec.training.schedule, ScheduleSpec::Step { every: 15, factor: 0.5 });
+    assert_eq!(spec.training.schedule, ScheduleSpec::Step { every: 15, factor: 0.5, warm_up: None });
     let TileRuleKind::TikiTaka { transfer_rate, mixing, ref transfer } = spec.rule.kind else { panic!() };
     assert_eq!((mixing, transfer.columns, transfer.every), (0.0, Columns::Some(1), Every::Samples(2)));
     let shape = |rate| spec.training.schedule.of(rate, 30, 6);
@@ -260,10 +260,75 @@ fn rates_follow_the_schedule_unless_constant() {
     assert_eq!(spec.rule.learning_rate, Rate { value: 0.01, scheduled: false });
     assert_eq!(spec.rule.learning_rate.schedule(shape), Schedule::Constant(0.01));
     assert_eq!(
-        ScheduleSpec::Cosine { last: 0.1 }.of(2.0, 3, 7),
+        ScheduleSpec::Cosine { last: 0.1, warm_up: None }.of(2.0, 3, 7),
         Schedule::Cosine { initial: 2.0, last: 0.2, steps: 21 }
     );
     assert_eq!(ScheduleSpec::WarmUp { epochs: 2 }.of(2.0, 3, 7), Schedule::WarmUp { rate: 2.0, steps: 14 });
+}
+
+#[test]
+fn a_warm_up_precedes_steps_and_cosines() {
+    let schedule = |text: &str| {
+        let spec = with("epochs = 2", &format!("epochs = 2\nschedule = {{ {text} }}"));
+        spec.map(|spec| spec.training.schedule.of(0.5, 10, 6))
+    };
+    let step = schedule("kind = \"step\", every = 4, factor = 0.1, warm_up = 2").unwrap();
+    let then = Falling::Step { initial: 0.5, every: 24, factor: 0.1 };
+    assert_eq!(step, Schedule::WarmUpThen { steps: 12, then });
+    let cosine = schedule("kind = \"cosine\", warm_up = 1").unwrap();
+    let then = Falling::Cosine { initial: 0.5, last: 0.0, steps: 60 };
+    assert_eq!(cosine, Schedule::WarmUpThen { steps: 6, then });
+    let refused = schedule("kind = \"step\", every = 4, factor = 0.1, warm_up = 0").unwrap_err().to_string();
+    assert!(refused.contains("schedule.warm_up must be at least 1, got 0"), "{refused}");
+    assert!(schedule("kind = \"constant\", warm_up = 1").is_err());
+}
+
+#[test]
+fn cells_leak_diffuse_drift_and_are_reset() {
+    let device = |text: &str| with("states = 1200", &format!("states = 1200\n{text}"));
+    let text = "decay = { lifetime = 100, spread = 0.2 }\ndiffusion = { deviation = 1e-3 }\n\
+                drift = { exponent = 0.05, onset_s = 20, step_s = 0.5, spread = 0.3 }\n\
+                reset = { value = 0.1, deviation = 0.01 }";
+    let device_of = |text: &str| device(text).unwrap().devices.unwrap().main.retention;
+    let drift = Drift { step_s: 0.5, spread: 0.3, ..Drift::power_law(0.05, 20.0) };
+    let expected = Retention {
+        reset: Reset { value: 0.1, spread: 0.0, deviation: 0.01 },
+        decay: Some(Decay { lifetime: 100.0, spread: 0.2 }),
+        diffusion: Some(Diffusion { deviation: 1e-3, spread: 0.0 }),
+        drift: Some(drift),
+    };
+    assert_eq!(device_of(text), expected);
+    assert_eq!(device_of(""), Retention::default());
+    for (text, expected) in [
+        ("decay = { spread = 1 }", "decay.lifetime is missing"),
+        ("decay = { lifetime = 0 }", "lifetime must be positive"),
+        ("drift = { exponent = 0.1, onset_s = 1 }", "drift.step_s is missing"),
+        ("drift = { exponent = 0.1, onset_s = 1, step_s = -1 }", "step_s must be zero or positive"),
+        ("reset = { mean = 0 }", "reset.mean is not a field"),
+    ] {
+        let message = device(text).unwrap_err().to_string();
+        assert!(message.contains(expected), "{text}: {message}");
+    }
+}
+
+#[test]
+fn lines_that_differ_are_those_of_a_tile() {
+    let lines = "[readout]\noutput_noise_spread = 0.5\n\
+                 [readout.output]\nnoise = 0.1\nbound = 10\n[readout.nonlinearity]\nstrength = 0.1\nspread = 0.2";
+    let spec = with("[training]", &format!("{lines}\n[training]")).unwrap();
+    assert_eq!(spec.readout.forward.settings().output_noise_spread, 0.5);
+    assert_eq!(spec.readout.forward.settings().nonlinearity.unwrap().spread, 0.2);
+    let [mut a, mut b] = [1, 2].map(|tile| {
+        let mut y = [0.0; 3];
+        let readout = spec.readout.forward.around(Key::new(tile));
+        let shape = residuum::readout::Shape { rows: 3, cols: 1 };
+        readout.read(&[1.0; 3], shape, &[1.0], Key::new(7), &mut y, &mut Scratch::default());
+        y
+    });
+    assert_ne!(a, b, "two tiles, two sets of lines");
+    a.sort_unstable_by(f32::total_cmp);
+    b.sort_unstable_by(f32::total_cmp);
+    assert!(a[0] != a[1] && b[0] != b[1]);
 }
 
 #[test]
@@ -309,7 +374,7 @@ fn rules_of_one_seed_start_equal() {
     );
     let trials = parse(&text).unwrap().trials;
     let start = |spec: &TrialSpec, seed| {
-        let mut trial = Trial::prepare(spec, seed, Path::new(".")).unwrap();
+        let mut trial = Trial::prepare(spec, seed, Path::new("."), Origin::Spec).unwrap();
         let state = trial.parts.network.state(residuum_nn::state::Scope::Network);
         let order = trial.train.epoch(0).order().to_vec();
         let residuum_nn::state::Values::F32(bias) = state["3.bias"].values.clone() else { panic!() };

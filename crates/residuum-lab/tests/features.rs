@@ -1,11 +1,12 @@
 //! Heads trained on features that were computed once, against heads trained through their frozen backbones.
 #![allow(clippy::unwrap_used)]
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use residuum_lab::spec::{Experiment, TrialSpec};
-use residuum_lab::train::{Source, export, train};
+use residuum_lab::train::{Origin, Source, Trial, export, train};
 use residuum_nn::state::{State, read_safetensors};
 use residuum_nn::train::{EpochRecord, Listener, Outcome, Silent};
 use tempfile::TempDir;
@@ -64,12 +65,12 @@ fn trial(text: &str) -> TrialSpec {
 
 /// Trains in a folder of `runs` and gives the records and the exported tensors.
 fn run(text: &str, runs: &Path, name: &str, listener: &mut dyn Listener) -> (Vec<EpochRecord>, State) {
-    let source = Source { text, base: Path::new("."), profile: None };
+    let source = Source { text, profile: None };
     let folder = runs.join(name);
     let summary = train(&trial(text), 3, Path::new("."), Some((&folder, source)), false, listener).unwrap();
     assert_eq!(summary.outcome, Outcome::Finished);
     let file = runs.join("exported.safetensors");
-    let exported = export(&folder, &file).unwrap();
+    let exported = export(&folder, &file, Path::new(".")).unwrap();
     let state = read_safetensors(&file).unwrap();
     assert_eq!((exported.steps, exported.tensors), (summary.steps, state.len()));
     (summary.records.iter().map(EpochRecord::reproducible).collect(), state)
@@ -90,6 +91,9 @@ fn parts(runs: &Path) -> Vec<PathBuf> {
 struct Counter {
     prepared: Vec<(usize, usize)>,
     patience: Option<usize>,
+    /// How often it may be asked before it cancels.
+    answers: Option<usize>,
+    asked: Cell<usize>,
 }
 
 impl Listener for Counter {
@@ -98,7 +102,9 @@ impl Listener for Counter {
     }
 
     fn cancelled(&self) -> bool {
+        self.asked.set(self.asked.get() + 1);
         self.patience.is_some_and(|patience| self.prepared.len() >= patience)
+            || self.answers.is_some_and(|answers| self.asked.get() > answers)
     }
 }
 
@@ -130,7 +136,7 @@ fn features_go_on_where_they_were_broken_off() {
     let whole = run(PERCEPTRON, &folder.path().join("whole"), "a", &mut Silent);
 
     let cut = folder.path().join("cut");
-    let source = Source { text: PERCEPTRON, base: Path::new("."), profile: None };
+    let source = Source { text: PERCEPTRON, profile: None };
     let mut listener = Counter { patience: Some(3), ..Counter::default() };
     let run_folder = cut.join("a");
     let directory = Some((run_folder.as_path(), source));
@@ -184,4 +190,39 @@ fn another_subset_or_start_or_scale_has_features_of_its_own() {
     let random = PERCEPTRON.replace("\"digits\"", "\"digits\"\nflip_horizontal = 0.5");
     run(&random, folder.path(), "g", &mut Silent);
     assert_eq!(count(), expected);
+}
+
+#[test]
+fn features_are_broken_off_between_batches() {
+    let folder = TempDir::new().unwrap();
+    let run_folder = folder.path().join("a");
+    let directory = Some((run_folder.as_path(), Source { text: PERCEPTRON, profile: None }));
+    // A part is ten batches of 20.
+    let mut listener = Counter { answers: Some(5), ..Counter::default() };
+    let summary = train(&trial(PERCEPTRON), 3, Path::new("."), directory, false, &mut listener).unwrap();
+    assert!(matches!(summary.outcome, Outcome::Cancelled { k: 0, .. }));
+    assert_eq!((listener.asked.get(), listener.prepared.len(), parts(folder.path()).len()), (6, 0, 0));
+}
+
+#[test]
+fn frozen_tiles_take_no_pulse() {
+    let device = "[device]\nresponse = \"power\"\nshape = 1.0\nradius = 1.0\nstates = 1200\n\
+                  [mapping]\nomega = 0.5\noutput_scaling = \"tile\"\n[rule]";
+    let text = PERCEPTRON.replace("analog = \"head\"", "analog = \"all\"").replace("[rule]", device);
+    for rule in ["analog", "digital"] {
+        let text = text.replace("\"digital\"", &format!("\"{rule}\""));
+        let folder = TempDir::new().unwrap();
+        let start = Trial::prepare(&trial(&text), 3, Path::new("."), Origin::Spec).unwrap().parts.state();
+        let (records, end) = run(&text, folder.path(), "frozen", &mut Silent);
+        assert_eq!(start["1.weight"], end["1.weight"], "{rule}");
+        assert_eq!(start["1.bias"], end["1.bias"], "{rule}");
+        assert_ne!(start["3.weight"], end["3.weight"], "{rule}");
+        if rule == "analog" {
+            assert_eq!(records[0].pulses.get("1").copied().unwrap_or(0), 0);
+            assert!(records[0].pulses["3"] > 0);
+        }
+        // What learns moves.
+        let learning = run(&text.replace("\"backbone\"", "\"none\""), folder.path(), "learning", &mut Silent).1;
+        assert_ne!(start["1.weight"], learning["1.weight"], "{rule}");
+    }
 }

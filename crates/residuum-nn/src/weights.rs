@@ -165,6 +165,48 @@ impl Parameter {
     }
 }
 
+/// Weights that never learn, wherever they live: tiles take no pulse after they are programmed.
+#[derive(Debug)]
+pub struct Still(pub Box<dyn Weights>);
+
+impl Weights for Still {
+    fn rows(&self) -> usize {
+        self.0.rows()
+    }
+
+    fn cols(&self) -> usize {
+        self.0.cols()
+    }
+
+    fn read(&mut self, inputs: &[f32], outputs: &mut [f32], key: Key) {
+        self.0.read(inputs, outputs, key);
+    }
+
+    fn read_transposed(&mut self, errors: &[f32], outputs: &mut [f32], key: Key) {
+        self.0.read_transposed(errors, outputs, key);
+    }
+
+    fn step(&mut self, _: u64, _: &[f32], _: &[f32], _: Key) -> Result<(), StepError> {
+        Ok(())
+    }
+
+    fn trains(&self) -> bool {
+        false
+    }
+
+    fn effective_weights(&self, out: &mut [f32]) {
+        self.0.effective_weights(out);
+    }
+
+    fn set_weights(&mut self, weights: &[f32]) {
+        self.0.set_weights(weights);
+    }
+
+    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
+        self.0.visit(path, visitor);
+    }
+}
+
 /// Weights in digital memory, read exactly and trained by SGD, or frozen.
 #[derive(Clone, Debug)]
 pub struct Digital {

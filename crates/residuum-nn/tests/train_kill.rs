@@ -10,15 +10,23 @@ use std::{env, fs, thread};
 
 use residuum::Key;
 use residuum_nn::train::{CheckpointPolicy, Outcome, TrainError, Training};
+use train_common::tiles::Tiles;
 use train_common::{Setup, Spy, checkpoints, events, metrics, timeless};
 
 const DIRECTORY: &str = "RESIDUUM_TEST_RUN";
+const LAYERS: &str = "RESIDUUM_TEST_LAYERS";
 
-fn setup() -> Setup {
+/// Where the weights of the run lie, by a word that reaches the other process.
+fn setup(layers: &str) -> Setup {
+    let tiles = match layers {
+        "residual" => Some(Tiles::Residual),
+        "tiki-taka" => Some(Tiles::TikiTaka),
+        _ => None,
+    };
     let checkpoint = CheckpointPolicy { every_steps: Some(10), epoch_ends: true };
     let training =
         Training { checkpoint, histograms: true, batch_loss_every: Some(5), ..Setup::new(5).training };
-    Setup { training, ..Setup::new(5) }
+    Setup { training, tiles, ..Setup::new(5) }
 }
 
 /// The process that is killed: starts the run, or resumes it.
@@ -26,19 +34,20 @@ fn setup() -> Setup {
 #[ignore = "run by the tests below, in a process of its own"]
 fn child() {
     let directory = env::var_os(DIRECTORY).unwrap();
-    let mut spy = Spy::default();
-    let done = match setup().resume(Path::new(&directory), &mut spy) {
-        Err(TrainError::NoCheckpoint { .. }) => setup().start(Some(Path::new(&directory)), &mut spy),
+    let (setup, mut spy) = (setup(&env::var(LAYERS).unwrap()), Spy::default());
+    let done = match setup.resume(Path::new(&directory), &mut spy) {
+        Err(TrainError::NoCheckpoint { .. }) => setup.start(Some(Path::new(&directory)), &mut spy),
         resumed => resumed,
     };
     assert_eq!(done.unwrap().summary.outcome, Outcome::Finished);
     assert_eq!(spy.warnings, [], "a kill damages nothing");
 }
 
-fn spawn(directory: &Path) -> Child {
+fn spawn(directory: &Path, layers: &str) -> Child {
     Command::new(env::current_exe().unwrap())
         .args(["--exact", "child", "--ignored"])
         .env(DIRECTORY, directory)
+        .env(LAYERS, layers)
         .stdout(Stdio::null())
         .spawn()
         .unwrap()
@@ -46,10 +55,24 @@ fn spawn(directory: &Path) -> Child {
 
 #[test]
 fn killed_at_random_moments_it_ends_as_if_left_alone() {
+    kill("digital", 20);
+}
+
+#[test]
+fn residual_learning_on_tiles_survives_kills() {
+    kill("residual", 10);
+}
+
+#[test]
+fn tiki_taka_on_tiles_survives_kills() {
+    kill("tiki-taka", 10);
+}
+
+fn kill(layers: &str, wanted: u32) {
     let folder = tempfile::tempdir().unwrap();
     let whole = folder.path().join("whole");
     let begin = Instant::now();
-    assert!(spawn(&whole).wait().unwrap().success());
+    assert!(spawn(&whole, layers).wait().unwrap().success());
     let undisturbed = begin.elapsed();
     let state =
         |directory: &Path| fs::read(checkpoints(directory).last().unwrap().join("state.safetensors")).unwrap();
@@ -60,7 +83,7 @@ fn killed_at_random_moments_it_ends_as_if_left_alone() {
         let directory = folder.path().join(format!("killed-{round}"));
         // At most a quarter of the run at a time, so that a round takes several kills.
         loop {
-            let mut child = spawn(&directory);
+            let mut child = spawn(&directory, layers);
             thread::sleep(undisturbed.mul_f64(0.25 * key.uniform_at(draw)).max(Duration::from_millis(1)));
             draw += 1;
             let ended = child.try_wait().unwrap();
@@ -79,7 +102,7 @@ fn killed_at_random_moments_it_ends_as_if_left_alone() {
         assert!(state(&directory) == state(&whole), "weights after {kills} kills");
         assert_eq!(timeless(events(&directory)), timeless(events(&whole)), "after {kills} kills");
         assert_eq!(checkpoints(&directory).len(), 2, "nothing is left behind");
-        if kills >= 20 {
+        if kills >= wanted {
             break;
         }
     }

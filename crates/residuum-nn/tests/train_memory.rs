@@ -8,6 +8,7 @@ use std::fs;
 
 use residuum_nn::train::{CheckpointPolicy, EpochRecord, Listener, Training};
 use train_common::Setup;
+use train_common::tiles::Tiles;
 
 /// Notes the resident memory after every epoch, and may leak on purpose.
 #[derive(Default)]
@@ -34,14 +35,16 @@ fn memory_is_bounded() {
     let checkpoint = CheckpointPolicy { every_steps: Some(230), epoch_ends: false };
     let training = Training { checkpoint, histograms: true, ..Setup::new(60).training };
     let setup = Setup { training, sizes: vec![64, 128, 10], ..Setup::new(60) };
-    let growth = |leak: usize| {
+    let growth = |tiles: Option<Tiles>, leak: usize| {
+        let setup = Setup { tiles, ..setup.clone() };
         let folder = tempfile::tempdir().unwrap();
         let mut watch = Watch { leak, ..Watch::default() };
         setup.start(Some(folder.path()), &mut watch).unwrap();
         watch.kilobytes[59].saturating_sub(watch.kilobytes[19])
     };
     // 40 epochs of 46 steps. A kilobyte a step, a fortieth of its state, would be 1 840.
-    let (tight, leaking) = (growth(0), growth(1024));
-    assert!(tight < 900, "{tight} kB");
+    let (tight, leaking) = (growth(None, 0), growth(None, 1024));
+    let tiles = growth(Some(Tiles::Residual), 0);
+    assert!(tight < 900 && tiles < 900, "{tight} kB digitally, {tiles} kB on tiles");
     assert!(leaking > 900, "{leaking} kB");
 }

@@ -39,6 +39,45 @@ pub enum Schedule {
         /// Length of the warm-up.
         steps: u64,
     },
+    /// A falling rate whose first steps are those of a warm-up: `then.at(k) · min((k + 1)/steps, 1)`.
+    WarmUpThen {
+        /// Length of the warm-up.
+        steps: u64,
+        /// The rate but for the warm-up, counted from k = 0 as well.
+        then: Falling,
+    },
+}
+
+/// The schedules that a warm-up can precede.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Falling {
+    /// As [`Schedule::Step`].
+    Step {
+        /// Rate at k = 0.
+        initial: f64,
+        /// Steps between drops.
+        every: u64,
+        /// Factor of each drop.
+        factor: f64,
+    },
+    /// As [`Schedule::Cosine`].
+    Cosine {
+        /// Rate at k = 0.
+        initial: f64,
+        /// Rate at the end.
+        last: f64,
+        /// Length of the descent.
+        steps: u64,
+    },
+}
+
+impl From<Falling> for Schedule {
+    fn from(falling: Falling) -> Self {
+        match falling {
+            Falling::Step { initial, every, factor } => Self::Step { initial, every, factor },
+            Falling::Cosine { initial, last, steps } => Self::Cosine { initial, last, steps },
+        }
+    }
 }
 
 impl Schedule {
@@ -69,6 +108,10 @@ impl Schedule {
                 non_negative("rate", rate)?;
                 require(steps > 0, "steps", "at least 1", steps as f64)?;
             }
+            Self::WarmUpThen { steps, then } => {
+                require(steps > 0, "steps", "at least 1", steps as f64)?;
+                Self::from(then).validate()?;
+            }
         }
         Ok(self)
     }
@@ -85,9 +128,15 @@ impl Schedule {
                 let t = (k as f64 / steps as f64).min(1.0);
                 last + 0.5 * (initial - last) * (1.0 + (std::f64::consts::PI * t).cos())
             }
-            Self::WarmUp { rate, steps } => rate * ((k + 1) as f64 / steps as f64).min(1.0),
+            Self::WarmUp { rate, steps } => rate * risen(k, steps),
+            Self::WarmUpThen { steps, then } => Self::from(then).at(k) * risen(k, steps),
         }
     }
+}
+
+/// Share of the rate that a warm-up of `steps` has reached at step k.
+fn risen(k: u64, steps: u64) -> f64 {
+    ((k + 1) as f64 / steps as f64).min(1.0)
 }
 
 impl From<f64> for Schedule {
@@ -109,6 +158,12 @@ mod tests {
         let cosine = Schedule::Cosine { initial: 1.0, last: 0.2, steps: 10 };
         assert!((cosine.at(5) - 0.6).abs() < 1e-15 && cosine.at(99) == 0.2);
         assert_eq!(Schedule::WarmUp { rate: 2.0, steps: 4 }.at(0), 0.5);
+        let then = Falling::Step { initial: 8.0, every: 3, factor: 0.5 };
+        let warmed = Schedule::WarmUpThen { steps: 4, then };
+        assert_eq!([0, 1, 2, 3, 5, 6].map(|k| warmed.at(k)), [2.0, 4.0, 6.0, 4.0, 4.0, 2.0]);
+        let then = Falling::Cosine { initial: 1.0, last: 0.2, steps: 10 };
+        let warmed = Schedule::WarmUpThen { steps: 2, then };
+        assert_eq!((warmed.at(0), warmed.at(5)), (0.5, cosine.at(5)));
     }
 
     #[test]
@@ -117,5 +172,9 @@ mod tests {
         assert!(Schedule::Constant(f64::NAN).validate().is_err());
         let e = Schedule::Step { initial: 1.0, every: 0, factor: 0.5 }.validate().unwrap_err();
         assert_eq!(e.to_string(), "every must be at least 1, got 0");
+        let then = Falling::Step { initial: -1.0, every: 1, factor: 0.5 };
+        assert!(Schedule::WarmUpThen { steps: 1, then }.validate().is_err());
+        let then = Falling::Step { initial: 1.0, every: 1, factor: 0.5 };
+        assert!(Schedule::WarmUpThen { steps: 0, then }.validate().is_err());
     }
 }

@@ -27,6 +27,7 @@ fn device(config: &Value) -> Device {
         exponent_noise: number(&power["nu_std"]),
         onset_s: number(&power["t_0"]),
         state_noise: number(&power["w_noise_std"]),
+        step_s: 0.0,
     };
     Device {
         write_noise: named("write_noise_std"),

@@ -7,7 +7,7 @@ use crate::args::EvalOptions;
 use crate::terminal;
 
 pub fn eval(context: &Context, options: &EvalOptions) -> anyhow::Result<bool> {
-    let mut run = Opened::new(&options.run, &data_root(options.data.as_deref()))?;
+    let mut run = Opened::new(&options.run, &data_root(options.data.as_deref()), &options.base)?;
     let evaluation = run.evaluate()?;
     let (manifest, epochs) = (&run.manifest, run.summary.records.len());
     if context.json {

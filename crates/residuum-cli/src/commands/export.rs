@@ -6,7 +6,7 @@ use crate::args::ExportOptions;
 use crate::terminal;
 
 pub fn export(context: &Context, options: &ExportOptions) -> anyhow::Result<bool> {
-    let exported = train::export(&options.run, &options.to)?;
+    let exported = train::export(&options.run, &options.to, &options.base)?;
     if context.json {
         Context::print_json(&json!({
             "schema": "residuum.export/1",

@@ -22,7 +22,6 @@ const MAIN_JOB_OUT: &str = "residuum-out";
 struct Loaded {
     name: String,
     text: String,
-    base: PathBuf,
     experiment: Experiment,
 }
 
@@ -43,7 +42,7 @@ impl Loaded {
         // The folder of a bare file name is the empty path, which names nothing.
         let base = if base.as_os_str().is_empty() { PathBuf::from(".") } else { base };
         let experiment = Experiment::parse(&text, &base, profile).with_context(|| spec.to_string())?;
-        Ok(Self { name: experiment.name.clone().unwrap_or_else(|| stem.into()), text, base, experiment })
+        Ok(Self { name: experiment.name.clone().unwrap_or_else(|| stem.into()), text, experiment })
     }
 }
 
@@ -58,7 +57,7 @@ pub fn train(context: &Context, options: &TrainOptions) -> anyhow::Result<bool> 
     let trials = select(&loaded.experiment.trials, &options.variant)?;
     let out = context.out.clone().unwrap_or_else(|| Path::new(RUNS).join(&loaded.name));
     let root = data_root(options.data.as_deref());
-    let source = Source { text: &loaded.text, base: &loaded.base, profile: options.profile.as_deref() };
+    let source = Source { text: &loaded.text, profile: options.profile.as_deref() };
     let folders = Folders { out: &out, source, resume: options.resume };
     let comparison = compare(context, &loaded, &trials, &root, Some(folders))?;
     report(context, &comparison, &out, &loaded.name)

@@ -6,7 +6,7 @@
 //! | `hidden` | sizes of the hidden layers of `mlp` | `[32]` |
 //! | `activation` | of `mlp`: `sigmoid`, `tanh` or `relu` | `sigmoid` |
 //! | `analog` | layers on tiles: `all`, `head`, `none`, or patterns such as `"layer4.*, fc"` | `all` |
-//! | `frozen` | digital layers that do not learn: `none`, `backbone` (all but the head), or patterns | `none` |
+//! | `frozen` | layers that do not learn, on tiles or digital: `none`, `backbone` (all but the head), or patterns | `none` |
 //! | `weights` | safetensors file to start from, relative to the spec | drawn |
 //! | `fresh_head` | whether the head is drawn even so, for fine-tuning on other classes | `false` |
 
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use residuum::{Key, ParameterError};
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{BuildError, Factory, ResNet, Select, cnn, fcn, mlp, resnet};
-use residuum_nn::weights::Parameter;
-use residuum_nn::{Digital, Network, Shape, Weights};
+use residuum_nn::weights::{Parameter, Still};
+use residuum_nn::{Network, Shape, Weights};
 
 use super::reader::{Fields, SpecError, Value};
 
@@ -27,7 +27,7 @@ pub struct NetworkSpec {
     pub model: Model,
     /// Which of them live on tiles.
     pub analog: Select,
-    /// Which of the digital ones do not learn.
+    /// Which of them do not learn.
     pub frozen: Frozen,
     /// What it starts from.
     pub weights: Option<PathBuf>,
@@ -53,7 +53,7 @@ pub enum Model {
     ResNet(ResNet),
 }
 
-/// Digital layers that do not learn.
+/// Layers that do not learn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frozen {
     /// All but this one.
@@ -121,7 +121,7 @@ impl NetworkSpec {
         factory: &mut dyn Factory,
         key: Key,
     ) -> Result<Network, BuildError> {
-        let factory = &mut Freezing { frozen: &self.frozen, analog: &self.analog, inner: factory };
+        let factory = &mut Freezing { frozen: &self.frozen, inner: factory };
         match &self.model {
             Model::Fcn => fcn(factory, key),
             Model::Cnn => cnn(factory, key),
@@ -179,10 +179,9 @@ fn read_mlp(fields: &Fields<'_>) -> Result<Model, SpecError> {
     Ok(Model::Mlp { hidden, activation })
 }
 
-/// A factory whose frozen layers never learn. Layers on tiles are not its business.
+/// A factory whose frozen layers never learn, wherever they live.
 struct Freezing<'a> {
     frozen: &'a Frozen,
-    analog: &'a Select,
     inner: &'a mut dyn Factory,
 }
 
@@ -194,10 +193,8 @@ impl Factory for Freezing<'_> {
         cols: usize,
         initial: Vec<f32>,
     ) -> Result<Box<dyn Weights>, ParameterError> {
-        if self.frozen.includes(name) && !self.analog.includes(name) {
-            return Ok(Box::new(Digital::new(rows, cols, initial, None)?));
-        }
-        self.inner.weights(name, rows, cols, initial)
+        let weights = self.inner.weights(name, rows, cols, initial)?;
+        Ok(if self.frozen.includes(name) { Box::new(Still(weights)) } else { weights })
     }
 
     fn parameter(&mut self, name: &str, initial: Vec<f32>) -> Parameter {

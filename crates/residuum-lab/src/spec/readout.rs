@@ -2,7 +2,8 @@
 //!
 //! `readout = "ideal"` reads exactly, `readout = "aihwkit"` has that library's defaults; a table starts from `preset` and
 //! changes what it names. `[readout.backward]` and `[readout.transfer]` are written the same way and start from the forward
-//! readout: backward without bound management, transfer without bound and noise management, as AIHWKIT has it.
+//! readout: backward without bound management, transfer without bound and noise management, as AIHWKIT has it. What spreads
+//! between lines or cells is drawn for every tile.
 //!
 //! | field | meaning | default |
 //! |---|---|---|
@@ -22,6 +23,8 @@ use residuum::readout::{
     BoundManagement, Converter, IrDrop, NoiseManagement, Nonlinearity, OutputLine, Passes, Readout, Settings,
     WeightNoise,
 };
+
+use residuum::Key;
 
 use super::reader::{Fields, SpecError, Value};
 
@@ -66,7 +69,8 @@ impl ReadoutSpec {
 }
 
 fn check(fields: &Fields<'_>, settings: Settings) -> Result<Readout, SpecError> {
-    Readout::new(settings).map_err(|e| fields.blame(&e))
+    // Every tile has lines of its own: the key is that of the tile once there is one.
+    Readout::of_array(settings, Key::new(0)).map_err(|e| fields.blame(&e))
 }
 
 fn preset(word: &str) -> Settings {

@@ -28,12 +28,18 @@
 //! | `write_noise` | of reads against the hidden state, in steps |
 //! | `reference` | `{ mean, deviation, at_symmetric_point }` subtracted by every read |
 //! | `stuck` | `{ probability, range }` of cells that do not move |
+//! | `decay` | leak once a step: `{ lifetime, spread }`, steps after which 1/e is left |
+//! | `diffusion` | random walk once a step: `{ deviation, spread }`, in weight units |
+//! | `drift` | (t/`onset_s`)^−`exponent` in the time since a write: `{ exponent, onset_s, step_s, spread, exponent_noise, state_noise }`; a step lasts `step_s` seconds |
+//! | `reset` | where decay leads: `{ value, spread, deviation }`, in weight units |
 
 use std::path::Path;
 
 use residuum::ResponseFunction;
 use residuum::response::{Exponential, Formula, Tabulated};
-use residuum::tile::{CycleNoise, Device, Reference, Spread, StepModel, Stuck, presets};
+use residuum::tile::{
+    CycleNoise, Decay, Device, Diffusion, Drift, Reference, Reset, Retention, Spread, StepModel, Stuck, presets,
+};
 
 use super::device::read_range;
 use super::reader::{Fields, SpecError, Value};
@@ -257,6 +263,40 @@ fn read_imperfections(fields: &Fields<'_>, device: &mut Device) -> Result<(), Sp
         device.stuck = Some(Stuck {
             probability: table.number("probability")? as f32,
             range: table.number_or("range", f64::from(device.max.max(-device.min)))? as f32,
+        });
+        table.finish()?;
+    }
+    read_retention(fields, &mut device.retention)
+}
+
+/// What happens between pulses.
+fn read_retention(fields: &Fields<'_>, retention: &mut Retention) -> Result<(), SpecError> {
+    if let Some(table) = fields.optional_table("reset")? {
+        retention.reset = Reset {
+            value: table.number_or("value", 0.0)? as f32,
+            spread: table.number_or("spread", 0.0)? as f32,
+            deviation: table.number_or("deviation", 0.0)? as f32,
+        };
+        table.finish()?;
+    }
+    if let Some(table) = fields.optional_table("decay")? {
+        let (lifetime, spread) = (table.number("lifetime")? as f32, table.number_or("spread", 0.0)? as f32);
+        retention.decay = Some(Decay { lifetime, spread });
+        table.finish()?;
+    }
+    if let Some(table) = fields.optional_table("diffusion")? {
+        let (deviation, spread) = (table.number("deviation")? as f32, table.number_or("spread", 0.0)? as f32);
+        retention.diffusion = Some(Diffusion { deviation, spread });
+        table.finish()?;
+    }
+    if let Some(table) = fields.optional_table("drift")? {
+        retention.drift = Some(Drift {
+            exponent: table.number("exponent")? as f32,
+            onset_s: table.number("onset_s")? as f32,
+            step_s: table.number("step_s")? as f32,
+            spread: table.number_or("spread", 0.0)? as f32,
+            exponent_noise: table.number_or("exponent_noise", 0.0)? as f32,
+            state_noise: table.number_or("state_noise", 0.0)? as f32,
         });
         table.finish()?;
     }

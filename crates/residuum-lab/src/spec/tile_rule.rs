@@ -232,12 +232,12 @@ impl TileRuleSpec {
             TileRuleKind::Digital { .. } => return Ok(None),
             TileRuleKind::Analog => Box::new(PulsedSgd::new(main()?, rate, pulses)?),
             TileRuleKind::TikiTaka { transfer_rate, mixing, transfer } => {
-                let (transfer_rate, transfer) = (transfer_rate.schedule(shape), narrowed(transfer, cols));
+                let (transfer_rate, transfer) = (transfer_rate.schedule(shape), own(transfer, cols, key));
                 let (w, p) = (main()?, residual("residual")?);
                 Box::new(TikiTaka::new(w, p, *mixing, rate, transfer_rate, pulses, transfer)?)
             }
             TileRuleKind::Chopped { transfer_rate, chop, auto_scale, tail_weight, transfer } => {
-                let (transfer_rate, transfer) = (transfer_rate.schedule(shape), transfer.clone());
+                let (transfer_rate, transfer) = (transfer_rate.schedule(shape), own(transfer, cols, key));
                 let (w, p) = (main()?, residual("residual")?);
                 let mut rule = ChoppedTikiTaka::new(w, p, rate, transfer_rate, pulses, *chop, transfer)?;
                 if let Some(auto_scale) = auto_scale {
@@ -256,7 +256,7 @@ impl TileRuleSpec {
                 })
             }
             TileRuleKind::Residual { transfer_rate, mixing, symmetric_point, cascade, transfer } => {
-                let (transfer_rate, transfer) = (transfer_rate.schedule(shape), narrowed(transfer, cols));
+                let (transfer_rate, transfer) = (transfer_rate.schedule(shape), own(transfer, cols, key));
                 let Some(count) = cascade else {
                     let (p, point) = symmetric_point.prepare(residual("residual")?, key.named("residual"))?;
                     let rule =
@@ -281,13 +281,13 @@ impl TileRuleSpec {
     }
 }
 
-/// A transfer of more columns than a narrow tile has moves all it has.
-fn narrowed(transfer: &Transfer, cols: usize) -> Transfer {
+/// A transfer as one tile has it: one of more columns than the tile has moves all, and its lines are the tile's.
+fn own(transfer: &Transfer, cols: usize, key: Key) -> Transfer {
     let columns = match transfer.columns {
         Columns::Some(n) if n > cols => Columns::All,
         columns => columns,
     };
-    Transfer { columns, ..transfer.clone() }
+    Transfer { columns, readout: transfer.readout.around(key.named("transfer lines")), ..transfer.clone() }
 }
 
 impl SymmetricPoint {

@@ -6,7 +6,7 @@
 //! | `batch_size` | samples of a step | required |
 //! | `loss` | `cross_entropy` or `negative_log_likelihood` | by the model: the latter for `fcn` and `cnn`, which end in log-probabilities |
 //! | `label_smoothing` | share of the target spread over all classes, with `cross_entropy` | 0 |
-//! | `schedule` | factor of every rate that follows it, one of `{ kind = "constant" }`, `{ kind = "step", every, factor }`, `{ kind = "cosine", last }` over all epochs, `{ kind = "warm_up", epochs }`; times in epochs | constant |
+//! | `schedule` | factor of every rate that follows it, one of `{ kind = "constant" }`, `{ kind = "step", every, factor }`, `{ kind = "cosine", last }` over all epochs, `{ kind = "warm_up", epochs }`; step and cosine take `warm_up` as well, epochs in which the rate rises on a line; times in epochs | constant |
 //! | `seeds` | one run each: a number, a list, or `{ first, count }` | `[0]` |
 //! | `early_stop` | `{ patience, min_delta, watch }`: epochs without a gain of `min_delta` in test `accuracy` or `loss` | off |
 //! | `checkpoint_every` | steps between checkpoints besides those after epochs | off |
@@ -20,11 +20,11 @@
 //! | field of `[mapping]` | meaning | default |
 //! |---|---|---|
 //! | `max_rows`, `max_cols` | largest tile | 512 |
-//! | `omega` | weights are scaled so that the largest is this, in units of a tile; the rest is an output scale | off |
+//! | `omega` | weights are scaled so that the largest is this, in units of a tile; the rest is an output scale. It changes no rate: α is that of the weights of the network | off |
 //! | `columnwise` | a scale for each output instead of one for all | `false` |
 //! | `output_scaling` | scales learned by SGD: `off`, `tile` (one for each tile) or `output` | `off` |
 
-use residuum::Schedule;
+use residuum::{Falling, Schedule};
 use residuum_nn::analog::{Mapping, OutputScaling};
 use residuum_nn::{Loss, Sgd};
 
@@ -65,11 +65,15 @@ pub enum ScheduleSpec {
         every: u64,
         /// Factor of each.
         factor: f64,
+        /// Epochs of a straight line from 0 at the start.
+        warm_up: Option<u64>,
     },
     /// Half a cosine down to this share after the last epoch.
     Cosine {
         /// Share of the rate at the end.
         last: f64,
+        /// Epochs of a straight line from 0 at the start.
+        warm_up: Option<u64>,
     },
     /// A straight line from 0 during the first epochs.
     WarmUp {
@@ -81,13 +85,19 @@ pub enum ScheduleSpec {
 impl ScheduleSpec {
     /// The schedule of a rate, where an epoch has `steps` steps.
     pub fn of(self, rate: f64, epochs: u64, steps: u64) -> Schedule {
-        match self {
-            Self::Constant => Schedule::Constant(rate),
-            Self::Step { every, factor } => Schedule::Step { initial: rate, every: every * steps, factor },
-            Self::Cosine { last } => {
-                Schedule::Cosine { initial: rate, last: rate * last, steps: epochs * steps }
+        let (then, warm_up) = match self {
+            Self::Constant => return Schedule::Constant(rate),
+            Self::WarmUp { epochs } => return Schedule::WarmUp { rate, steps: epochs * steps },
+            Self::Step { every, factor, warm_up } => {
+                (Falling::Step { initial: rate, every: every * steps, factor }, warm_up)
             }
-            Self::WarmUp { epochs } => Schedule::WarmUp { rate, steps: epochs * steps },
+            Self::Cosine { last, warm_up } => {
+                (Falling::Cosine { initial: rate, last: rate * last, steps: epochs * steps }, warm_up)
+            }
+        };
+        match warm_up {
+            None => then.into(),
+            Some(epochs) => Schedule::WarmUpThen { steps: epochs * steps, then },
         }
     }
 }
@@ -154,12 +164,18 @@ fn read_schedule(fields: &Fields<'_>) -> Result<ScheduleSpec, SpecError> {
         fields.defaulted("schedule", "{ kind = \"constant\" }");
         return Ok(ScheduleSpec::Constant);
     };
+    let warm_up = || match table.has("warm_up") {
+        true => at_least_one(&table, "warm_up").map(Some),
+        false => table.optional_count("warm_up"),
+    };
     let schedule = match table.choice("kind", &["constant", "step", "cosine", "warm_up"])? {
         "constant" => ScheduleSpec::Constant,
-        "step" => {
-            ScheduleSpec::Step { every: at_least_one(&table, "every")?, factor: share(&table, "factor", None)? }
-        }
-        "cosine" => ScheduleSpec::Cosine { last: share(&table, "last", Some(0.0))? },
+        "step" => ScheduleSpec::Step {
+            every: at_least_one(&table, "every")?,
+            factor: share(&table, "factor", None)?,
+            warm_up: warm_up()?,
+        },
+        "cosine" => ScheduleSpec::Cosine { last: share(&table, "last", Some(0.0))?, warm_up: warm_up()? },
         _ => ScheduleSpec::WarmUp { epochs: at_least_one(&table, "epochs")? },
     };
     table.finish()?;

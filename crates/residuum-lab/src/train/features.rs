@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use residuum_nn::data::Batches;
 use residuum_nn::layer::Pass;
 use residuum_nn::state::{self, Entry, Scope, State, Values, read_safetensors, write_safetensors};
 use residuum_nn::train::Listener;
-use residuum_nn::{Network, Tensor};
+use residuum_nn::{Network, Shape, Tensor};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
@@ -24,8 +25,11 @@ use crate::spec::Model;
 
 /// Samples of a file.
 const PART: usize = 200;
-/// Samples that pass through the backbone at a time: at 224 pixels some hundred megabytes of activations.
+/// Most samples that pass through the backbone at a time.
 const BATCH: usize = 20;
+/// Most pixels of them, for whole images at least: activations stay at some hundred megabytes, and it can be broken off within
+/// about a second.
+const PIXELS: usize = 5 * 224 * 224;
 /// The tensor of a file.
 const TENSOR: &str = "features";
 
@@ -82,12 +86,13 @@ impl Trial {
             let samples = batches.dataset().len();
             let mut features = Vec::with_capacity(samples * backbone.classes());
             for first in (0..samples).step_by(PART) {
-                if listener.cancelled() {
-                    return Ok(Flow::Cancel);
-                }
                 let count = PART.min(samples - first);
                 let path = folder.as_ref().map(|folder| folder.join(format!("{first:06}.safetensors")));
-                features.extend(part(backbone, batches, first, count, path.as_deref())?);
+                let Some(part) = part(backbone, batches, first..first + count, path.as_deref(), listener)?
+                else {
+                    return Ok(Flow::Cancel);
+                };
+                features.extend(part);
                 done += count;
                 listener.prepared(done, of);
             }
@@ -97,37 +102,47 @@ impl Trial {
     }
 }
 
-/// The features of `count` samples from `first` on: those in the file if they are whole, else new ones.
+/// The features of some samples: those in the file if they are whole, else new ones; `None` if the listener has cancelled.
 fn part(
     backbone: &mut Network,
     batches: &Batches,
-    first: usize,
-    count: usize,
+    samples: Range<usize>,
     path: Option<&Path>,
-) -> Result<Vec<f32>, FeatureError> {
-    let shape = vec![count, backbone.classes()];
+    listener: &dyn Listener,
+) -> Result<Option<Vec<f32>>, FeatureError> {
+    if listener.cancelled() {
+        return Ok(None);
+    }
+    let shape = vec![samples.len(), backbone.classes()];
     if let Some(path) = path
         && let Ok(mut state) = read_safetensors(path)
         && let Some(Entry { shape: given, values: Values::F32(values) }) = state.remove(TENSOR)
         && given == shape
     {
-        return Ok(values);
+        return Ok(Some(values));
     }
-    let samples: Vec<usize> = (first..first + count).collect();
-    let values: Vec<f32> = samples.chunks(BATCH).flat_map(|some| features(backbone, batches, some)).collect();
+    let mut values = Vec::with_capacity(shape.iter().product());
+    let Shape { height, width, .. } = backbone.input_shape();
+    let batch = (PIXELS / (height * width)).clamp(1, BATCH);
+    for first in samples.clone().step_by(batch) {
+        if listener.cancelled() {
+            return Ok(None);
+        }
+        values.extend(features(backbone, batches, first..samples.end.min(first + batch)));
+    }
     if let Some(path) = path {
         let entry = Entry { shape, values: Values::F32(values.clone()) };
         write_safetensors(path, &State::from([(TENSOR.to_owned(), entry)]))?;
     }
-    Ok(values)
+    Ok(Some(values))
 }
 
-fn features(backbone: &mut Network, batches: &Batches, samples: &[usize]) -> Vec<f32> {
+fn features(backbone: &mut Network, batches: &Batches, samples: Range<usize>) -> Vec<f32> {
     // Nothing random is left, so any key will do.
     let key = residuum::Key::new(0);
     let mut images = Tensor::zeros(samples.len(), backbone.input_shape());
     let values = backbone.input_shape().len();
-    for (&sample, image) in samples.iter().zip(images.values_mut().chunks_exact_mut(values)) {
+    for (sample, image) in samples.zip(images.values_mut().chunks_exact_mut(values)) {
         batches.pipeline().apply(batches.dataset().image(sample), key, image);
     }
     backbone.forward(&images, Pass::evaluate(key)).values().to_vec()

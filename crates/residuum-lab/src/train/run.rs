@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::features::{FeatureError, Flow};
 use super::layers::{LayerWeights, layer_weights};
-use super::trial::{Parts, Trial, TrialError};
+use super::trial::{Origin, Parts, Trial, TrialError};
 use crate::files::{FileError, write_atomic};
 use crate::spec::{Experiment, SpecError, TrialSpec};
 
@@ -79,8 +79,6 @@ pub struct RunManifest {
     pub seed: u64,
     /// The profile asked for.
     pub profile: Option<String>,
-    /// The folder that paths in the spec are relative to.
-    pub base: PathBuf,
 }
 
 /// A spec as text, with what is needed to read it again.
@@ -88,8 +86,6 @@ pub struct RunManifest {
 pub struct Source<'a> {
     /// The spec.
     pub text: &'a str,
-    /// The folder that its paths are relative to.
-    pub base: &'a Path,
     /// The profile asked for.
     pub profile: Option<&'a str>,
 }
@@ -107,14 +103,15 @@ pub fn train(
     resume: bool,
     listener: &mut dyn Listener,
 ) -> Result<Summary, RunError> {
-    let mut trial = Trial::prepare(spec, seed, root)?;
+    let resume = resume && directory.is_some_and(|(folder, _)| folder.join(MANIFEST).exists());
+    // A run killed before its first checkpoint starts anew, so the weights are needed even so.
+    let mut trial = Trial::prepare(spec, seed, root, Origin::Spec)?;
     // Runs of one experiment lie side by side and share their features.
     let beside = directory.and_then(|(folder, _)| folder.parent());
     if trial.take_features(&spec.network.model, beside, listener)? == Flow::Cancel {
         let outcome = Outcome::Cancelled { k: 0, resume_from: None };
         return Ok(Summary { outcome, steps: 0, records: Vec::new() });
     }
-    let resume = resume && directory.is_some_and(|(folder, _)| folder.join(MANIFEST).exists());
     if let Some((folder, source)) = directory
         && !resume
     {
@@ -127,7 +124,6 @@ pub fn train(
             trial: spec.name.clone(),
             seed,
             profile: source.profile.map(String::from),
-            base: fs::canonicalize(source.base).unwrap_or_else(|_| source.base.into()),
         };
         write_atomic(folder.join(SPEC), source.text.as_bytes())?;
         // Last, so that a folder with a manifest has its spec.
@@ -160,7 +156,7 @@ pub fn train_in(
     [folder, shared]: [&Path; 2],
     listener: &mut dyn Listener,
 ) -> Result<Trained, RunError> {
-    let mut trial = Trial::prepare(spec, seed, root)?;
+    let mut trial = Trial::prepare(spec, seed, root, Origin::Spec)?;
     if trial.take_features(&spec.network.model, Some(shared), listener)? == Flow::Cancel {
         let outcome = Outcome::Cancelled { k: 0, resume_from: None };
         return Ok(Trained { summary: Summary { outcome, steps: 0, records: Vec::new() }, layers: Vec::new() });
@@ -231,13 +227,14 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Opens the folder of a run.
+    /// Opens the folder of a run. Paths in its spec are relative to `base`: files of device tables, and the weights of a
+    /// frozen backbone, which checkpoints do not hold.
     ///
     /// # Errors
     /// If it holds none, or its data or checkpoint cannot be read.
-    pub fn new(folder: &Path, root: &Path) -> Result<Self, RunError> {
-        let (manifest, spec) = read(folder)?;
-        let mut trial = Trial::prepare(&spec, manifest.seed, root)?;
+    pub fn new(folder: &Path, root: &Path, base: &Path) -> Result<Self, RunError> {
+        let (manifest, spec) = read(folder, base)?;
+        let mut trial = Trial::prepare(&spec, manifest.seed, root, Origin::Checkpoint)?;
         trial.take_features(&spec.network.model, folder.parent(), &mut Silent)?;
         let training = training(&spec, &trial);
         let description = spec.description(manifest.seed);
@@ -256,12 +253,12 @@ impl Opened {
 }
 
 /// What a folder says of its run.
-fn read(folder: &Path) -> Result<(RunManifest, TrialSpec), RunError> {
+fn read(folder: &Path, base: &Path) -> Result<(RunManifest, TrialSpec), RunError> {
     let none = |reason: String| RunError::NoRun { path: folder.into(), reason };
     let text = |name: &str| fs::read_to_string(folder.join(name)).map_err(|e| none(format!("{name}: {e}")));
     let manifest: RunManifest =
         serde_json::from_str(&text(MANIFEST)?).map_err(|e| none(format!("{MANIFEST}: {e}")))?;
-    let experiment = Experiment::parse(&text(SPEC)?, &manifest.base, manifest.profile.as_deref())
+    let experiment = Experiment::parse(&text(SPEC)?, base, manifest.profile.as_deref())
         .map_err(|source| RunError::Spec { path: folder.join(SPEC), source })?;
     let mut trials = experiment.trials.into_iter();
     let spec = trials
@@ -282,14 +279,14 @@ pub struct Exported {
 }
 
 /// Writes the parameters that the network of a run computes with (effective weights of tiles) as safetensors, frozen layers
-/// included. The data are not needed; the file of weights that the run began from is.
+/// included. The data are not needed. Paths in the spec are relative to `base`, as for [`Opened::new`].
 ///
 /// # Errors
 /// If the folder holds no run, its checkpoint cannot be read, or the file cannot be written.
-pub fn export(folder: &Path, to: &Path) -> Result<Exported, RunError> {
-    let (manifest, spec) = read(folder)?;
+pub fn export(folder: &Path, to: &Path, base: &Path) -> Result<Exported, RunError> {
+    let (manifest, spec) = read(folder, base)?;
     // The length of an epoch shapes rates alone, and nothing is learned here.
-    let mut parts = Parts::build(&spec, manifest.seed, spec.data.image(), 1)?;
+    let mut parts = Parts::build(&spec, manifest.seed, spec.data.image(), 1, Origin::Checkpoint)?;
     let steps = restore(&mut parts.network, folder, &mut Silent)?;
     let state = parts.state();
     state::write_safetensors(to, &state)?;

@@ -56,6 +56,15 @@ pub enum TrialError {
     },
 }
 
+/// Where layers have their parameters from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The weights that the spec names, or draws.
+    Spec,
+    /// A checkpoint that is loaded next. It holds everything but the backbone, for which alone the weights of the spec are read.
+    Checkpoint,
+}
+
 /// The layers of a trial at their start.
 #[derive(Debug)]
 pub struct Parts {
@@ -75,6 +84,7 @@ impl Parts {
         seed: u64,
         (image, classes): (Shape, usize),
         steps: u64,
+        origin: Origin,
     ) -> Result<Self, TrialError> {
         let key = Key::new(seed);
         let shape = Shaped::new(spec, steps);
@@ -95,8 +105,10 @@ impl Parts {
             let (expected, own) = (network.input_shape(), network.classes());
             return Err(TrialError::Shape { expected, classes: own, given: image, given_classes: classes });
         }
-        load_weights(&mut network, &spec.network)?;
         let fixed = spec.data.is_fixed() && spec.network.learns_head_only(&mut network);
+        if fixed || origin == Origin::Spec {
+            load_weights(&mut network, &spec.network)?;
+        }
         let head = if fixed { network.split_off(&spec.network.model.head()) } else { None };
         Ok(match head {
             Some(head) => Self { network: head, backbone: Some(network) },
@@ -136,7 +148,7 @@ impl Trial {
     ///
     /// # Errors
     /// If data are missing, or the network cannot be built.
-    pub fn prepare(spec: &TrialSpec, seed: u64, root: &Path) -> Result<Self, TrialError> {
+    pub fn prepare(spec: &TrialSpec, seed: u64, root: &Path, origin: Origin) -> Result<Self, TrialError> {
         let key = Key::new(seed);
         let split = spec.data.load(root)?;
         let classes = split.train.classes();
@@ -147,7 +159,7 @@ impl Trial {
         let test = Batches::new(split.test, test_pipeline, TEST_BATCH, key.named("test"))?;
         let input = Shape::image(image.height, image.width, image.channels);
         let steps = train.len() as u64;
-        let parts = Parts::build(spec, seed, (input, classes), steps)?;
+        let parts = Parts::build(spec, seed, (input, classes), steps, origin)?;
         let shape = Shaped::new(spec, steps);
         let learning_rate = spec.rule.learning_rate.schedule(|rate| shape.of(rate));
         Ok(Self { parts, train, test, key: key.named("run"), learning_rate })

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use residuum::readout::{Scratch, Shape};
 use residuum::rule::Slot;
-use residuum::{Gradient, Key, ParameterError, Readout, StepError, UpdateRule};
+use residuum::{Gradient, Key, ParameterError, StepError, UpdateRule};
 
-use super::{AnalogFactory, Mapping, OutputScaling};
+use super::{AnalogFactory, Mapping, OutputScaling, Reads};
 use crate::state::{Role, Visitor};
 use crate::weights::Parameter;
 
@@ -25,6 +25,8 @@ pub(super) struct Block {
     raw: Vec<f32>,
     inputs: Vec<f32>,
     errors: Vec<f32>,
+    /// Converters with lines of this tile's own.
+    reads: Reads,
     scratch: [Scratch; 2],
 }
 
@@ -36,7 +38,7 @@ impl Block {
         factory: &AnalogFactory,
         key: Key,
     ) -> Result<Self, ParameterError> {
-        let AnalogFactory { mapping, sgd, .. } = *factory;
+        let AnalogFactory { mapping, reads, sgd, .. } = *factory;
         let rule = factory.recipe.build(rows.len(), cols.len(), key)?;
         if rule.dim() != rows.len() * cols.len() {
             let (expected, given) = (rows.len() * cols.len(), rule.dim());
@@ -57,6 +59,7 @@ impl Block {
             raw: Vec::new(),
             inputs: Vec::new(),
             errors: Vec::new(),
+            reads: reads.around(key.named("lines")),
             scratch: [Scratch::default(), Scratch::default()],
         };
         block.try_program(initial, stride, mapping, key.named("program"))?;
@@ -131,17 +134,16 @@ impl Block {
     /// W x: written to `outputs` if this tile is the whole matrix, otherwise added to its part of them.
     pub(super) fn read(
         &mut self,
-        readout: &Readout,
         inputs: &[f32],
         outputs: &mut [f32],
         [all_cols, all_rows]: [usize; 2],
         key: Key,
     ) {
-        let shape = self.shape();
+        let (shape, readout) = (self.shape(), self.reads.forward);
         if [shape.rows, shape.cols] == [all_rows, all_cols] {
             readout.read(weights(&*self.rule, &self.copy), shape, inputs, key, outputs, &mut self.scratch[0]);
             self.keep_raw(outputs);
-            self.scale_samples(outputs);
+            self.scale_samples(outputs, |a, s| a * s);
             return;
         }
         let mut own = std::mem::take(&mut self.inputs);
@@ -150,7 +152,7 @@ impl Block {
         sums.resize(inputs.len() / all_cols * shape.rows, 0.0);
         readout.read(weights(&*self.rule, &self.copy), shape, &own, key, &mut sums, &mut self.scratch[0]);
         self.keep_raw(&sums);
-        self.scale_samples(&mut sums);
+        self.scale_samples(&mut sums, |a, s| a * s);
         add_lines(&sums, outputs, all_rows, &self.rows);
         (self.inputs, self.errors) = (own, sums);
     }
@@ -158,17 +160,16 @@ impl Block {
     /// Wᵀ δ, written or added likewise.
     pub(super) fn read_transposed(
         &mut self,
-        readout: &Readout,
         errors: &[f32],
         outputs: &mut [f32],
         [all_rows, all_cols]: [usize; 2],
         key: Key,
     ) {
-        let shape = self.shape();
+        let (shape, readout) = (self.shape(), self.reads.backward);
         let whole = [shape.rows, shape.cols] == [all_rows, all_cols];
         let mut own = std::mem::take(&mut self.errors);
         take_lines(errors, all_rows, &self.rows, &mut own);
-        self.scale_samples(&mut own);
+        self.scale_samples(&mut own, |a, s| a * s);
         let weights = weights(&*self.rule, &self.copy);
         if whole {
             readout.read_transposed(weights, shape, &own, key, outputs, &mut self.scratch[1]);
@@ -200,12 +201,15 @@ impl Block {
             take_lines(inputs, all_cols, &self.cols, &mut own_inputs);
         }
         self.scale_gradient(&own_errors);
-        self.scale_samples(&mut own_errors);
+        // The rule learns from δ·s/a. A step of −α∂L/∂w of the weight w = aW is one of −α∂L/∂w/a of the state W: where
+        // weights lie in the range changes no rate. (δ·s·a, the gradient by W, would scale the rate by a².)
+        self.scale_samples(&mut own_errors, |a, s| s / a);
         let inputs = if whole { inputs } else { &own_inputs };
         let gradient = Gradient::Outer { batch, errors: &own_errors, inputs };
         let stepped = self.rule.step(k, gradient, key);
         (self.errors, self.inputs) = (own_errors, own_inputs);
         stepped?;
+        self.rule.age(key.named("age"));
         self.refresh();
         if let Some(learned) = &mut self.learned {
             learned.step(k);
@@ -235,24 +239,22 @@ impl Block {
         }
     }
 
-    /// Multiplies outputs, or errors on their way in, by s·a.
-    fn scale_samples(&self, values: &mut [f32]) {
+    /// Multiplies outputs, or errors, by what `scale` makes of a and s.
+    fn scale_samples(&self, values: &mut [f32], scale: impl Fn(f32, f32) -> f32) {
         let learned = self.learned.as_ref().map_or(&[1.0][..], |s| &s.values);
-        match (&self.mapped[..], learned) {
-            ([a], [s]) => {
-                let scale = a * s;
-                if scale != 1.0 {
-                    for v in values {
-                        *v *= scale;
-                    }
+        if let ([a], [s]) = (&self.mapped[..], learned) {
+            let scale = scale(*a, *s);
+            if scale != 1.0 {
+                for v in values {
+                    *v *= scale;
                 }
             }
-            _ => {
-                for sample in values.chunks_exact_mut(self.rows.len()) {
-                    for (row, v) in sample.iter_mut().enumerate() {
-                        *v *= self.scale(row);
-                    }
-                }
+            return;
+        }
+        for sample in values.chunks_exact_mut(self.rows.len()) {
+            let (mapped, learned) = (self.mapped.iter().cycle(), learned.iter().cycle());
+            for ((v, a), s) in sample.iter_mut().zip(mapped).zip(learned) {
+                *v *= scale(*a, *s);
             }
         }
     }

@@ -83,6 +83,14 @@ pub struct Reads {
     pub backward: Readout,
 }
 
+impl Reads {
+    /// The same converters around one tile.
+    fn around(&self, tile: Key) -> Self {
+        let Self { forward, backward } = self;
+        Self { forward: forward.around(tile), backward: backward.around(tile) }
+    }
+}
+
 /// A matrix on crossbar tiles.
 #[derive(Debug)]
 pub struct Analog {
@@ -90,7 +98,6 @@ pub struct Analog {
     cols: usize,
     blocks: Vec<Block>,
     mapping: Mapping,
-    reads: Reads,
     name: String,
 }
 
@@ -106,7 +113,7 @@ impl Analog {
         initial: &[f32],
         factory: &AnalogFactory,
     ) -> Result<Self, ParameterError> {
-        let (mapping, reads) = (factory.mapping, factory.reads);
+        let mapping = factory.mapping;
         mapping.validate()?;
         factory.sgd.validate()?;
         if initial.len() != rows * cols {
@@ -121,7 +128,7 @@ impl Analog {
                 blocks.push(Block::new([rows.clone(), own_cols], initial, cols, factory, key)?);
             }
         }
-        Ok(Self { rows, cols, blocks, mapping, reads, name: name.to_owned() })
+        Ok(Self { rows, cols, blocks, mapping, name: name.to_owned() })
     }
 }
 
@@ -146,7 +153,7 @@ impl Weights for Analog {
         }
         for (n, block) in self.blocks.iter_mut().enumerate() {
             let shape = [self.cols, self.rows];
-            block.read(&self.reads.forward, inputs, outputs, shape, key.fold(n as u64));
+            block.read(inputs, outputs, shape, key.fold(n as u64));
         }
     }
 
@@ -156,7 +163,7 @@ impl Weights for Analog {
         }
         for (n, block) in self.blocks.iter_mut().enumerate() {
             let shape = [self.rows, self.cols];
-            block.read_transposed(&self.reads.backward, errors, outputs, shape, key.fold(n as u64));
+            block.read_transposed(errors, outputs, shape, key.fold(n as u64));
         }
     }
 

@@ -1,6 +1,7 @@
 //! A small run on the embedded digits, and a reader of event files.
 #![allow(dead_code)] // each test file uses its part
 
+pub mod tiles;
 pub mod weights;
 
 use std::collections::BTreeMap;
@@ -10,14 +11,16 @@ use std::path::{Path, PathBuf};
 use residuum::{Key, Schedule};
 use residuum_nn::data::{Batches, Pipeline, embedded};
 use residuum_nn::layer::Activation;
-use residuum_nn::model::{DigitalFactory, mlp};
+use residuum_nn::model::{DigitalFactory, Factory, mlp};
 use residuum_nn::state::{Scope, State};
 use residuum_nn::train::{EpochRecord, Listener, Run, Summary, TrainError, Training, Warning};
 use residuum_nn::{Loss, Network, Sgd, Shape};
+use tiles::Tiles;
 
 pub const LOSS: Loss = Loss::CrossEntropy { smoothing: 0.0 };
 
 /// Everything a run needs but its network.
+#[derive(Clone)]
 pub struct Setup {
     pub train: Batches,
     pub test: Batches,
@@ -26,6 +29,8 @@ pub struct Setup {
     pub seed: u64,
     pub sizes: Vec<usize>,
     pub sgd: Sgd,
+    /// The rule of layers on tiles; without one they are digital.
+    pub tiles: Option<Tiles>,
 }
 
 impl Setup {
@@ -42,13 +47,17 @@ impl Setup {
             seed: 3,
             sizes: vec![64, 16, 10],
             sgd: Sgd { momentum: 0.5, ..Sgd::new(rate) },
+            tiles: None,
         }
     }
 
     pub fn network(&self) -> Network {
-        let mut factory = DigitalFactory(Some(self.sgd));
+        let mut factory: Box<dyn Factory> = match self.tiles {
+            Some(tiles) => Box::new(tiles.factory(self.sgd)),
+            None => Box::new(DigitalFactory(Some(self.sgd))),
+        };
         let shape = Shape::image(8, 8, 1);
-        mlp(shape, &self.sizes, Activation::Tanh, &mut factory, Key::new(self.seed)).unwrap()
+        mlp(shape, &self.sizes, Activation::Tanh, &mut *factory, Key::new(self.seed)).unwrap()
     }
 
     pub fn run<'a>(&'a self, network: &'a mut Network, directory: Option<&'a Path>) -> Run<'a> {

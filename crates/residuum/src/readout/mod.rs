@@ -118,6 +118,12 @@ impl Readout {
         Ok(Self { settings, array })
     }
 
+    /// The same converters around another array, with lines and cells of its own.
+    #[must_use]
+    pub fn around(&self, array: Key) -> Self {
+        Self { settings: self.settings, array }
+    }
+
     /// What it was made from.
     pub fn settings(&self) -> &Settings {
         &self.settings

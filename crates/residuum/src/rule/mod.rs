@@ -45,6 +45,11 @@ pub trait UpdateRule<T = f64>: Debug + Send {
     /// If an array refuses the step, as a tile does with a gradient that is not finite; no array has moved then.
     fn step(&mut self, k: u64, gradient: Gradient<'_, T>, key: Key) -> Result<(), StepError>;
 
+    /// What a mini-batch does to the arrays besides the pulses of its step, where their cells leak, diffuse or drift.
+    fn age(&mut self, key: Key) {
+        let _ = key;
+    }
+
     /// Writes a state at set-up: the main array becomes `weights` as well as its cells can, residual arrays their symmetric
     /// points, digital memory 0.
     ///

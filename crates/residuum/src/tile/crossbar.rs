@@ -73,6 +73,9 @@ pub trait Crossbar: Debug + Send {
     /// If the length differs or a value is not finite; nothing is written then.
     fn program(&mut self, target: &[f32], key: Key) -> Result<(), ParameterError>;
 
+    /// What a mini-batch does to the cells besides its pulses, where they leak, diffuse or drift; returns whether they do.
+    fn age(&mut self, key: Key) -> bool;
+
     /// Pulses that reached a cell so far.
     fn pulses_sent(&self) -> u64;
 
@@ -141,6 +144,10 @@ impl Crossbar for Tile {
 
     fn program(&mut self, target: &[f32], key: Key) -> Result<(), ParameterError> {
         Self::program(self, target, key)
+    }
+
+    fn age(&mut self, key: Key) -> bool {
+        Self::age(self, key)
     }
 
     fn pulses_sent(&self) -> u64 {

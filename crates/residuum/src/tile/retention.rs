@@ -75,12 +75,14 @@ pub struct Drift {
     pub onset_s: f32,
     /// Standard deviation of what is added after each call, in weight units; it does not add up over calls.
     pub state_noise: f32,
+    /// Seconds that [`Tile::age`] lets pass for each mini-batch; with 0 only [`Tile::drift`] makes a tile drift.
+    pub step_s: f32,
 }
 
 impl Drift {
     /// w₀(t/t₀)^(−ν), the same for every cell and call.
     pub fn power_law(exponent: f32, onset_s: f32) -> Self {
-        Self { exponent, onset_s, spread: 0.0, exponent_noise: 0.0, state_noise: 0.0 }
+        Self { exponent, onset_s, spread: 0.0, exponent_noise: 0.0, state_noise: 0.0, step_s: 0.0 }
     }
 }
 
@@ -104,6 +106,7 @@ impl Retention {
             non_negative("drift spread", f64::from(drift.spread))?;
             non_negative("exponent_noise", f64::from(drift.exponent_noise))?;
             non_negative("state_noise", f64::from(drift.state_noise))?;
+            non_negative("step_s", f64::from(drift.step_s))?;
         }
         Ok(())
     }
@@ -250,8 +253,25 @@ impl Tile {
     /// If `elapsed_s` is negative or not finite.
     pub fn drift(&mut self, elapsed_s: f64, key: Key) -> Result<(), ParameterError> {
         non_negative("elapsed_s", elapsed_s)?;
+        self.pass(elapsed_s, key);
+        Ok(())
+    }
+
+    /// What a mini-batch does to cells besides its pulses: they leak, walk, and drift for as long as it lasts. Returns whether they do any of it.
+    pub fn age(&mut self, key: Key) -> bool {
+        let Retention { decay, diffusion, drift, .. } = self.device.retention;
+        self.decay(1, key.named("decay"));
+        self.diffuse(1, key.named("diffuse"));
+        let step_s = drift.map_or(0.0, |drift| drift.step_s);
+        if step_s > 0.0 {
+            self.pass(f64::from(step_s), key.named("drift"));
+        }
+        decay.is_some() || diffusion.is_some() || step_s > 0.0
+    }
+
+    fn pass(&mut self, elapsed_s: f64, key: Key) {
         let (Some(drift), Some(clock)) = (self.device.retention.drift, &mut self.retained.clock) else {
-            return Ok(());
+            return;
         };
         let (cells, exponent) = (&self.cells, &self.retained.exponent);
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
@@ -283,7 +303,6 @@ impl Tile {
             }
         });
         self.show(key);
-        Ok(())
     }
 
     /// Resets the cells of some columns: w ← β + σξ. A reset is not counted as a pulse.

@@ -159,6 +159,12 @@ impl UpdateRule<f32> for ResidualCascade {
         }
     }
 
+    fn age(&mut self, key: Key) {
+        for (name, array) in NAMES.iter().zip(&mut self.arrays) {
+            array.age(key.named(name));
+        }
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.arrays.iter().map(|a| a.pulses_sent()).sum()
     }

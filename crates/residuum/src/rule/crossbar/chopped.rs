@@ -342,6 +342,11 @@ impl UpdateRule<f32> for ChoppedTikiTaka {
         }
     }
 
+    fn age(&mut self, key: Key) {
+        self.main.age(key.named("main"));
+        self.residual.age(key.named("residual"));
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.main.pulses_sent() + self.residual.pulses_sent()
     }

@@ -200,6 +200,10 @@ impl UpdateRule<f32> for MixedPrecision {
         }
     }
 
+    fn age(&mut self, key: Key) {
+        self.main.age(key.named("main"));
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.main.pulses_sent()
     }

@@ -114,6 +114,12 @@ impl Pair {
         self.main.pulses_sent() + self.residual.pulses_sent()
     }
 
+    pub(super) fn age(&mut self, key: Key) {
+        if self.main.age(key.named("main")) | self.residual.age(key.named("residual")) {
+            self.renew();
+        }
+    }
+
     pub(super) fn state(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
         self.main.slots(&mut slot::within("main", visit));
         self.residual.slots(&mut slot::within("residual", visit));

@@ -114,6 +114,10 @@ impl UpdateRule<f32> for ResidualLearning {
         }
     }
 
+    fn age(&mut self, key: Key) {
+        self.pair.age(key);
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.pair.pulses_sent()
     }

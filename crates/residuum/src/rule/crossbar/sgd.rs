@@ -62,6 +62,10 @@ impl UpdateRule<f32> for PulsedSgd {
         EffectiveRates::single(self.learning_rate.at(k))
     }
 
+    fn age(&mut self, key: Key) {
+        self.main.age(key.named("main"));
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.main.pulses_sent()
     }

@@ -247,6 +247,17 @@ impl Crossbar for OneSidedCell {
         Ok(())
     }
 
+    fn age(&mut self, key: Key) -> bool {
+        let mut aged = false;
+        for (side, name) in self.sides.iter_mut().zip(["plus", "minus"]) {
+            aged |= side.age(key.named(name));
+        }
+        if aged {
+            self.subtract();
+        }
+        aged
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.sides.iter().map(Tile::pulses_sent).sum()
     }

@@ -108,6 +108,14 @@ impl Crossbar for ReferenceCell {
         self.after(written)
     }
 
+    fn age(&mut self, key: Key) -> bool {
+        let aged = self.tile.age(key) | self.reference.age(key.named("reference"));
+        if aged {
+            self.subtract();
+        }
+        aged
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.tile.pulses_sent
     }

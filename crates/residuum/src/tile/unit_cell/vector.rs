@@ -220,6 +220,17 @@ impl Crossbar for VectorCell {
         Ok(())
     }
 
+    fn age(&mut self, key: Key) -> bool {
+        let mut aged = false;
+        for (n, tile) in self.tiles.iter_mut().enumerate() {
+            aged |= tile.age(key.fold(n as u64));
+        }
+        if aged {
+            self.sum();
+        }
+        aged
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.tiles.iter().map(Tile::pulses_sent).sum()
     }
