@@ -1,7 +1,9 @@
 //! One run of an experiment in its folder: started, resumed, opened again.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use residuum_nn::state;
 use residuum_nn::train::{
@@ -22,6 +24,10 @@ const MANIFEST: &str = "run.json";
 /// The spec as it was read.
 const SPEC: &str = "spec.toml";
 const SCHEMA: &str = "residuum.train/1";
+/// Locked by the trial that makes features for all.
+const FEATURES_LOCK: &str = ".features.lock";
+/// Time between two looks at that lock.
+const LOCK_POLL: Duration = Duration::from_millis(100);
 
 /// Why a run cannot begin, go on or be opened.
 #[derive(Debug, Error)]
@@ -157,7 +163,7 @@ pub fn train_in(
     listener: &mut dyn Listener,
 ) -> Result<Trained, RunError> {
     let mut trial = Trial::prepare(spec, seed, root, Origin::Spec)?;
-    if trial.take_features(&spec.network.model, Some(shared), listener)? == Flow::Cancel {
+    if take_shared_features(&mut trial, spec, shared, listener)? == Flow::Cancel {
         let outcome = Outcome::Cancelled { k: 0, resume_from: None };
         return Ok(Trained { summary: Summary { outcome, steps: 0, records: Vec::new() }, layers: Vec::new() });
     }
@@ -182,6 +188,29 @@ pub fn train_in(
         }
     }
     Ok(Trained { summary, layers })
+}
+
+/// Features that lie in a folder which other trials use at the same time: one of them makes them, the others read.
+fn take_shared_features(
+    trial: &mut Trial,
+    spec: &TrialSpec,
+    shared: &Path,
+    listener: &mut dyn Listener,
+) -> Result<Flow, RunError> {
+    if trial.parts.backbone.is_none() {
+        return Ok(Flow::Continue);
+    }
+    let path = shared.join(FEATURES_LOCK);
+    let refused = |source| TrainError::Io { path: path.clone(), source };
+    let lock = File::create(&path).map_err(refused)?;
+    while let Err(held) = lock.try_lock() {
+        match held {
+            TryLockError::Error(source) => return Err(refused(source).into()),
+            TryLockError::WouldBlock if listener.cancelled() => return Ok(Flow::Cancel),
+            TryLockError::WouldBlock => thread::sleep(LOCK_POLL),
+        }
+    }
+    Ok(trial.take_features(&spec.network.model, Some(shared), listener)?)
 }
 
 fn json(manifest: &RunManifest) -> String {
