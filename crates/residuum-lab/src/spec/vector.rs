@@ -67,7 +67,7 @@ impl VectorSpec {
     }
 
     fn from_table(node: &Node, path: &str, base: &Path) -> Result<Self, SpecError> {
-        let fields = Fields::root(node)?;
+        let fields = Fields::at(node, path.into())?;
         let vector =
             if fields.has("csv") {
                 let table = NumberTable::read(&base.join(fields.text("csv")?))
@@ -100,7 +100,7 @@ impl VectorSpec {
             } else {
                 return Err(node.error(format!("{path} must have csv, uniform or normal, got {}", node.show())));
             };
-        fields.finish().map_err(|e| SpecError { message: format!("{path}: {}", e.message), ..e })?;
+        fields.finish()?;
         Ok(vector)
     }
 
