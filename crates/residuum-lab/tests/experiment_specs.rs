@@ -126,7 +126,11 @@ fn errors_name_line_field_and_value() {
             "states = 1200\nstep_spread = 30",
             "line 14: device.step_spread must be relative to the mean, at most 3 (30 % is 0.3), got 30",
         ),
-        ("states = 1200", "states = 1200\nstuck = { probability = 5 }", "line 14: device.stuck"),
+        (
+            "states = 1200",
+            "states = 1200\nstuck = { probability = 5 }",
+            "line 14: device.stuck.probability must be between 0 and 1, got 5",
+        ),
         (
             "set = \"digits\"",
             "set = \"digits\"\nflip_horizontal = 50",

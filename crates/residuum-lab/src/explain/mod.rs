@@ -152,7 +152,7 @@ fn parameters(points: &[&Plan]) -> Vec<Parameter> {
                     path: r.path.clone(),
                     values: Vec::new(),
                     unit: field.map_or("–", |f| f.unit),
-                    meaning: field.map_or("", |f| f.meaning),
+                    meaning: field.map_or("digest of the file", |f| f.meaning),
                     origin: if r.given { Origin::Given } else { Origin::Default },
                 });
             }

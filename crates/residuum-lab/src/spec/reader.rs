@@ -2,9 +2,11 @@
 //! was given, and so that every resolved parameter can be listed with its origin.
 
 use std::cell::RefCell;
+use std::fmt::Write as _;
 use std::rc::Rc;
 
 use residuum::ParameterError;
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 
@@ -223,6 +225,22 @@ impl<'a> Fields<'a> {
     /// Lists a default that the caller chose.
     pub(crate) fn defaulted(&self, name: &str, value: impl Into<String>) {
         self.note(name, value.into(), false);
+    }
+
+    /// Lists the contents of a file that a field names: they decide the numbers, not its path.
+    pub(crate) fn contents(&self, name: &str, bytes: &[u8]) {
+        let mut digest = String::new();
+        for byte in &Sha256::digest(bytes)[..16] {
+            // Writing to a string cannot fail.
+            let _ = write!(digest, "{byte:02x}");
+        }
+        self.note(&format!("{name}.contents"), digest, true);
+    }
+
+    /// The same for a file of numbers.
+    pub(crate) fn number_contents(&self, name: &str, values: &[f64]) {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.contents(name, &bytes);
     }
 
     pub(crate) fn required(&self, name: &'static str) -> Result<&'a Node, SpecError> {

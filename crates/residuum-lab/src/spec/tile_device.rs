@@ -190,6 +190,7 @@ fn read_curve(
                 fields.error(format!("{}: {}: {e}", fields.path("csv"), path.display()))
             };
             let text = std::fs::read_to_string(&path).map_err(|e| wrong(&e))?;
+            fields.contents("csv", text.as_bytes());
             Box::new(Tabulated::from_csv(&text).map_err(|e| wrong(&e))?)
         }
         _ => {
@@ -272,8 +273,13 @@ fn read_imperfections(fields: &Fields<'_>, device: &mut Device) -> Result<(), Sp
         table.finish()?;
     }
     if let Some(table) = fields.optional_table("stuck")? {
+        let probability = table.number("probability")?;
+        if !(0.0..=1.0).contains(&probability) {
+            let path = table.path("probability");
+            return Err(table.error(format!("{path} must be between 0 and 1, got {probability}")));
+        }
         device.stuck = Some(Stuck {
-            probability: table.number("probability")? as f32,
+            probability: probability as f32,
             range: table.number_or("range", f64::from(device.max.max(-device.min)))? as f32,
         });
         table.finish()?;

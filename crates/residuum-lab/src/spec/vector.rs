@@ -58,7 +58,13 @@ impl VectorSpec {
             Value::Text(text) => Expression::parse(text, &["i", "n"])
                 .map(Self::Expression)
                 .map_err(|e| node.error(format!("{path} = {text:?}: {e}"))),
-            Value::Table(_) => Self::from_table(node, &path, base),
+            Value::Table(_) => {
+                let vector = Self::from_table(node, &path, base)?;
+                if let Self::List(values) = &vector {
+                    fields.number_contents(name, values);
+                }
+                Ok(vector)
+            }
             _ => Err(node.error(format!(
                 "{path} must be a number, a list, a formula in i, or a table with csv, uniform or normal, got {}",
                 node.show()
@@ -198,6 +204,7 @@ impl MatrixSpec {
                 file.finish()?;
                 let table =
                     NumberTable::read(&base.join(csv)).map_err(|e| node.error(format!("{path}: {e}")))?;
+                fields.number_contents(name, &table.values);
                 Ok(Self { values: table.values, columns: table.columns })
             }
             _ => {
