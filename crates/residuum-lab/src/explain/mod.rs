@@ -134,7 +134,6 @@ fn points(plans: &[Plan]) -> Vec<&Plan> {
 fn parameters(points: &[&Plan]) -> Vec<Parameter> {
     let mut place: BTreeMap<&str, usize> = BTreeMap::new();
     let mut parameters: Vec<Parameter> = Vec::new();
-    let mut counts: Vec<usize> = Vec::new();
     for plan in points {
         let kind = match plan.work {
             Work::Problem(_) => Kind::Problem,
@@ -147,7 +146,6 @@ fn parameters(points: &[&Plan]) -> Vec<Parameter> {
             if !place.contains_key(r.path.as_str()) {
                 let field = reference::find(kind, &r.path);
                 place.insert(&r.path, parameters.len());
-                counts.push(0);
                 parameters.push(Parameter {
                     path: r.path.clone(),
                     values: Vec::new(),
@@ -158,9 +156,7 @@ fn parameters(points: &[&Plan]) -> Vec<Parameter> {
             }
         }
         for (path, (value, given)) in last {
-            let i = place[path];
-            let parameter = &mut parameters[i];
-            counts[i] += 1;
+            let parameter = &mut parameters[place[path]];
             if given && parameter.origin == Origin::Default {
                 parameter.origin = Origin::Given;
             }
@@ -170,10 +166,8 @@ fn parameters(points: &[&Plan]) -> Vec<Parameter> {
             }
         }
     }
-    for (parameter, count) in parameters.iter_mut().zip(counts) {
-        if parameter.values.len() > 1 || count < points.len() {
-            parameter.origin = Origin::Swept;
-        }
+    for parameter in parameters.iter_mut().filter(|parameter| parameter.values.len() > 1) {
+        parameter.origin = Origin::Swept;
     }
     parameters
 }
@@ -204,13 +198,13 @@ fn theory(plan: &Plan) -> Option<String> {
     let report = RatesReport::new(spec).ok()?;
     let lemma = match &report.lemma {
         Ok(c) => {
-            format!("the lemma would take α = {:e}, β = {:e}", c.rates.learning_rate, c.rates.transfer_rate)
+            format!("the lemma would take α = {:.3e}, β = {:.3e}", c.rates.learning_rate, c.rates.transfer_rate)
         }
         Err(e) => format!("the lemma does not apply ({e})"),
     };
     let practical = match &report.practical {
         Ok(r) => format!(
-            "the stationary laws α = {:e}, β = {:e}, γ = {}",
+            "the stationary laws α = {:.3e}, β = {:.3e}, γ = {:.3}",
             r.rates.learning_rate, r.rates.transfer_rate, r.rates.mixing
         ),
         Err(e) => format!("the stationary laws give none ({e})"),

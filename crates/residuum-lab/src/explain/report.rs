@@ -55,12 +55,14 @@ impl Explanation {
                 writeln!(text, "\neffective rates at the first step, where q = 1 (tiles: at their full width)");
         }
         for (point, rates) in self.rates.iter().take(SHOWN_POINTS) {
-            let transfer = rates.transfer.map_or_else(String::new, |t| format!(", transfer {t} a step"));
+            let transfer =
+                rates.transfer.map_or_else(String::new, |t| format!(", transfer {} a step", short(t)));
             let of = if point.is_empty() { "" } else { "  " };
             let _ = writeln!(
                 text,
                 "  {point}{of}learning {} a step{transfer}; every weight of W is written in {} step(s)",
-                rates.learning, rates.sweep
+                short(rates.learning),
+                rates.sweep
             );
         }
         if self.rates.len() > SHOWN_POINTS {
@@ -129,6 +131,11 @@ fn write_cost(text: &mut String, cost: &Cost) {
     );
 }
 
+/// Four digits, without those that only rounding left.
+fn short(x: f64) -> String {
+    format!("{x:.3e}").parse().map_or_else(|_| x.to_string(), |rounded: f64| rounded.to_string())
+}
+
 /// Long lists are cut.
 fn shortened(value: &str) -> String {
     const LONGEST: usize = 40;
@@ -170,6 +177,7 @@ mod tests {
         assert_eq!(duration(90.0), "90.0 s");
         assert_eq!(duration(3600.0), "60.0 min");
         assert_eq!(duration(36_000.0), "10.0 h");
+        assert_eq!((short(0.1 * 0.4), short(0.05 / 512.0)), ("0.04".into(), "0.00009766".into()));
         assert_eq!(bytes(12), "12 B");
         assert_eq!(bytes(2_500_000), "2.5 MB");
     }
