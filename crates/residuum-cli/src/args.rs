@@ -19,6 +19,7 @@ Examples:
   residuum                                       the digits under three rules
   residuum train mnist-fcn --profile quick       networks of the paper on tiles
   residuum run experiments/toy.toml > toy.csv    one problem from a file
+  residuum explain experiments/toy.toml          its parameters, units, rates and cost
   residuum device show power shape=2 radius=0.6  what a response does to training
   residuum verify --quick                        the paper's claims, measured
   residuum reproduce fig-kappa --out figures     a figure of the paper"
@@ -54,6 +55,8 @@ pub struct Common {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(RunOptions),
+    Check(CheckOptions),
+    Explain(ExplainOptions),
     Train(TrainOptions),
     Eval(EvalOptions),
     Export(ExportOptions),
@@ -105,6 +108,47 @@ pub struct RunOptions {
     /// The spec.
     #[arg(value_name = "SPEC.toml")]
     pub spec: PathBuf,
+}
+
+/// Read a spec with its whole grid, and say how many trials it makes.
+///
+/// Every point of the grid is read and checked. Exits with 2, with the line, the field and the point, if one of them cannot be
+/// run. A data set that is not there is a warning.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum check my.toml
+  residuum check mnist-table --profile quick")]
+pub struct CheckOptions {
+    /// A spec, or the name of one that ships with the program.
+    #[arg(value_name = "NAME|SPEC.toml")]
+    pub spec: String,
+    /// Settings of this [profile.…] of the spec; `full` is the spec itself.
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Folder of all data sets, as `residuum data --dir` has it.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+}
+
+/// Print every parameter of a spec with its unit, origin and meaning, effective rates, and what the trials cost.
+///
+/// A few steps of the first trial are taken, for two seconds at most where a step is shorter than that, to estimate the time.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum explain experiments/toy.toml
+  residuum explain mnist-fcn --profile quick --json")]
+pub struct ExplainOptions {
+    /// A spec, or the name of one that ships with the program.
+    #[arg(value_name = "NAME|SPEC.toml")]
+    pub spec: String,
+    /// Settings of this [profile.…] of the spec; `full` is the spec itself.
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Folder of all data sets, as `residuum data --dir` has it.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
 }
 
 /// Train networks on tiles as a TOML file says.

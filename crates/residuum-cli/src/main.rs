@@ -32,6 +32,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     match &arguments.command {
         None => commands::train::main_job(&context),
         Some(Command::Run(options)) => commands::run::run(&context, options),
+        Some(Command::Check(options)) => commands::check::check(&context, options),
+        Some(Command::Explain(options)) => commands::explain::explain(&context, options),
         Some(Command::Train(options)) => commands::train::train(&context, options),
         Some(Command::Eval(options)) => commands::eval::eval(&context, options),
         Some(Command::Export(options)) => commands::export::export(&context, options),

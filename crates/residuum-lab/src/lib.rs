@@ -1,6 +1,7 @@
 //! Experiments as files for `residuum`: what is run, what is recorded, and the figures drawn from it.
 
 pub mod device_report;
+pub mod explain;
 pub mod figure;
 pub mod files;
 pub mod plan;

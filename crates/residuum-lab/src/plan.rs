@@ -67,6 +67,13 @@ impl Plan {
         }
     }
 
+    /// Its labels in one line.
+    pub fn words(&self) -> String {
+        let words: Vec<String> =
+            self.labels.iter().map(|(field, value)| format!("{field} = {value}")).collect();
+        words.join(", ")
+    }
+
     /// Everything that decides the numbers, as text: one parameter in each line.
     pub fn description(&self) -> String {
         const NOT_VALUES: [&str; 8] = [
@@ -177,11 +184,7 @@ fn refuse_doubles(grid: &Grid, plans: &[Plan]) -> Result<(), SpecError> {
     let mut first = BTreeMap::new();
     for (plan, id) in plans.iter().zip(ids) {
         if let Some(other) = first.insert(id, plan) {
-            let words = |plan: &Plan| {
-                let labels: Vec<String> = plan.labels.iter().map(|(k, v)| format!("{k} = {v}")).collect();
-                labels.join(", ")
-            };
-            let (a, b) = (words(other), words(plan));
+            let (a, b) = (other.words(), plan.words());
             return Err(
                 grid.error(format!("sweep must make different trials, got one twice: at {a} and at {b}"))
             );

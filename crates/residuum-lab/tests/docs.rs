@@ -1,4 +1,4 @@
-//! `docs/experiments.md` is what the readers of a spec say of themselves.
+//! `docs/experiments.md` is what the readers of a spec say of themselves, `docs/reference.md` the tables of all fields.
 //!
 //! After changing a field's documentation run `UPDATE_DOCS=1 cargo test --release -p residuum-lab --test docs`.
 #![allow(clippy::unwrap_used)]
@@ -33,14 +33,25 @@ fn reference() -> String {
     text
 }
 
-#[test]
-fn the_reference_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/experiments.md");
-    let reference = reference();
-    assert!(MODULES.iter().all(|(title, _)| reference.contains(title)) && reference.lines().count() > 100);
+fn compare(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(&path, &reference).unwrap();
+        std::fs::write(&path, text).unwrap();
     }
     let found = std::fs::read_to_string(&path).unwrap();
-    assert!(found == reference, "docs/experiments.md is not what the source says: see the top of this test");
+    assert!(found == text, "docs/{name} is not what the source says: see the top of this test");
+}
+
+#[test]
+fn the_page_of_experiments_is_up_to_date() {
+    let reference = reference();
+    assert!(MODULES.iter().all(|(title, _)| reference.contains(title)) && reference.lines().count() > 100);
+    compare("experiments.md", &reference);
+}
+
+#[test]
+fn the_reference_of_fields_is_up_to_date() {
+    let page = residuum_lab::spec::reference::page();
+    assert!(page.lines().count() > 200);
+    compare("reference.md", &page);
 }

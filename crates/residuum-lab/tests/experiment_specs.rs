@@ -111,6 +111,36 @@ fn errors_name_line_field_and_value() {
             "epochs = 2\nschedule = { kind = \"step\", every = 0, factor = 1 }",
             "schedule.every must be",
         ),
+        (
+            "epochs = 2",
+            "epochs = 2\nschedule = { kind = \"step\", every = 1, factor = 50 }",
+            "training.schedule.factor must be between 0 and 1, got 50",
+        ),
+        (
+            "epochs = 2",
+            "epochs = 2\nearly_stop = { patience = 1, min_delta = 5 }",
+            "training.early_stop.min_delta must be between 0 and 1, got 5",
+        ),
+        (
+            "states = 1200",
+            "states = 1200\nstep_spread = 30",
+            "line 14: device.step_spread must be relative to the mean, at most 3 (30 % is 0.3), got 30",
+        ),
+        (
+            "states = 1200",
+            "states = 1200\nstuck = { probability = 5 }",
+            "line 14: device.stuck.probability must be between 0 and 1, got 5",
+        ),
+        (
+            "set = \"digits\"",
+            "set = \"digits\"\nflip_horizontal = 50",
+            "data.flip_horizontal must be between 0 and 1",
+        ),
+        (
+            "kind = \"residual_learning\"\nlearning_rate = 0.1\ntransfer_rate = 0.1\nmixing = 0.4",
+            "kind = \"digital\"\nlearning_rate = 0.1\nmomentum = 90",
+            "line 17: rule.momentum must be at least 0 and below 1, got 90",
+        ),
         ("epochs = 2", "epochs = 2\nseeds = [1, 1]", "seeds must be different, got 1 twice"),
         ("[training]", "[mapping]\nomega = 0\n[training]", "mapping.omega must be positive and finite, got 0"),
         (

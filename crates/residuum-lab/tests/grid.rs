@@ -212,6 +212,19 @@ fn an_id_is_of_the_numbers_and_nothing_else() {
 }
 
 #[test]
+fn an_id_follows_the_contents_of_files() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let id = |file: &str, contents: &str| {
+        std::fs::write(folder.path().join(file), contents).unwrap();
+        let text = PROBLEM.replace("minimizer = 0.5", &format!("minimizer = {{ csv = \"{file}\" }}"));
+        plans(&text, folder.path(), None, "stem").unwrap()[0].id()
+    };
+    let first = id("a.csv", "w\n0.1\n0.2\n");
+    assert_ne!(id("a.csv", "w\n0.1\n0.3\n"), first);
+    assert_eq!(id("a.csv", "w\n0.1\n0.2\n"), first);
+}
+
+#[test]
 fn bad_sweeps_are_refused_with_line_and_field() {
     // PROBLEM has 16 lines.
     let cases = [

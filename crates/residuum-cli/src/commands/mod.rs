@@ -1,15 +1,18 @@
 //! One file per command; each returns whether its checks passed.
 
+pub mod check;
 pub mod completions;
 pub mod convert;
 pub mod data;
 pub mod device;
 pub mod eval;
+pub mod explain;
 pub mod export;
 pub mod man;
 pub mod rates;
 pub mod reproduce;
 pub mod run;
+mod spec_file;
 pub mod train;
 pub mod verify;
 

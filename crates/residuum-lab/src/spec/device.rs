@@ -194,6 +194,7 @@ impl ResponseSpec {
                 let text = std::fs::read_to_string(&path).map_err(|e| {
                     fields.error(format!("{}: cannot read {}: {e}", fields.path("csv"), path.display()))
                 })?;
+                fields.contents("csv", text.as_bytes());
                 let table = Tabulated::from_csv(&text)
                     .map_err(|e| fields.error(format!("{}: {}: {e}", fields.path("csv"), path.display())))?;
                 Self::Shared(Arc::new(table))

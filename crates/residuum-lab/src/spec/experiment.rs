@@ -117,6 +117,9 @@ impl TrialSpec {
         };
         let table = root.optional_table("digital")?;
         let digital = DigitalSpec::read(table.as_ref(), &rule)?;
+        // A digital rule says here how it learns.
+        let sgd = digital.sgd(residuum::Schedule::Constant);
+        sgd.validate().map_err(|e| root.error(format!("rule.{e}")))?;
         if let Some(table) = table {
             table.finish()?;
         }

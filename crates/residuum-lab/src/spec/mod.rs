@@ -13,6 +13,7 @@ mod problem;
 mod reader;
 mod readout;
 mod record;
+pub mod reference;
 mod rule;
 mod tile_device;
 mod tile_rule;
@@ -115,6 +116,9 @@ impl Spec {
 
         let table = fields.optional_table("noise")?;
         let noise = problem::read_noise(table.as_ref(), dim, base)?;
+        if table.is_none() {
+            fields.defaulted("noise", "none");
+        }
         if let Some(table) = table {
             if let Noise::Recorded { columns, .. } = &noise
                 && ![1, dim].contains(columns)
@@ -134,13 +138,18 @@ impl Spec {
 
         let table = fields.optional_table("initial")?;
         let initial = InitialSpec::read(table.as_ref(), base)?;
-        if let Some(table) = table {
-            table.finish()?;
+        match table {
+            Some(table) => table.finish()?,
+            None => {
+                fields.defaulted("initial.main", "0");
+                fields.defaulted("initial.residual", "the symmetric point");
+            }
         }
         let table = fields.optional_table("record")?;
         let record = RecordSpec::read(table.as_ref(), steps, dim)?;
-        if let Some(table) = table {
-            table.finish()?;
+        match table {
+            Some(table) => table.finish()?,
+            None => RecordSpec::list_defaults(&fields, steps),
         }
         let operating_range = device::read_range(&fields, "operating_range")?;
         let mut spec = Self {

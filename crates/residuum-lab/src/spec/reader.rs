@@ -2,9 +2,11 @@
 //! was given, and so that every resolved parameter can be listed with its origin.
 
 use std::cell::RefCell;
+use std::fmt::Write as _;
 use std::rc::Rc;
 
 use residuum::ParameterError;
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 
@@ -172,7 +174,12 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     pub(crate) fn root(node: &'a Node) -> Result<Self, SpecError> {
-        Self::of(node, String::new(), Rc::default())
+        Self::at(node, String::new())
+    }
+
+    /// A table at this path whose fields are not listed: the whole table is.
+    pub(crate) fn at(node: &'a Node, path: String) -> Result<Self, SpecError> {
+        Self::of(node, path, Rc::default())
     }
 
     fn of(node: &'a Node, path: String, log: Rc<RefCell<Vec<Resolved>>>) -> Result<Self, SpecError> {
@@ -198,6 +205,8 @@ impl<'a> Fields<'a> {
     /// The raw node of a field, which counts as read.
     pub(crate) fn node(&self, name: &'static str) -> Option<&'a Node> {
         self.known.borrow_mut().push(name);
+        #[cfg(test)]
+        asked::field(self.path(name));
         self.entries.iter().find(|(k, _)| k == name).map(|(_, node)| node)
     }
 
@@ -216,6 +225,22 @@ impl<'a> Fields<'a> {
     /// Lists a default that the caller chose.
     pub(crate) fn defaulted(&self, name: &str, value: impl Into<String>) {
         self.note(name, value.into(), false);
+    }
+
+    /// Lists the contents of a file that a field names: they decide the numbers, not its path.
+    pub(crate) fn contents(&self, name: &str, bytes: &[u8]) {
+        let mut digest = String::new();
+        for byte in &Sha256::digest(bytes)[..16] {
+            // Writing to a string cannot fail.
+            let _ = write!(digest, "{byte:02x}");
+        }
+        self.note(&format!("{name}.contents"), digest, true);
+    }
+
+    /// The same for a file of numbers.
+    pub(crate) fn number_contents(&self, name: &str, values: &[f64]) {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.contents(name, &bytes);
     }
 
     pub(crate) fn required(&self, name: &'static str) -> Result<&'a Node, SpecError> {
@@ -347,6 +372,8 @@ impl<'a> Fields<'a> {
     }
 
     fn pick(&self, name: &str, text: &str, options: &[&'static str]) -> Result<&'static str, SpecError> {
+        #[cfg(test)]
+        asked::options(self.path(name), options);
         options.iter().copied().find(|o| *o == text).ok_or_else(|| {
             let line = self.entries.iter().find(|(k, _)| k == name).map(|(_, n)| n.line);
             let message = format!("{} must be one of {}, got {text:?}", self.path(name), options.join(", "));
@@ -438,6 +465,36 @@ impl<'a> Fields<'a> {
             }
         };
         Err(node.error(format!("{} is not a field; {hint}", self.path(key))))
+    }
+}
+
+/// What was asked for while reading, so that a test can compare it with the reference.
+#[cfg(test)]
+pub(crate) mod asked {
+    use std::cell::RefCell;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    #[derive(Debug, Default)]
+    pub(crate) struct Asked {
+        pub(crate) paths: BTreeSet<String>,
+        pub(crate) options: BTreeMap<String, Vec<&'static str>>,
+    }
+
+    thread_local! {
+        static ASKED: RefCell<Asked> = RefCell::default();
+    }
+
+    pub(super) fn field(path: String) {
+        ASKED.with_borrow_mut(|asked| asked.paths.insert(path));
+    }
+
+    pub(super) fn options(path: String, options: &[&'static str]) {
+        ASKED.with_borrow_mut(|asked| asked.options.insert(path, options.to_vec()));
+    }
+
+    /// What was asked for in this thread since the last call.
+    pub(crate) fn take() -> Asked {
+        ASKED.take()
     }
 }
 

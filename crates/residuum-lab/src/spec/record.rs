@@ -131,7 +131,7 @@ pub struct RecordSpec {
 
 impl RecordSpec {
     pub(crate) fn read(fields: Option<&Fields<'_>>, steps: u64, dim: usize) -> Result<Self, SpecError> {
-        let default_every = (steps / 100).max(1);
+        let default_every = default_every(steps);
         let Some(fields) = fields else {
             return Ok(Self {
                 metrics: vec![Metric::Gap, Metric::Entries(Variable::Effective)],
@@ -142,7 +142,7 @@ impl RecordSpec {
         };
         let metrics = match fields.given("metrics") {
             None => {
-                fields.defaulted("metrics", "[\"gap\", \"effective\"]");
+                fields.defaulted("metrics", DEFAULT_METRICS);
                 vec![Metric::Gap, Metric::Entries(Variable::Effective)]
             }
             Some(node) => read_metrics(fields, node)?,
@@ -174,13 +174,20 @@ impl RecordSpec {
                 Some(list.into_iter().map(|i| i as usize).collect())
             }
         };
-        let tail_from = fields.optional_count("tail_from")?.unwrap_or(steps / 2);
+        let tail_from = fields.count_or("tail_from", steps / 2)?;
         if tail_from > steps {
             return Err(
                 fields.error(format!("record.tail_from must be at most steps = {steps}, got {tail_from}"))
             );
         }
         Ok(Self { metrics, steps: at, indices, tail_from })
+    }
+
+    /// Lists what is recorded without a table, as fields of the whole document.
+    pub(crate) fn list_defaults(root: &Fields<'_>, steps: u64) {
+        root.defaulted("record.metrics", DEFAULT_METRICS);
+        root.defaulted("record.every", default_every(steps).to_string());
+        root.defaulted("record.tail_from", (steps / 2).to_string());
     }
 
     /// Rows per seed.
@@ -190,6 +197,13 @@ impl RecordSpec {
             self.metrics.iter().map(|m| if matches!(m, Metric::Entries(_)) { entries } else { 1 }).sum();
         per_step.saturating_mul(self.steps.len() as u64)
     }
+}
+
+const DEFAULT_METRICS: &str = "[\"gap\", \"effective\"]";
+
+/// A hundredth of the run.
+fn default_every(steps: u64) -> u64 {
+    (steps / 100).max(1)
 }
 
 /// 0, n, 2n, … and the last step.

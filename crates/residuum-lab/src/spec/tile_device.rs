@@ -196,6 +196,7 @@ fn read_curve(
                 fields.error(format!("{}: {}: {e}", fields.path("csv"), path.display()))
             };
             let text = std::fs::read_to_string(&path).map_err(|e| wrong(&e))?;
+            fields.contents("csv", text.as_bytes());
             Box::new(Tabulated::from_csv(&text).map_err(|e| wrong(&e))?)
         }
         _ => {
@@ -207,12 +208,26 @@ fn read_curve(
     })
 }
 
+/// Spreads are relative to the mean; more than this is a slip from per cent.
+const MOST_SPREAD: f32 = 3.0;
+
 /// A number for a normal spread, `{ log_normal = … }` for the other.
 fn read_spread(fields: &Fields<'_>, name: &'static str) -> Result<Option<Spread>, SpecError> {
-    Ok(one_or_named(fields, name, "log_normal")?.map(|spread| match spread {
-        Named::Plain(deviation) => Spread::normal(deviation),
-        Named::Other(deviation) => Spread::log_normal(deviation),
-    }))
+    Ok(match one_or_named(fields, name, "log_normal")? {
+        None => None,
+        Some(Named::Plain(deviation)) => Some(Spread::normal(relative(fields, name, deviation)?)),
+        Some(Named::Other(deviation)) => Some(Spread::log_normal(relative(fields, name, deviation)?)),
+    })
+}
+
+fn relative(fields: &Fields<'_>, name: &str, value: f32) -> Result<f32, SpecError> {
+    if value.abs() <= MOST_SPREAD {
+        return Ok(value);
+    }
+    let path = fields.path(name);
+    Err(fields.error(format!(
+        "{path} must be relative to the mean, at most {MOST_SPREAD} (30 % is 0.3), got {value}"
+    )))
 }
 
 fn read_imperfections(fields: &Fields<'_>, device: &mut Device) -> Result<(), SpecError> {
@@ -224,6 +239,9 @@ fn read_imperfections(fields: &Fields<'_>, device: &mut Device) -> Result<(), Sp
         let spread = read_spread(fields, "bound_spread")?.unwrap_or_default();
         (device.min_spread, device.max_spread) = (spread, spread);
     } else if let Some([min, max]) = read_pair(fields, "bound_spread")? {
+        for bound in [min, max] {
+            relative(fields, "bound_spread", bound)?;
+        }
         (device.min_spread, device.max_spread) = (Spread::normal(min), Spread::normal(max));
     }
     if let Some(noise) = one_or_named(fields, "cycle_noise", "additive")? {
@@ -239,7 +257,8 @@ fn read_imperfections(fields: &Fields<'_>, device: &mut Device) -> Result<(), Sp
     ];
     for (name, value) in numbers {
         if let Some(given) = fields.optional_number(name)? {
-            *value = given as f32;
+            // Write noise is in steps.
+            *value = if name == "write_noise" { given as f32 } else { relative(fields, name, given as f32)? };
         }
     }
     match &mut device.step {
@@ -260,8 +279,13 @@ fn read_imperfections(fields: &Fields<'_>, device: &mut Device) -> Result<(), Sp
         table.finish()?;
     }
     if let Some(table) = fields.optional_table("stuck")? {
+        let probability = table.number("probability")?;
+        if !(0.0..=1.0).contains(&probability) {
+            let path = table.path("probability");
+            return Err(table.error(format!("{path} must be between 0 and 1, got {probability}")));
+        }
         device.stuck = Some(Stuck {
-            probability: table.number("probability")? as f32,
+            probability: probability as f32,
             range: table.number_or("range", f64::from(device.max.max(-device.min)))? as f32,
         });
         table.finish()?;

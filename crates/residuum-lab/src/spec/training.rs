@@ -182,24 +182,32 @@ fn read_schedule(fields: &Fields<'_>) -> Result<ScheduleSpec, SpecError> {
     Ok(schedule)
 }
 
+/// A part of 1: per cent are a slip.
 fn share(fields: &Fields<'_>, name: &'static str, default: Option<f64>) -> Result<f64, SpecError> {
     let value = match default {
         Some(default) => fields.number_or(name, default)?,
         None => fields.number(name)?,
     };
-    if value >= 0.0 && value.is_finite() {
+    if (0.0..=1.0).contains(&value) {
         return Ok(value);
     }
-    Err(fields.error(format!("{} must be zero or positive, and finite, got {value}", fields.path(name))))
+    Err(fields.error(format!("{} must be between 0 and 1, got {value}", fields.path(name))))
 }
 
 fn read_early_stop(fields: &Fields<'_>) -> Result<Option<EarlyStopSpec>, SpecError> {
     let Some(table) = fields.optional_table("early_stop")? else { return Ok(None) };
     let stop = EarlyStopSpec {
         patience: at_least_one(&table, "patience")?,
-        min_delta: share(&table, "min_delta", Some(0.0))?,
+        min_delta: table.number_or("min_delta", 0.0)?,
         loss: table.choice_or("watch", &["accuracy", "loss"], "accuracy")? == "loss",
     };
+    // An accuracy is a share; a loss has no upper end.
+    let most = if stop.loss { f64::MAX } else { 1.0 };
+    if !(0.0..=most).contains(&stop.min_delta) {
+        let must = if stop.loss { "zero or positive, and finite" } else { "between 0 and 1" };
+        let (path, got) = (table.path("min_delta"), stop.min_delta);
+        return Err(table.error(format!("{path} must be {must}, got {got}")));
+    }
     table.finish()?;
     Ok(Some(stop))
 }

@@ -58,7 +58,13 @@ impl VectorSpec {
             Value::Text(text) => Expression::parse(text, &["i", "n"])
                 .map(Self::Expression)
                 .map_err(|e| node.error(format!("{path} = {text:?}: {e}"))),
-            Value::Table(_) => Self::from_table(node, &path, base),
+            Value::Table(_) => {
+                let vector = Self::from_table(node, &path, base)?;
+                if let Self::List(values) = &vector {
+                    fields.number_contents(name, values);
+                }
+                Ok(vector)
+            }
             _ => Err(node.error(format!(
                 "{path} must be a number, a list, a formula in i, or a table with csv, uniform or normal, got {}",
                 node.show()
@@ -67,7 +73,7 @@ impl VectorSpec {
     }
 
     fn from_table(node: &Node, path: &str, base: &Path) -> Result<Self, SpecError> {
-        let fields = Fields::root(node)?;
+        let fields = Fields::at(node, path.into())?;
         let vector =
             if fields.has("csv") {
                 let table = NumberTable::read(&base.join(fields.text("csv")?))
@@ -100,7 +106,7 @@ impl VectorSpec {
             } else {
                 return Err(node.error(format!("{path} must have csv, uniform or normal, got {}", node.show())));
             };
-        fields.finish().map_err(|e| SpecError { message: format!("{path}: {}", e.message), ..e })?;
+        fields.finish()?;
         Ok(vector)
     }
 
@@ -198,6 +204,7 @@ impl MatrixSpec {
                 file.finish()?;
                 let table =
                     NumberTable::read(&base.join(csv)).map_err(|e| node.error(format!("{path}: {e}")))?;
+                fields.number_contents(name, &table.values);
                 Ok(Self { values: table.values, columns: table.columns })
             }
             _ => {

@@ -1,0 +1,35 @@
+use residuum_lab::explain::{MissingData, missing_data};
+use serde_json::json;
+
+use super::Context;
+use super::spec_file::SpecFile;
+use super::train::data_root;
+use crate::args::CheckOptions;
+use crate::terminal;
+
+/// Reads the whole grid; what is wrong with it is an error, what is not at hand yet a warning.
+pub fn check(context: &Context, options: &CheckOptions) -> anyhow::Result<bool> {
+    let file = SpecFile::open(&options.spec)?;
+    let plans = file.plans(options.profile.as_deref())?;
+    let points = plans.iter().filter(|plan| plan.work.seeds().first() == Some(&plan.seed)).count();
+    let missing = missing_data(&plans, &data_root(options.data.as_deref()));
+    if context.json {
+        let missing: Vec<&str> = missing.iter().map(|m| m.set.as_str()).collect();
+        Context::print_json(&json!({
+            "schema": "residuum.check/1", "version": env!("CARGO_PKG_VERSION"),
+            "experiment": plans[0].experiment, "points": points, "trials": plans.len(), "missing_data": missing,
+        }))?;
+        return Ok(true);
+    }
+    let warnings: String = missing.iter().map(warning).collect();
+    terminal::print(&format!(
+        "{}: {points} point(s), {} trial(s), all valid\n{warnings}",
+        file.given,
+        plans.len()
+    ))?;
+    Ok(true)
+}
+
+fn warning(missing: &MissingData) -> String {
+    format!("warning: {missing}\n")
+}

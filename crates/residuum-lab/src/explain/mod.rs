@@ -1,0 +1,213 @@
+//! What a spec comes to: every parameter with its unit and origin, effective rates, the number of trials, and what they cost.
+
+mod cost;
+mod report;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use residuum::rule::EffectiveRates;
+use residuum::{Key, Schedule};
+use residuum_nn::data::catalogue;
+
+pub use cost::{Cost, Memory};
+
+use crate::plan::{Plan, Work};
+use crate::rates::RatesReport;
+use crate::spec::reference::{self, Kind};
+
+/// Everything there is to say about a grid before it runs.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Points of the grid; each has one trial for each of its seeds.
+    pub points: usize,
+    /// All trials.
+    pub trials: usize,
+    /// Every parameter of any of them.
+    pub parameters: Vec<Parameter>,
+    /// How fast the arrays of each point move at the first step; digital networks have none.
+    pub rates: Vec<(String, EffectiveRates)>,
+    /// What theory says of the rates of the first point, where it says something.
+    pub theory: Option<String>,
+    /// What the trials cost, or why that cannot be told.
+    pub cost: Result<Cost, String>,
+    /// Data sets that are not there.
+    pub missing: Vec<MissingData>,
+}
+
+/// One parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Dotted path.
+    pub path: String,
+    /// Its values in TOML notation, in the order of the grid; one unless it varies.
+    pub values: Vec<String>,
+    /// Unit, or `–`.
+    pub unit: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    /// Where the values come from.
+    pub origin: Origin,
+}
+
+/// Where the values of a parameter come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The spec.
+    Given,
+    /// It is the default.
+    Default,
+    /// It differs between points of the grid.
+    Swept,
+}
+
+impl Origin {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::Default => "default",
+            Self::Swept => "swept",
+        }
+    }
+}
+
+/// A data set that trials need and that is not there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MissingData {
+    /// Its name.
+    pub set: String,
+    /// Where it was looked for.
+    pub folder: PathBuf,
+}
+
+impl std::fmt::Display for MissingData {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { set, folder } = self;
+        write!(f, "data set {set} is not in {}; get it with `residuum data fetch {set}`", folder.display())
+    }
+}
+
+/// Data sets that trials need and that are not there. `root` holds the folders of all sets.
+pub fn missing_data(plans: &[Plan], root: &Path) -> Vec<MissingData> {
+    let mut missing: Vec<MissingData> = Vec::new();
+    for plan in points(plans) {
+        let Work::Network(spec) = &plan.work else { continue };
+        // Embedded sets are not in the catalogue.
+        let Ok(entry) = catalogue::find(spec.data.set) else { continue };
+        let folder = spec.data.directory.clone().unwrap_or_else(|| root.join(spec.data.set));
+        let there = |name: &str| folder.join(name).exists() || folder.join(format!("{name}.gz")).exists();
+        let lacks = entry.downloads.iter().flat_map(|d| &d.files).any(|file| !there(&file.name));
+        let found = MissingData { set: spec.data.set.into(), folder };
+        if lacks && !missing.contains(&found) {
+            missing.push(found);
+        }
+    }
+    missing
+}
+
+impl Explanation {
+    /// Explains the trials of a spec. `root` holds the folders of data sets. A few steps of the first trial are taken to
+    /// estimate the time.
+    pub fn new(plans: &[Plan], root: &Path) -> Self {
+        let points = points(plans);
+        Self {
+            experiment: plans.first().map(|p| p.experiment.clone()).unwrap_or_default(),
+            points: points.len(),
+            trials: plans.len(),
+            parameters: parameters(&points),
+            rates: points.iter().filter_map(|plan| Some((plan.words(), rates(plan)?))).collect(),
+            theory: points.first().and_then(|plan| theory(plan)),
+            cost: Cost::estimate(plans),
+            missing: missing_data(plans, root),
+        }
+    }
+}
+
+/// The first trial of every point.
+fn points(plans: &[Plan]) -> Vec<&Plan> {
+    plans.iter().filter(|plan| plan.work.seeds().first() == Some(&plan.seed)).collect()
+}
+
+fn parameters(points: &[&Plan]) -> Vec<Parameter> {
+    let mut place: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut parameters: Vec<Parameter> = Vec::new();
+    for plan in points {
+        let kind = match plan.work {
+            Work::Problem(_) => Kind::Problem,
+            Work::Network(_) => Kind::Network,
+        };
+        let mut last: BTreeMap<&str, (&str, bool)> = BTreeMap::new();
+        for r in plan.resolved() {
+            // A field that is read twice is used as it was read last.
+            last.insert(&r.path, (&r.value, r.given));
+            if !place.contains_key(r.path.as_str()) {
+                let field = reference::find(kind, &r.path);
+                place.insert(&r.path, parameters.len());
+                parameters.push(Parameter {
+                    path: r.path.clone(),
+                    values: Vec::new(),
+                    unit: field.map_or("–", |f| f.unit),
+                    meaning: field.map_or("digest of the file", |f| f.meaning),
+                    origin: if r.given { Origin::Given } else { Origin::Default },
+                });
+            }
+        }
+        for (path, (value, given)) in last {
+            let parameter = &mut parameters[place[path]];
+            if given && parameter.origin == Origin::Default {
+                parameter.origin = Origin::Given;
+            }
+            // Long axes are shown by their first values: the search must not be quadratic in them.
+            if parameter.values.len() < MOST_VALUES && !parameter.values.iter().any(|v| v == value) {
+                parameter.values.push(value.into());
+            }
+        }
+    }
+    for parameter in parameters.iter_mut().filter(|parameter| parameter.values.len() > 1) {
+        parameter.origin = Origin::Swept;
+    }
+    parameters
+}
+
+/// Values of a swept parameter that are kept for show.
+const MOST_VALUES: usize = 64;
+
+/// The rates of the rule as it is built for this point; on a tile as wide as tiles may be.
+fn rates(plan: &Plan) -> Option<EffectiveRates> {
+    let key = Key::new(plan.seed);
+    match &plan.work {
+        Work::Problem(spec) => {
+            let devices = spec.devices.as_ref().map(|(main, residual)| (main, residual));
+            let rule = spec.rule.build(&spec.initial, devices, spec.problem.dim(), key.named("rule")).ok()?;
+            Some(rule.effective_rates(0))
+        }
+        Work::Network(spec) => {
+            let size = [1, spec.mapping.max_cols];
+            let rule = spec.rule.build(spec.devices.as_ref()?, size, Schedule::Constant, key).ok()??;
+            Some(rule.effective_rates(0))
+        }
+    }
+}
+
+/// One line from the theory on the rates of a problem.
+fn theory(plan: &Plan) -> Option<String> {
+    let Work::Problem(spec) = &plan.work else { return None };
+    let report = RatesReport::new(spec).ok()?;
+    let lemma = match &report.lemma {
+        Ok(c) => {
+            format!("the lemma would take α = {:.3e}, β = {:.3e}", c.rates.learning_rate, c.rates.transfer_rate)
+        }
+        Err(e) => format!("the lemma does not apply ({e})"),
+    };
+    let practical = match &report.practical {
+        Ok(r) => format!(
+            "the stationary laws α = {:.3e}, β = {:.3e}, γ = {:.3}",
+            r.rates.learning_rate, r.rates.transfer_rate, r.rates.mixing
+        ),
+        Err(e) => format!("the stationary laws give none ({e})"),
+    };
+    Some(format!("for K = {} {lemma}; {practical}", spec.steps))
+}
