@@ -61,6 +61,7 @@ pub enum Command {
     Device(DeviceOptions),
     Verify(VerifyOptions),
     Reproduce(ReproduceOptions),
+    Report(ReportOptions),
     Data(DataOptions),
 }
 
@@ -293,6 +294,40 @@ pub struct ReproduceOptions {
     /// Fewer samples (quick) or the paper's own numbers (full).
     #[arg(long, value_name = "PROFILE", value_parser = ["quick", "full"], default_value = "full")]
     pub profile: String,
+}
+
+/// Tables and figures of the trials in run stores, as one page.
+///
+/// The page needs no network. Tables have the mean ± standard error over seeds and paired differences on common seeds; the best is
+/// marked only where the seeds tell it from the runner-up.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum report runs/mnist-fcn --to report.html
+  residuum report runs/a runs/b --to tables.tex
+  residuum report runs/toy --metric gap --metric effective_mean --to toy.md --figures figures")]
+pub struct ReportOptions {
+    /// Run stores; their trials are reported together.
+    #[arg(value_name = "STORE", required = true)]
+    pub stores: Vec<PathBuf>,
+    /// The file: .html, .md or .tex.
+    #[arg(long, value_name = "FILE")]
+    pub to: PathBuf,
+    /// Also write every figure as SVG and PNG into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub figures: Option<PathBuf>,
+    /// Above the page; the names of the experiments by default.
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// The label whose values are compared; the variant or the rule by default.
+    #[arg(long, value_name = "LABEL")]
+    pub by: Option<String>,
+    /// Only this metric; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub metric: Vec<String>,
+    /// What bands around curves show: one standard error (se), or all seeds (range).
+    #[arg(long, value_name = "BAND", value_parser = ["se", "range"], default_value = "se")]
+    pub band: String,
 }
 
 /// List, download, import and check the public data sets.

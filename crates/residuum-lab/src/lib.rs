@@ -6,6 +6,7 @@ pub mod files;
 pub mod plan;
 pub mod progress;
 pub mod rates;
+pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod spec;

@@ -10,6 +10,7 @@ mod run;
 mod trial;
 
 pub use catalogue::{CATALOGUE, Shipped};
+pub(crate) use comparison::tail;
 pub use comparison::{Comparison, Curve};
 pub use features::{FeatureError, Flow};
 pub use run::{Exported, Opened, RunError, RunManifest, Source, export, train};

@@ -6,6 +6,7 @@ pub mod device;
 pub mod eval;
 pub mod export;
 pub mod rates;
+pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod train;
