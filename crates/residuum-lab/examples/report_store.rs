@@ -1,10 +1,11 @@
-//! Makes a run store with plausible numbers, to look at reports without training anything:
+//! Makes a run store with plausible numbers and a report on it in all formats, to look at without training anything:
 //! `cargo run --release -p residuum-lab --example report_store -- FOLDER`.
 
 use std::path::Path;
 
 use residuum::Key;
 use residuum_lab::files::write_atomic;
+use residuum_lab::report::{Options, Report, load};
 use residuum_lab::store::{Kind, Parameter, Row, TrialManifest, rows_to_csv};
 
 const EPOCHS: u64 = 30;
@@ -154,5 +155,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             write(store, &problem(seed, rule, bias))?;
         }
     }
+    let report = Report::new(&load(store)?, &Options::default());
+    let files = [("html", report.to_html()), ("md", report.to_markdown()), ("tex", report.to_latex())];
+    for (ending, text) in files {
+        write_atomic(store.join(format!("report.{ending}")), text.as_bytes())?;
+    }
+    report.save_figures(&store.join("figures"))?;
     Ok(())
 }

@@ -61,7 +61,7 @@ fn table_of(
 pub(super) fn hardware(study: &Study<'_>) -> Option<Table> {
     let metrics = ["kappa2", "drift", "range_low", "range_high"];
     let heads = ["κ₂", "drift", "range, low", "range, high"].map(String::from);
-    let (columns, rows) = table_of(study, "array", &heads, |arm| {
+    let (columns, rows) = table_of(study, "layer", &heads, |arm| {
         let told = |part: &&str| {
             let cells = metrics.iter().map(|m| Cell::estimate(last(arm, m, part))).collect();
             ((*part).to_string(), cells)
@@ -73,7 +73,7 @@ pub(super) fn hardware(study: &Study<'_>) -> Option<Table> {
     let notes = vec![
         "After the last epoch, over the weights of each array; mean ± standard error over seeds.".to_string(),
     ];
-    let caption = "Hardware condition and drift of every array".to_string();
+    let caption = "Hardware condition and drift of every layer".to_string();
     (!rows.is_empty()).then(|| Table { name: "hardware".into(), caption, columns, rows, notes })
 }
 

@@ -111,3 +111,21 @@ pub(super) fn recorded<'a>(study: &Study<'a>) -> Vec<&'a str> {
     }
     names
 }
+
+/// The end of a trial by one metric, in the units of tables (accuracies in per cent); none if it was not recorded.
+pub fn end(trial: &Trial, metric: &str) -> Option<f64> {
+    Measure::new(metric).of(trial)
+}
+
+/// The words for a metric.
+pub(crate) fn head_of(metric: &str) -> String {
+    Measure::new(metric).head
+}
+
+/// What trials are judged by if nothing is said: the first known metric that all of them have.
+pub(crate) fn main_metric(trials: &[Trial]) -> Option<&'static str> {
+    let known = || NETWORK.into_iter().chain(PROBLEM);
+    let judged = known().filter(|m| Measure::new(m).goal != Goal::Open);
+    let has = |trial: &Trial, metric: &str| trial.rows.iter().any(|r| r.metric == metric);
+    judged.into_iter().find(|m| !trials.is_empty() && trials.iter().all(|t| has(t, m)))
+}

@@ -146,5 +146,6 @@ fn differing<'a>(a: &'a [Parameter], b: &'a [Parameter]) -> Vec<&'a str> {
 
 /// Whether a field says nothing about the numbers of a trial.
 pub(super) fn is_aside(field: &str) -> bool {
-    NOT_SETTINGS.contains(&field)
+    let whole = field.trim_end_matches(".first").trim_end_matches(".count");
+    NOT_SETTINGS.contains(&whole)
 }

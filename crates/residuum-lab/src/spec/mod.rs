@@ -5,6 +5,7 @@
 
 mod data;
 mod device;
+mod difference;
 mod experiment;
 mod network;
 mod overlay;
