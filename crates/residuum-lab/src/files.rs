@@ -38,7 +38,16 @@ pub enum FileError {
 /// The bytes go to a temporary file in the same folder (a rename across file systems is not atomic), reach the disk,
 /// and take the final name last. Missing folders are created.
 pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), FileError> {
-    let path = path.as_ref();
+    write(path.as_ref(), bytes, File::sync_all)
+}
+
+/// The same without waiting for the disk: after a kill the file is whole, after a power cut it may be empty. For what is
+/// quickly made again.
+pub fn write_whole(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), FileError> {
+    write(path.as_ref(), bytes, |_| Ok(()))
+}
+
+fn write(path: &Path, bytes: &[u8], settle: impl FnOnce(&File) -> io::Result<()>) -> Result<(), FileError> {
     let Some(name) = path.file_name() else {
         return Err(FileError::NoName { path: path.into() });
     };
@@ -46,12 +55,13 @@ pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), FileErro
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    fs::create_dir_all(folder).map_err(|source| FileError::Folder { path: folder.into(), source })?;
+    if !folder.is_dir() {
+        fs::create_dir_all(folder).map_err(|source| FileError::Folder { path: folder.into(), source })?;
+    }
     let failed = |source| FileError::Write { path: path.into(), source };
 
     let (partial, mut file) = create_partial(folder, name).map_err(failed)?;
-    let written =
-        file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&partial, path));
+    let written = file.write_all(bytes).and_then(|()| settle(&file)).and_then(|()| fs::rename(&partial, path));
     written.map_err(|source| {
         // The first error is the one worth reporting, whether or not the clean-up succeeds.
         let _ = fs::remove_file(&partial);

@@ -11,6 +11,7 @@ pub mod reproduce;
 pub mod run;
 pub mod spec;
 pub mod store;
+pub mod sweep;
 pub mod table;
 pub mod train;
 pub mod verify;

@@ -1,11 +1,14 @@
 //! From a spec to its trials: each says everything that decides its numbers.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
+use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
-use crate::spec::{Experiment, Resolved, Spec, SpecError, TrialSpec};
+use crate::spec::{Grid, MAX_TRIALS, Node, Point, Resolved, Spec, SpecError, TrialSpec};
 
 /// Version of the numbers: raised when the same spec and seed give other records than before, so that old records are not taken
 /// for new ones.
@@ -28,13 +31,31 @@ pub struct Plan {
     pub work: Work,
 }
 
-/// What a trial does.
+/// What a trial does; seeds of one point share it.
 #[derive(Clone, Debug)]
 pub enum Work {
     /// Minimises an objective.
-    Problem(Box<Spec>),
+    Problem(Arc<Spec>),
     /// Trains a network.
-    Network(Box<TrialSpec>),
+    Network(Arc<TrialSpec>),
+}
+
+impl Work {
+    fn read(point: &Point<'_>, is_network: bool, grid: &Grid, base: &Path) -> Result<Self, SpecError> {
+        if is_network {
+            return Ok(Self::Network(Arc::new(TrialSpec::read(point, base)?)));
+        }
+        let spec = Spec { title: grid.title.clone(), ..Spec::read(&point.node, base)? };
+        Ok(Self::Problem(Arc::new(spec)))
+    }
+
+    /// The seeds of its point.
+    pub fn seeds(&self) -> &[u64] {
+        match self {
+            Self::Problem(spec) => &spec.seeds,
+            Self::Network(spec) => &spec.training.seeds,
+        }
+    }
 }
 
 impl Plan {
@@ -48,12 +69,25 @@ impl Plan {
 
     /// Everything that decides the numbers, as text: one parameter in each line.
     pub fn description(&self) -> String {
-        const NOT_VALUES: [&str; 4] = ["seeds", "training.seeds", "title", "name"];
+        const NOT_VALUES: [&str; 8] = [
+            "seeds",
+            "seeds.first",
+            "seeds.count",
+            "training.seeds",
+            "training.seeds.first",
+            "training.seeds.count",
+            "title",
+            "name",
+        ];
         let mut lines: Vec<String> = self
             .resolved()
             .iter()
             .filter(|r| !NOT_VALUES.contains(&r.path.as_str()))
-            .map(|r| format!("{} = {}", r.path, r.value))
+            // 1 and 1.0 are one number.
+            .map(|r| match r.value.parse::<f64>() {
+                Ok(number) => format!("{} = {number:?}", r.path),
+                Err(_) => format!("{} = {}", r.path, r.value),
+            })
             .collect();
         lines.sort_unstable();
         lines.dedup();
@@ -72,25 +106,86 @@ impl Plan {
     }
 }
 
+/// Points read at a time: an error in one of them ends the work.
+const CHUNK: usize = 1024;
+
 /// The trials of a spec in the order of its grid, seeds innermost. `stem` names an experiment that has no name of its own.
 ///
+/// A spec with `[network]` trains networks, one with `[problem]` minimises an objective. Everything is read and checked here,
+/// before the first trial begins.
+///
 /// # Errors
-/// The first thing that is wrong, with its line.
+/// The first thing that is wrong, with its line and the point of the grid; two points that are the same trial; more than a million
+/// trials.
 pub fn plans(text: &str, base: &Path, profile: Option<&str>, stem: &str) -> Result<Vec<Plan>, SpecError> {
-    let experiment = Experiment::parse(text, base, profile)?;
-    let name = experiment.name.unwrap_or_else(|| stem.to_string());
-    let mut plans = Vec::new();
-    for trial in experiment.trials {
-        let cell = trial.cell.clone().map(|cell| ("cell".to_string(), cell));
-        let labels: Vec<_> = cell.into_iter().chain([("variant".to_string(), trial.title.clone())]).collect();
-        for &seed in &trial.training.seeds {
-            plans.push(Plan {
-                experiment: name.clone(),
+    let document = Node::parse(text)?;
+    let is_network = document.field("network").is_some();
+    if !is_network && document.field("problem").is_none() {
+        return Err(no_kind(&document));
+    }
+    let grid = Grid::read(&document, profile)?;
+    let places = grid.places()?;
+    let experiment = grid.name.clone().unwrap_or_else(|| stem.to_string());
+    let read = |place: &Vec<usize>| -> Result<(Labels, Work), SpecError> {
+        let point = grid.point(place)?;
+        let work = Work::read(&point, is_network, &grid, base).map_err(|e| point.blame(e))?;
+        Ok((labels(&point, &work), work))
+    };
+    // The first point tells how many seeds there are, before the others are read.
+    let (first, rest) = places.split_at(1);
+    let mut plans: Vec<Plan> = Vec::new();
+    for some in [first].into_iter().chain(rest.chunks(CHUNK)) {
+        let points: Vec<_> = some.par_iter().map(read).collect();
+        for point in points {
+            let (labels, work) = point?;
+            let seeds = work.seeds();
+            let trials = if plans.is_empty() { places.len() * seeds.len() } else { plans.len() + seeds.len() };
+            if trials as u64 > MAX_TRIALS {
+                return Err(grid.too_many(trials as u64));
+            }
+            plans.extend(seeds.iter().map(|&seed| Plan {
+                experiment: experiment.clone(),
                 labels: labels.clone(),
                 seed,
-                work: Work::Network(Box::new(trial.clone())),
-            });
+                work: work.clone(),
+            }));
         }
     }
+    refuse_doubles(&grid, &plans)?;
     Ok(plans)
+}
+
+type Labels = Vec<(String, String)>;
+
+fn no_kind(document: &Node) -> SpecError {
+    let message = "problem or network is missing: a spec says what is minimised or what is trained".into();
+    SpecError { line: Some(document.line), message }
+}
+
+/// The labels of a point; a network without variants goes by its rule.
+fn labels(point: &Point<'_>, work: &Work) -> Labels {
+    let mut labels = point.labels();
+    if let (Work::Network(spec), None) = (work, point.variant) {
+        labels.insert(usize::from(point.cell.is_some()), ("variant".into(), spec.rule.name.into()));
+    }
+    labels
+}
+
+/// A trial that is there twice would be run once and counted twice.
+fn refuse_doubles(grid: &Grid, plans: &[Plan]) -> Result<(), SpecError> {
+    let ids: Vec<String> = plans.par_iter().map(Plan::id).collect();
+    let mut first = BTreeMap::new();
+    for (plan, id) in plans.iter().zip(ids) {
+        if let Some(other) = first.insert(id, plan) {
+            let words = |plan: &Plan| {
+                let labels: Vec<String> = plan.labels.iter().map(|(k, v)| format!("{k} = {v}")).collect();
+                labels.join(", ")
+            };
+            let (a, b) = (words(other), words(plan));
+            return Err(
+                grid.error(format!("sweep must make different trials, got one twice: at {a} and at {b}"))
+            );
+        }
+    }
+    Ok(())
 }

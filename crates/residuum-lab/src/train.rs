@@ -6,6 +6,7 @@
 mod catalogue;
 mod comparison;
 mod features;
+mod layers;
 mod run;
 mod trial;
 
@@ -13,5 +14,6 @@ pub use catalogue::{CATALOGUE, Shipped};
 pub(crate) use comparison::tail;
 pub use comparison::{Comparison, Curve};
 pub use features::{FeatureError, Flow};
-pub use run::{Exported, Opened, RunError, RunManifest, Source, export, train};
+pub use layers::{ArrayWeights, LayerWeights};
+pub use run::{Exported, Opened, RunError, RunManifest, Source, Trained, export, train, train_in};
 pub use trial::{Parts, Trial, TrialError};

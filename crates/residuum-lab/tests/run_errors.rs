@@ -67,7 +67,7 @@ fn steps_and_seeds() {
         (
             "steps = 10",
             "steps = 10\nfoo = 1",
-            "line 2: foo is not a field; fields here: device, initial, noise, operating_range, problem, record, rule, seeds, steps, title",
+            "line 2: foo is not a field; fields here: device, initial, name, noise, operating_range, problem, record, rule, seeds, steps, title",
         ),
         (
             "seeds = [1, 2]",

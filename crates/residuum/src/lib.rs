@@ -44,7 +44,7 @@ pub use array::{AnalogArray, Pulses, Rounding, Update};
 pub use cells::Cells;
 pub use error::ParameterError;
 pub use key::Key;
-pub use minimize::{Control, Observer, minimize};
+pub use minimize::{Control, Observer, minimize, minimize_from};
 pub use objective::{GradientOracle, Noise, Noisy, Objective};
 pub use range::Range;
 pub use readout::Readout;

@@ -42,6 +42,27 @@ pub fn minimize(
     key: Key,
     observer: &mut dyn Observer,
 ) -> Result<u64, StepError> {
+    minimize_from(oracle, rules, 0, steps, key, observer)
+}
+
+/// Goes on with rules that have taken `done` steps until they have taken `steps`.
+///
+/// The draws of step k depend on the key and k alone, so a run taken in pieces has the bits of one taken in one go. What was
+/// seen after step `done` is not shown again; only before the very first step the observer looks first.
+///
+/// # Errors
+/// If a rule's array refuses a step.
+///
+/// # Panics
+/// If a rule and the oracle differ in dimension.
+pub fn minimize_from(
+    oracle: &dyn GradientOracle,
+    rules: &mut [&mut dyn UpdateRule],
+    done: u64,
+    steps: u64,
+    key: Key,
+    observer: &mut dyn Observer,
+) -> Result<u64, StepError> {
     let n = oracle.dim();
     for rule in rules.iter() {
         assert_eq!(rule.dim(), n, "rule and problem differ in dimension");
@@ -59,10 +80,10 @@ pub fn minimize(
         }
         control
     };
-    if look(0, rules) == Control::Stop {
+    if done == 0 && look(0, rules) == Control::Stop {
         return Ok(0);
     }
-    for k in 0..steps {
+    for k in done..steps {
         let shared = oracle.shared_noise(k, noise_key, &mut noise);
         for rule in rules.iter_mut() {
             rule.effective_weights(&mut at);

@@ -165,6 +165,44 @@ fn tiki_taka_at_the_rate_of_residual_learning_is_residual_learning() {
     }
 }
 
+/// W̄ is followed where something was written; that must be everywhere where it changed.
+#[test]
+fn effective_weights_are_those_of_the_arrays_after_every_step() {
+    const MIXING: f32 = 0.4;
+    let point: Vec<f32> = (0..ROWS * COLS).map(|i| 0.01 * i as f32).collect();
+    let wide = Transfer { columns: Columns::Some(COLS - 1), ..one_column() };
+    let transfers = || [one_column(), wide.clone(), Transfer::default(), buffered(5)].into_iter();
+    let paced = |every| transfers().map(move |t| Transfer { every, ..t });
+    for transfer in transfers().chain(paced(Every::Samples(2))).chain(paced(Every::Steps(3))) {
+        let shifted = residual_learning(f64::from(MIXING), transfer.clone()).symmetric_point(point.clone());
+        let rules: [(Boxed, Option<&[f32]>); 2] = [
+            (Box::new(residual_learning(f64::from(MIXING), transfer)), None),
+            (Box::new(shifted.unwrap()), Some(&point)),
+        ];
+        for (mut rule, point) in rules {
+            let mut moved = 0;
+            for k in 0..60 {
+                let before = rule.effective_view().unwrap().to_vec();
+                if k % 7 == 3 {
+                    let gradient: Vec<f32> = (0..ROWS * COLS).map(|i| (i as f32 + k as f32).sin()).collect();
+                    rule.step(k, Gradient::Dense(&gradient), Key::new(5).fold(k)).unwrap();
+                } else {
+                    step(&mut *rule, k);
+                }
+                let arrays = rule.arrays();
+                let expected =
+                    |i: usize| arrays[0].1[i] + MIXING * (arrays[1].1[i] - point.map_or(0.0, |point| point[i]));
+                let view = rule.effective_view().unwrap();
+                for (i, w) in view.iter().enumerate() {
+                    assert_eq!(*w, expected(i), "weight {i} after step {k}");
+                }
+                moved += usize::from(view != before);
+            }
+            assert!(moved > 30, "{moved} of 60 steps moved a weight");
+        }
+    }
+}
+
 #[test]
 fn a_cascade_of_one_is_residual_learning() {
     for transfer in [Transfer::default(), one_column(), buffered(2)] {

@@ -7,6 +7,7 @@ mod data;
 mod device;
 mod difference;
 mod experiment;
+mod grid;
 mod network;
 mod overlay;
 mod problem;
@@ -39,7 +40,9 @@ use std::path::Path;
 use residuum::{Noise, Range};
 
 use crate::rates::RatesReport;
-use reader::{Fields, Node, Value};
+pub(crate) use grid::{Grid, MAX_TRIALS, Point};
+pub(crate) use reader::Node;
+use reader::{Fields, Value};
 
 /// More rows than this are refused: a table nobody can open.
 const MAX_ROWS: u64 = 50_000_000;
@@ -81,7 +84,20 @@ impl Spec {
     /// The first thing that is wrong, with its line.
     pub fn parse(text: &str, base: &Path) -> Result<Self, SpecError> {
         let document = Node::parse(text)?;
-        let fields = Fields::root(&document)?;
+        for name in ["sweep", "variant", "cell", "profile"] {
+            if let Some(node) = document.field(name) {
+                let message =
+                    format!("{name} must not stand in a spec of one trial: sweep it, or take it away");
+                return Err(node.error(message));
+            }
+        }
+        Self::read(&document, base)
+    }
+
+    /// Reads the spec of one trial.
+    pub(crate) fn read(document: &Node, base: &Path) -> Result<Self, SpecError> {
+        let fields = Fields::root(document)?;
+        fields.node("name");
         let title = if fields.has("title") { Some(fields.text("title")?.to_string()) } else { None };
         fields.node("title");
         // `seeds` is near enough to `steps` to be taken for a misspelling of it unless it is known by then.

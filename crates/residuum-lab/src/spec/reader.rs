@@ -104,21 +104,46 @@ impl Node {
 
     /// The value as the user would write it, shortened.
     pub(crate) fn show(&self) -> String {
+        self.shown(4)
+    }
+
+    /// The value as the user would write it.
+    pub(crate) fn full(&self) -> String {
+        self.shown(usize::MAX)
+    }
+
+    fn shown(&self, limit: usize) -> String {
         match &self.value {
             Value::Integer(i) => i.to_string(),
             Value::Number(x) => format!("{x:?}"),
             Value::Text(s) => format!("{s:?}"),
             Value::Bool(b) => b.to_string(),
             Value::List(items) => {
-                let shown: Vec<_> = items.iter().take(4).map(Self::show).collect();
+                let shown: Vec<_> = items.iter().take(limit).map(|item| item.shown(limit)).collect();
                 let rest =
-                    if items.len() > 4 { format!(", … {} in all", items.len()) } else { String::new() };
+                    if items.len() > limit { format!(", … {} in all", items.len()) } else { String::new() };
                 format!("[{}{rest}]", shown.join(", "))
             }
             Value::Table(entries) => {
-                let shown: Vec<_> = entries.iter().map(|(k, v)| format!("{k} = {}", v.show())).collect();
+                let shown: Vec<_> = entries.iter().map(|(k, v)| format!("{k} = {}", v.shown(limit))).collect();
                 format!("{{ {} }}", shown.join(", "))
             }
+        }
+    }
+
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        if let Value::Text(text) = &self.value { Some(text) } else { None }
+    }
+
+    pub(crate) fn is_text(&self, word: &str) -> bool {
+        self.as_text() == Some(word)
+    }
+
+    /// Whether two nodes say the same, wherever they stand; 1 is 1.0.
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        match (self.as_number(), other.as_number()) {
+            (Some(a), Some(b)) => a == b,
+            _ => self.full() == other.full(),
         }
     }
 
@@ -183,7 +208,8 @@ impl<'a> Fields<'a> {
     /// A node that the caller will interpret; it is listed among the resolved parameters.
     pub(crate) fn given(&self, name: &'static str) -> Option<&'a Node> {
         let node = self.node(name)?;
-        self.note(name, node.show(), true);
+        // Unshortened: the list of resolved parameters says everything that decides the numbers.
+        self.note(name, node.full(), true);
         Some(node)
     }
 
@@ -207,9 +233,13 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn number(&self, name: &'static str) -> Result<f64, SpecError> {
-        let node = self.required(name)?;
-        node.as_number()
-            .ok_or_else(|| node.error(format!("{} must be a number, got {}", self.path(name), node.show())))
+        let node = self.node(name).ok_or_else(|| self.missing(name))?;
+        let value = node
+            .as_number()
+            .ok_or_else(|| node.error(format!("{} must be a number, got {}", self.path(name), node.show())))?;
+        // 1 and 1.0 are one number.
+        self.note(name, format!("{value:?}"), true);
+        Ok(value)
     }
 
     pub(crate) fn number_or(&self, name: &'static str, default: f64) -> Result<f64, SpecError> {

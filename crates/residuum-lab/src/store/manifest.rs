@@ -54,3 +54,19 @@ pub struct TrialManifest {
     /// Wall time of the work, interruptions left out.
     pub seconds: f64,
 }
+
+impl TrialManifest {
+    /// What trials are sorted by.
+    pub(super) fn place(&self) -> (&str, &[(String, String)], u64) {
+        (&self.experiment, &self.labels, self.seed)
+    }
+}
+
+/// `failed.json`: a trial that was run and has no result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Why.
+    pub sentence: String,
+    /// What was run.
+    pub manifest: TrialManifest,
+}

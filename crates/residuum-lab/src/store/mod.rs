@@ -4,11 +4,312 @@
 //! STORE/store.json                    the schema of the store
 //!       trials/<id>/manifest.json     what the trial is, and what it took
 //!                   records.csv       its numbers; written last: a trial that has them is done
+//!                   failed.json       instead of both: why the trial has no numbers
 //!                   run/              of a network: checkpoints, metrics, events
+//!                   checkpoint.json   of a problem that is not done: how far it is
+//!                   .lock             locked by the process that runs the trial
 //! ```
+//!
+//! Any number of processes may use a store at once.
 
+mod error;
+mod lease;
 mod manifest;
 mod row;
 
-pub use manifest::{Kind, Parameter, TrialManifest};
+use std::fs;
+use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+pub use error::StoreError;
+pub use lease::Lease;
+pub use manifest::{Failure, Kind, Parameter, TrialManifest};
 pub use row::{Row, RowError, rows_from_csv, rows_to_csv};
+
+use crate::files::write_atomic;
+
+const STORE: &str = "store.json";
+const SCHEMA: &str = "residuum.store/1";
+const TRIALS: &str = "trials";
+const MANIFEST: &str = "manifest.json";
+const RECORDS: &str = "records.csv";
+const FAILURE: &str = "failed.json";
+const RUN: &str = "run";
+const CHECKPOINT: &str = "checkpoint.json";
+const LOCK: &str = ".lock";
+
+/// Bytes written to find out whether there is room.
+const PROBE: usize = 4096;
+
+/// A folder of trials.
+#[derive(Clone, Debug)]
+pub struct Store {
+    path: PathBuf,
+}
+
+/// How far a trial is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nothing is there.
+    Absent,
+    /// It was begun; it may be going on.
+    Begun,
+    /// It cannot be done; see [`Store::failures`].
+    Failed,
+    /// Its records are there.
+    Done,
+}
+
+/// Whether a trial may be run.
+#[derive(Debug)]
+pub enum Claim {
+    /// By us.
+    Ours(Lease),
+    /// Another process runs it.
+    Busy,
+    /// There is nothing left to do: it is done or has failed.
+    Settled(State),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    schema: String,
+}
+
+impl Store {
+    /// The store at `path` for writing; made if the folder is new or empty.
+    ///
+    /// # Errors
+    /// If it cannot be written, or the folder holds something else.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        if path.exists() && !path.is_dir() {
+            return Err(StoreError::NotAFolder { path: path.into() });
+        }
+        let refused = |source| StoreError::NotWritable { path: path.into(), source };
+        fs::create_dir_all(path).map_err(refused)?;
+        let store = match Self::open(path) {
+            Err(StoreError::NoStore { .. }) => {
+                let header = Header { schema: SCHEMA.into() };
+                check_empty(path)?;
+                probe(path).map_err(refused)?;
+                let text = serde_json::to_string_pretty(&header).unwrap_or_default() + "\n";
+                write_atomic(path.join(STORE), text.as_bytes())?;
+                Self { path: path.into() }
+            }
+            opened => {
+                probe(path).map_err(refused)?;
+                opened?
+            }
+        };
+        let trials = path.join(TRIALS);
+        fs::create_dir_all(&trials).map_err(StoreError::io(&trials))?;
+        Ok(store)
+    }
+
+    /// The store at `path`, for reading.
+    ///
+    /// # Errors
+    /// If there is none, or it is of another version.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        if path.exists() && !path.is_dir() {
+            return Err(StoreError::NotAFolder { path: path.into() });
+        }
+        let file = path.join(STORE);
+        let text = match fs::read_to_string(&file) {
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                return Err(StoreError::NoStore { path: path.into() });
+            }
+            read => read.map_err(StoreError::io(&file))?,
+        };
+        let found = serde_json::from_str::<Header>(&text).map_or_else(|_| text, |header| header.schema);
+        if found != SCHEMA {
+            return Err(StoreError::Schema { path: file, expected: SCHEMA, found });
+        }
+        Ok(Self { path: path.into() })
+    }
+
+    /// Its folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder of a trial.
+    pub fn folder(&self, id: &str) -> PathBuf {
+        self.path.join(TRIALS).join(id)
+    }
+
+    /// How far a trial is.
+    pub fn state(&self, id: &str) -> State {
+        let folder = self.folder(id);
+        if ends_in_line(&folder.join(RECORDS)) {
+            State::Done
+        } else if ends_in_line(&folder.join(FAILURE)) {
+            State::Failed
+        } else if folder.is_dir() {
+            State::Begun
+        } else {
+            State::Absent
+        }
+    }
+
+    /// Asks for the right to run a trial.
+    ///
+    /// # Errors
+    /// If its folder cannot be written.
+    pub fn claim(&self, id: &str) -> Result<Claim, StoreError> {
+        let before = self.state(id);
+        if matches!(before, State::Done | State::Failed) {
+            return Ok(Claim::Settled(before));
+        }
+        let Some(lease) = Lease::take(&self.folder(id))? else { return Ok(Claim::Busy) };
+        // Somebody may have finished it before the lock was ours.
+        match self.state(id) {
+            settled @ (State::Done | State::Failed) => Ok(Claim::Settled(settled)),
+            _ => {
+                if before == State::Begun {
+                    lease.tidy()?;
+                }
+                Ok(Claim::Ours(lease))
+            }
+        }
+    }
+
+    /// The manifests of all trials that are done, in the order of experiments, labels and seeds.
+    ///
+    /// # Errors
+    /// If a manifest cannot be read.
+    pub fn trials(&self) -> Result<Vec<TrialManifest>, StoreError> {
+        let mut trials = Vec::new();
+        for id in self.ids()? {
+            if self.state(&id) == State::Done {
+                trials.push(read_json::<TrialManifest>(&self.folder(&id).join(MANIFEST))?);
+            }
+        }
+        trials.sort_by(|a, b| a.place().cmp(&b.place()));
+        Ok(trials)
+    }
+
+    /// The trials that cannot be done, in the same order.
+    ///
+    /// # Errors
+    /// If one cannot be read.
+    pub fn failures(&self) -> Result<Vec<Failure>, StoreError> {
+        let mut failures = Vec::new();
+        for id in self.ids()? {
+            if self.state(&id) == State::Failed {
+                failures.push(self.failure(&id)?);
+            }
+        }
+        failures.sort_by(|a: &Failure, b| a.manifest.place().cmp(&b.manifest.place()));
+        Ok(failures)
+    }
+
+    /// Why a trial that has failed did.
+    ///
+    /// # Errors
+    /// If it has not, or the file cannot be read.
+    pub fn failure(&self, id: &str) -> Result<Failure, StoreError> {
+        read_json(&self.folder(id).join(FAILURE))
+    }
+
+    /// The ids of all trials there is anything of, in their own order.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn ids(&self) -> Result<Vec<String>, StoreError> {
+        let folder = self.path.join(TRIALS);
+        let entries = match fs::read_dir(&folder) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            read => read.map_err(StoreError::io(&folder))?,
+        };
+        let mut ids = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(StoreError::io(&folder))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !name.starts_with('.') {
+                ids.push(name);
+            }
+        }
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    /// The one trial whose id begins with `prefix`.
+    ///
+    /// # Errors
+    /// If there is none, or more than one.
+    pub fn find(&self, prefix: &str) -> Result<String, StoreError> {
+        let mut found = self.ids()?;
+        found.retain(|id| id.starts_with(prefix));
+        let count = found.len();
+        match found.pop() {
+            Some(id) if count == 1 => Ok(id),
+            _ => Err(StoreError::NotOne { prefix: prefix.into(), count }),
+        }
+    }
+
+    /// The numbers of a trial that is done.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn records(&self, id: &str) -> Result<Vec<Row>, StoreError> {
+        let path = self.folder(id).join(RECORDS);
+        let text = fs::read_to_string(&path).map_err(StoreError::io(&path))?;
+        rows_from_csv(&text).map_err(|source| StoreError::Records { path, source })
+    }
+
+    /// Removes a trial.
+    ///
+    /// # Errors
+    /// If another process runs it, or the system refuses.
+    pub fn remove(&self, id: &str) -> Result<(), StoreError> {
+        if self.state(id) == State::Absent {
+            return Err(StoreError::NotOne { prefix: id.into(), count: 0 });
+        }
+        match Lease::take(&self.folder(id))? {
+            Some(lease) => lease.discard(),
+            None => Err(StoreError::Busy { id: id.into() }),
+        }
+    }
+}
+
+/// Whether a file is there and whole: a power cut may leave an empty one, or one that ends in zeros.
+fn ends_in_line(path: &Path) -> bool {
+    let last = |path: &Path| -> std::io::Result<u8> {
+        let mut file = fs::File::open(path)?;
+        file.seek(SeekFrom::End(-1))?;
+        let mut byte = [0];
+        file.read_exact(&mut byte)?;
+        Ok(byte[0])
+    };
+    last(path).is_ok_and(|byte| byte == b'\n')
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    let text = fs::read_to_string(path).map_err(StoreError::io(path))?;
+    serde_json::from_str(&text).map_err(|e| StoreError::Manifest { path: path.into(), reason: e.to_string() })
+}
+
+/// Another process may be making the same store: what it is writing is hidden.
+fn check_empty(path: &Path) -> Result<(), StoreError> {
+    for entry in fs::read_dir(path).map_err(StoreError::io(path))? {
+        let found = entry.map_err(StoreError::io(path))?.file_name().to_string_lossy().into_owned();
+        if !found.starts_with('.') && found != STORE && found != TRIALS {
+            return Err(StoreError::Foreign { path: path.into(), found });
+        }
+    }
+    Ok(())
+}
+
+/// Writes a little and removes it: better now than after hours of work.
+fn probe(path: &Path) -> std::io::Result<()> {
+    let file = path.join(format!(".probe-{}", std::process::id()));
+    let written = fs::write(&file, [0; PROBE]);
+    let _ = fs::remove_file(&file);
+    written
+}

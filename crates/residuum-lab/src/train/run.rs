@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::features::{FeatureError, Flow};
+use super::layers::{LayerWeights, layer_weights};
 use super::trial::{Parts, Trial, TrialError};
 use crate::files::{FileError, write_atomic};
 use crate::spec::{Experiment, SpecError, TrialSpec};
@@ -136,6 +137,55 @@ pub fn train(
     let description = spec.description(seed);
     let run = trial.run(&training, directory.map(|(folder, _)| folder), &description);
     Ok(if resume { run.resume(listener)? } else { run.start(listener)? })
+}
+
+/// A network trained in the folder of a store, and its weights before and after.
+#[derive(Debug)]
+pub struct Trained {
+    /// What came of the run.
+    pub summary: Summary,
+    /// Every layer on tiles.
+    pub layers: Vec<LayerWeights>,
+}
+
+/// Trains the network of one trial and seed in `folder`, from its newest checkpoint if there is one. Features of frozen layers lie
+/// in `shared`, for all trials. The folder holds no path, and does not say what it is of: whoever keeps it does.
+///
+/// # Errors
+/// If the trial cannot be prepared or training fails.
+pub fn train_in(
+    spec: &TrialSpec,
+    seed: u64,
+    root: &Path,
+    [folder, shared]: [&Path; 2],
+    listener: &mut dyn Listener,
+) -> Result<Trained, RunError> {
+    let mut trial = Trial::prepare(spec, seed, root)?;
+    if trial.take_features(&spec.network.model, Some(shared), listener)? == Flow::Cancel {
+        let outcome = Outcome::Cancelled { k: 0, resume_from: None };
+        return Ok(Trained { summary: Summary { outcome, steps: 0, records: Vec::new() }, layers: Vec::new() });
+    }
+    let start = layer_weights(&mut trial.parts.network);
+    let training = training(spec, &trial);
+    let description = spec.description(seed);
+    let summary = match trial.run(&training, Some(folder), &description).resume(listener) {
+        Err(TrainError::NoCheckpoint { .. }) => {
+            trial.run(&training, Some(folder), &description).start(listener)?
+        }
+        // What a power cut has left of a run is begun again.
+        Err(TrainError::AllDamaged { .. }) => {
+            fs::remove_dir_all(folder).map_err(|source| TrainError::Io { path: folder.into(), source })?;
+            trial.run(&training, Some(folder), &description).start(listener)?
+        }
+        resumed => resumed?,
+    };
+    let mut layers = layer_weights(&mut trial.parts.network);
+    for (layer, start) in layers.iter_mut().zip(start) {
+        for (array, start) in layer.arrays.iter_mut().zip(start.arrays) {
+            array.start = start.end;
+        }
+    }
+    Ok(Trained { summary, layers })
 }
 
 fn json(manifest: &RunManifest) -> String {

@@ -103,6 +103,7 @@ impl Tile {
         finite("scale", f64::from(scale))?;
         same_length("direction", self.weights.len(), direction.len())?;
         all_finite("direction", direction)?;
+        self.by_lines = false;
         if scheme == Scheme::Expected {
             self.increment_expected(scale, direction);
             return Ok(());

@@ -61,6 +61,12 @@ pub trait Crossbar: Debug + Send {
         key: Key,
     ) -> Result<(), ParameterError>;
 
+    /// Marks the rows that the last [`update`](Crossbar::update) or [`increment`](Crossbar::increment) may have changed; all
+    /// of them, unless the crossbar knows better.
+    fn mark_written(&self, rows: &mut [bool]) {
+        rows.fill(true);
+    }
+
     /// Writes a state at set-up.
     ///
     /// # Errors
@@ -127,6 +133,10 @@ impl Crossbar for Tile {
         key: Key,
     ) -> Result<(), ParameterError> {
         Self::increment(self, scale, direction, scheme, key)
+    }
+
+    fn mark_written(&self, rows: &mut [bool]) {
+        if self.by_lines { self.lines.mark_rows(rows) } else { rows.fill(true) }
     }
 
     fn program(&mut self, target: &[f32], key: Key) -> Result<(), ParameterError> {

@@ -3,6 +3,8 @@
 //! A train is one 32-bit mask. Where pulses are taken slot by slot, the columns of a slot are kept besides as one signed
 //! byte each, and as a list of those that fire where few do.
 
+use rayon::prelude::*;
+
 use super::management::{Plan, Trains};
 use super::stream::{LANES, Stream};
 use crate::Key;
@@ -12,6 +14,8 @@ use crate::simd::{self, Kernel, LargestMagnitude};
 pub(super) const SIGN: u32 = 1 << 31;
 /// Up to this many slots, pulses are taken slot by slot although the device would allow trains at once.
 const FEW_SLOTS: u32 = 3;
+/// Below this many lines a second thread costs more than it brings.
+const PARALLEL_LINES: usize = 1 << 12;
 /// A slot in which fewer than one column in this many fires is visited by list.
 const SPARSE: usize = 10;
 
@@ -82,46 +86,62 @@ impl Lines {
         key: Key,
     ) {
         let batch = row_signals.len() / rows;
-        self.shape = (rows, cols);
-        self.samples.clear();
-        self.slots.clear();
-        self.signs.clear();
-        self.fired.clear();
+        self.clear((rows, cols), batch);
         self.rows.resize(batch * rows, 0);
         self.cols.resize(batch * cols, 0);
         let (flip, key) = (scale < 0.0, key.named("lines"));
-        for sample in 0..batch {
-            let d = &row_signals[sample * rows..][..rows];
-            let x = &col_signals[sample * cols..][..cols];
-            let Some(plan) = trains.plan(scale.abs(), peak(d), peak(x), granularity) else {
-                self.samples.push(Sample::default());
-                continue;
+        let signals =
+            |sample: usize| (&row_signals[sample * rows..][..rows], &col_signals[sample * cols..][..cols]);
+        // Samples draw from keys of their own, so that they may be drawn side by side.
+        let draw =
+            |(n, ((row_trains, col_trains), sample)): (usize, ((&mut [u32], &mut [u32]), &mut Sample))| {
+                let (d, x) = signals(n);
+                if let Some(Plan { row, col, slots }) = trains.plan(scale.abs(), peak(d), peak(x), granularity)
+                {
+                    let along_rows = Fire { signals: d, scale: row, slots, flip, out: row_trains };
+                    let along_cols = Fire { signals: x, scale: col, slots, flip: false, out: col_trains };
+                    simd::dispatch(FireBoth { key: key.fold(n as u64), lines: [along_rows, along_cols] });
+                    sample.slots = slots;
+                }
             };
-            let Plan { row, col, slots } = plan;
-            let key = key.fold(sample as u64);
-            let row_trains = &mut self.rows[sample * rows..][..rows];
-            let col_trains = &mut self.cols[sample * cols..][..cols];
-            let along_rows = Fire { signals: d, scale: row, slots, flip, out: row_trains };
-            let along_cols = Fire { signals: x, scale: col, slots, flip: false, out: col_trains };
-            simd::dispatch(FireBoth { key, lines: [along_rows, along_cols] });
-            self.arrange(slots, slots <= FEW_SLOTS || !together);
+        if batch * (rows + cols) >= PARALLEL_LINES && rayon::current_num_threads() > 1 {
+            let trains = self.rows.par_chunks_mut(rows).zip(self.cols.par_chunks_mut(cols));
+            trains.zip(&mut self.samples).enumerate().for_each(draw);
+        } else {
+            let trains = self.rows.chunks_mut(rows).zip(self.cols.chunks_mut(cols));
+            trains.zip(&mut self.samples).enumerate().for_each(draw);
+        }
+        for n in 0..batch {
+            let slots = self.samples[n].slots;
+            self.arrange(n, slots <= FEW_SLOTS || !together);
         }
     }
 
-    /// Prepares the column trains of the next sample for the rows that they will meet.
-    fn arrange(&mut self, slots: u32, one_by_one: bool) {
-        let cols = self.shape.1;
-        let first = self.samples.len() * cols;
-        let mut sample = Sample { slots, ..Sample::default() };
+    /// Forgets all samples and makes room for others that do not fire.
+    fn clear(&mut self, shape: (usize, usize), batch: usize) {
+        self.shape = shape;
+        self.samples.clear();
+        self.samples.resize(batch, Sample::default());
+        self.slots.clear();
+        self.signs.clear();
+        self.fired.clear();
+    }
+
+    /// Prepares the column trains of a sample for the rows that they will meet.
+    fn arrange(&mut self, n: usize, one_by_one: bool) {
+        let (cols, slots) = (self.shape.1, self.samples[n].slots);
+        if slots == 0 {
+            return;
+        }
+        let first = n * cols;
         if one_by_one {
-            sample.first_slot = Some(self.slots.len());
+            self.samples[n].first_slot = Some(self.slots.len());
             for slot in 0..slots {
                 self.sort(first, cols, slot);
             }
         } else {
-            sample.list = self.list(first, cols);
+            self.samples[n].list = self.list(first, cols);
         }
-        self.samples.push(sample);
     }
 
     /// Lists the columns that fire in any slot, if most do not.
@@ -143,17 +163,14 @@ impl Lines {
         let keep = |train: &u32, negative: bool| {
             if (train & SIGN != 0) == negative { train & !SIGN } else { 0 }
         };
-        out.shape = self.shape;
+        out.clear(self.shape, self.batch());
         out.rows.clear();
         out.rows.extend(self.rows.iter().map(|train| keep(train, row_negative)));
         out.cols.clear();
         out.cols.extend(self.cols.iter().map(|train| keep(train, col_negative)));
-        out.samples.clear();
-        out.slots.clear();
-        out.signs.clear();
-        out.fired.clear();
-        for sample in &self.samples {
-            out.arrange(sample.slots, sample.first_slot.is_some());
+        for (n, sample) in self.samples.iter().enumerate() {
+            out.samples[n].slots = sample.slots;
+            out.arrange(n, sample.first_slot.is_some());
         }
     }
 
@@ -188,6 +205,22 @@ impl Lines {
     pub(super) fn row(&self, sample: usize, row: usize) -> Option<u32> {
         let train = self.rows[sample * self.shape.0 + row];
         (self.samples[sample].slots > 0 && train & !SIGN != 0).then_some(train)
+    }
+
+    /// Marks the rows that fire in some sample.
+    pub(super) fn mark_rows(&self, rows: &mut [bool]) {
+        let trains = self.rows.chunks_exact(self.shape.0).zip(&self.samples);
+        for (trains, _) in trains.filter(|(_, sample)| sample.slots > 0) {
+            for (mark, train) in rows.iter_mut().zip(trains) {
+                *mark |= train & !SIGN != 0;
+            }
+        }
+    }
+
+    /// Whether a row fires in some sample.
+    #[inline(always)]
+    pub(super) fn fires(&self, row: usize) -> bool {
+        (0..self.batch()).any(|sample| self.row(sample, row).is_some())
     }
 
     /// How a row that fires in `fired` slots meets a sample.

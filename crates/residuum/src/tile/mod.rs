@@ -75,6 +75,8 @@ pub struct Tile {
     ledger: Option<Ledger>,
     retained: retention::Retained,
     lines: lines::Lines,
+    /// Whether the last update was made by `lines`, and by nothing else.
+    by_lines: bool,
     /// Of rows and columns, where pulses are rounded.
     factors: [Vec<f32>; 2],
     columns: column::Columns,
@@ -104,6 +106,7 @@ impl Tile {
             ledger: None,
             retained,
             lines: lines::Lines::default(),
+            by_lines: false,
             factors: [Vec::new(), Vec::new()],
             columns: column::Columns::default(),
         };

@@ -111,9 +111,6 @@ impl<L: Law, N: Noise> Kernel for Visit<'_, L, N> {
         let Self { row: Row { lines, index, key, noisy, state, .. }, cells } = self;
         let cells = cells.part(0, state.len());
         let mut pulses = 0;
-        if (0..lines.batch()).all(|sample| lines.row(sample, index).is_none()) {
-            return 0;
-        }
         let mut draws = Draws::new(key, noisy);
         for sample in 0..lines.batch() {
             let Some(train) = lines.row(sample, index) else { continue };

@@ -67,6 +67,7 @@ impl Tile {
     ) -> Result<(), ParameterError> {
         let scheme = scheme.into();
         check_update([self.rows, self.cols], scale, [row_signals, col_signals], scheme)?;
+        self.by_lines = false;
         match scheme {
             Scheme::Expected => self.update_expected(scale, row_signals, col_signals),
             Scheme::Stochastic(trains) => self.update_stochastic(scale, row_signals, col_signals, trains, key),

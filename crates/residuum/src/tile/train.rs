@@ -37,6 +37,7 @@ impl Tile {
         );
         self.take(&lines, key);
         self.lines = lines;
+        self.by_lines = true;
     }
 
     /// Lets trains that were drawn meet here; the key decides noise alone.
@@ -52,6 +53,9 @@ impl Tile {
         let cols = self.cols;
         let (cycle, write) = (key.named("cycle"), key.named("write"));
         let pulse = |device: &Device, cells: &Cells, row: usize, state: &mut [f32]| {
+            if !lines.fires(row) {
+                return 0;
+            }
             let (from, to) = (row * cols, (row + 1) * cols);
             let parameters = Parameters::stretch(cells, from, to);
             let Parameters { max, min, .. } = parameters;

@@ -14,6 +14,7 @@
 
 mod cascade;
 mod chopped;
+mod effective;
 mod mixed_precision;
 mod pair;
 mod residual_learning;

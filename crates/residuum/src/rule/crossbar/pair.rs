@@ -1,6 +1,7 @@
 //! A main and a residual array with the way between them: what Tiki-Taka and Residual Learning share.
 
 use super::super::{Gradient, Slot, StepError, slot};
+use super::effective::Effective;
 use super::transfer::{Read, Transfer, Way};
 use super::{at, check, learn, part};
 use crate::Key;
@@ -13,6 +14,7 @@ pub(super) struct Pair {
     pub(super) residual: Box<dyn Crossbar>,
     pub(super) way: Way,
     scheme: Scheme,
+    effective: Effective,
 }
 
 /// Rates of one step.
@@ -25,24 +27,50 @@ impl Pair {
     pub(super) fn new(
         main: Box<dyn Crossbar>,
         residual: Box<dyn Crossbar>,
+        mixing: f32,
         scheme: Scheme,
         transfer: Transfer,
     ) -> Result<Self, ParameterError> {
         same_length("residual rows", main.rows(), residual.rows())?;
         same_length("residual columns", main.cols(), residual.cols())?;
         let way = Way::new(transfer, main.rows(), main.cols())?;
-        Ok(Self { main, residual, way, scheme })
+        let effective = Effective::new(mixing, &*main);
+        let mut pair = Self { main, residual, way, scheme, effective };
+        pair.renew();
+        Ok(pair)
     }
 
-    /// P ← P + A(−learning ∇; P); where a transfer is due, W ← W + A(transfer · adjust(read P); W) follows.
+    /// W⋄ of each residual cell.
+    pub(super) fn set_point(&mut self, point: Vec<f32>) {
+        self.effective.point = Some(point);
+        self.renew();
+    }
+
+    /// W + mixing·(P − W⋄).
+    pub(super) fn effective(&self) -> &[f32] {
+        self.effective.weights(&*self.main)
+    }
+
+    /// Follows arrays that changed in ways that nobody noted.
+    fn renew(&mut self) {
+        self.effective.all_written();
+        self.effective.follow(&*self.main, &*self.residual);
+    }
+
+    /// P ← P + A(−learning ∇; P); where a transfer is due, W ← W + A(transfer · (read P − W⋄); W) follows.
     pub(super) fn step(
         &mut self,
         k: u64,
         gradient: Gradient<'_, f32>,
         rates: &Rates,
         key: Key,
-        adjust: &mut dyn FnMut(Read<'_>),
     ) -> Result<(), StepError> {
+        let stepped = self.write(k, gradient, rates, key);
+        self.effective.follow(&*self.main, &*self.residual);
+        stepped
+    }
+
+    fn write(&mut self, k: u64, gradient: Gradient<'_, f32>, rates: &Rates, key: Key) -> Result<(), StepError> {
         check(gradient, self.main.rows(), self.main.cols()).map_err(at("residual", k))?;
         let samples = samples(gradient);
         let mut from = 0;
@@ -52,9 +80,17 @@ impl Pair {
             let gradient = part(gradient, from, to);
             learn(&mut *self.residual, -rates.learning, gradient, self.scheme, key.named("residual"))
                 .map_err(at("residual", k))?;
+            self.effective.residual_written(&*self.residual);
             if self.way.pace.is_due(to - from, to == samples) {
+                let (cols, effective) = (self.main.cols(), &mut self.effective);
+                let mut adjust = |read: Read<'_>| {
+                    effective.column_written(read.column);
+                    if let Some(point) = &effective.point {
+                        subtract_column(read, point, cols);
+                    }
+                };
                 self.way
-                    .run(rates.transfer, &*self.residual, &mut *self.main, key.named("main"), adjust)
+                    .run(rates.transfer, &*self.residual, &mut *self.main, key.named("main"), &mut adjust)
                     .map_err(at("main", k))?;
             }
             from = to;
@@ -62,34 +98,12 @@ impl Pair {
         Ok(())
     }
 
-    pub(super) fn program(
-        &mut self,
-        weights: &[f32],
-        point: Option<&[f32]>,
-        key: Key,
-    ) -> Result<(), ParameterError> {
+    pub(super) fn program(&mut self, weights: &[f32], key: Key) -> Result<(), ParameterError> {
         self.main.program(weights, key.named("main"))?;
-        rest(&mut *self.residual, point, key.named("residual"))?;
+        rest(&mut *self.residual, self.effective.point.as_deref(), key.named("residual"))?;
         self.way.forget();
+        self.renew();
         Ok(())
-    }
-
-    /// W + mixing·(P − point).
-    pub(super) fn effective_weights(&self, mixing: f32, point: Option<&[f32]>, out: &mut [f32]) {
-        let (main, residual) = (self.main.weights(), self.residual.weights());
-        match point {
-            _ if mixing == 0.0 => out.copy_from_slice(main),
-            // One pass over the arrays: they rarely fit a cache.
-            None => {
-                for ((out, w), p) in out.iter_mut().zip(main).zip(residual) {
-                    *out = w + mixing * p;
-                }
-            }
-            Some(point) => {
-                out.copy_from_slice(main);
-                add_residual(mixing, residual, Some(point), out);
-            }
-        }
     }
 
     pub(super) fn arrays(&self) -> Vec<(&'static str, &[f32])> {
@@ -104,6 +118,8 @@ impl Pair {
         self.main.slots(&mut slot::within("main", visit));
         self.residual.slots(&mut slot::within("residual", visit));
         self.way.state(&mut slot::within("transfer", visit));
+        // The visitor may have put other values in.
+        self.renew();
     }
 }
 

@@ -1,5 +1,5 @@
 use super::super::{EffectiveRates, Gradient, Slot, StepError, UpdateRule};
-use super::pair::{Pair, Rates, subtract_column};
+use super::pair::{Pair, Rates};
 use super::transfer::Transfer;
 use crate::Key;
 use crate::error::{ParameterError, require, same_length};
@@ -18,8 +18,6 @@ use crate::tile::{Crossbar, Scheme};
 #[derive(Debug)]
 pub struct ResidualLearning {
     pair: Pair,
-    /// W⋄ of each residual cell; `None` where all are 0.
-    symmetric_point: Option<Vec<f32>>,
     mixing: f64,
     learning_rate: Schedule,
     transfer_rate: Schedule,
@@ -43,8 +41,7 @@ impl ResidualLearning {
     ) -> Result<Self, ParameterError> {
         mixed(mixing)?;
         Ok(Self {
-            pair: Pair::new(Box::new(main), Box::new(residual), scheme.into(), transfer)?,
-            symmetric_point: None,
+            pair: Pair::new(Box::new(main), Box::new(residual), mixing as f32, scheme.into(), transfer)?,
             mixing,
             learning_rate: learning_rate.into().validate()?,
             transfer_rate: transfer_rate.into().validate()?,
@@ -61,7 +58,7 @@ impl ResidualLearning {
             let value = f64::from(point[index]);
             return Err(ParameterError::NotFinite { name: "symmetric_point", index, value });
         }
-        self.symmetric_point = Some(point);
+        self.pair.set_point(point);
         Ok(self)
     }
 }
@@ -82,7 +79,11 @@ impl UpdateRule<f32> for ResidualLearning {
     }
 
     fn effective_weights(&self, out: &mut [f32]) {
-        self.pair.effective_weights(self.mixing as f32, self.symmetric_point.as_deref(), out);
+        out.copy_from_slice(self.pair.effective());
+    }
+
+    fn effective_view(&self) -> Option<&[f32]> {
+        Some(self.pair.effective())
     }
 
     fn step(&mut self, k: u64, gradient: Gradient<'_, f32>, key: Key) -> Result<(), StepError> {
@@ -90,16 +91,11 @@ impl UpdateRule<f32> for ResidualLearning {
             learning: self.learning_rate.at(k) as f32,
             transfer: (self.transfer_rate.at(k) * self.mixing) as f32,
         };
-        let (point, cols) = (self.symmetric_point.as_deref(), self.pair.main.cols());
-        self.pair.step(k, gradient, &rates, key, &mut |read| {
-            if let Some(point) = point {
-                subtract_column(read, point, cols);
-            }
-        })
+        self.pair.step(k, gradient, &rates, key)
     }
 
     fn program(&mut self, weights: &[f32], key: Key) -> Result<(), ParameterError> {
-        self.pair.program(weights, self.symmetric_point.as_deref(), key)
+        self.pair.program(weights, key)
     }
 
     fn range(&self) -> Option<[f32; 2]> {

@@ -17,7 +17,6 @@ use crate::tile::{Crossbar, Scheme};
 #[derive(Debug)]
 pub struct TikiTaka {
     pair: Pair,
-    mixing: f32,
     learning_rate: Schedule,
     transfer_rate: Schedule,
 }
@@ -36,9 +35,9 @@ impl TikiTaka {
         scheme: impl Into<Scheme>,
         transfer: Transfer,
     ) -> Result<Self, ParameterError> {
+        let mixing = non_negative("mixing", mixing)? as f32;
         Ok(Self {
-            pair: Pair::new(Box::new(main), Box::new(residual), scheme.into(), transfer)?,
-            mixing: non_negative("mixing", mixing)? as f32,
+            pair: Pair::new(Box::new(main), Box::new(residual), mixing, scheme.into(), transfer)?,
             learning_rate: learning_rate.into().validate()?,
             transfer_rate: transfer_rate.into().validate()?,
         })
@@ -51,21 +50,21 @@ impl UpdateRule<f32> for TikiTaka {
     }
 
     fn effective_weights(&self, out: &mut [f32]) {
-        self.pair.effective_weights(self.mixing, None, out);
+        out.copy_from_slice(self.pair.effective());
     }
 
     fn effective_view(&self) -> Option<&[f32]> {
-        (self.mixing == 0.0).then(|| self.pair.main.weights())
+        Some(self.pair.effective())
     }
 
     fn step(&mut self, k: u64, gradient: Gradient<'_, f32>, key: Key) -> Result<(), StepError> {
         let rates =
             Rates { learning: self.learning_rate.at(k) as f32, transfer: self.transfer_rate.at(k) as f32 };
-        self.pair.step(k, gradient, &rates, key, &mut |_| {})
+        self.pair.step(k, gradient, &rates, key)
     }
 
     fn program(&mut self, weights: &[f32], key: Key) -> Result<(), ParameterError> {
-        self.pair.program(weights, None, key)
+        self.pair.program(weights, key)
     }
 
     fn range(&self) -> Option<[f32; 2]> {

@@ -1,0 +1,122 @@
+use residuum::{Objective, UpdateRule};
+
+use super::{Record, RunError};
+use crate::spec::{Metric, RecordSpec, Variable};
+
+/// What a recorder knows of the steps it has seen.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Kept {
+    /// Which of the recorded steps comes next.
+    pub(super) next: usize,
+    pub(super) tail_count: u64,
+    pub(super) tail_sum: Vec<f64>,
+    pub(super) records: Vec<Record>,
+}
+
+/// Looks at a rule after every step and keeps what the spec asks for.
+pub(super) struct Recorder<'a> {
+    spec: &'a RecordSpec,
+    objective: &'a dyn Objective,
+    min_value: Option<f64>,
+    seed: u64,
+    effective: Vec<f64>,
+    wants_tail: bool,
+    /// What a checkpoint keeps.
+    pub(super) kept: Kept,
+}
+
+impl<'a> Recorder<'a> {
+    pub(super) fn new(spec: &'a RecordSpec, objective: &'a dyn Objective, seed: u64) -> Self {
+        let n = objective.dim();
+        Self {
+            spec,
+            objective,
+            min_value: objective.minimizer().map(|w| objective.value(w)),
+            seed,
+            effective: vec![0.0; n],
+            wants_tail: spec.metrics.iter().any(|m| m.variable() == Some(Variable::TailAverage)),
+            kept: Kept {
+                next: 0,
+                tail_count: 0,
+                tail_sum: vec![0.0; n],
+                records: Vec::with_capacity(spec.rows(n) as usize),
+            },
+        }
+    }
+
+    pub(super) fn observe(&mut self, k: u64, rule: &dyn UpdateRule) -> Result<(), RunError> {
+        let due = self.spec.steps.get(self.kept.next) == Some(&k);
+        let in_tail = self.wants_tail && k >= self.spec.tail_from;
+        if !due && !in_tail {
+            return Ok(());
+        }
+        rule.effective_weights(&mut self.effective);
+        if in_tail {
+            self.kept.tail_count += 1;
+            self.kept.tail_sum.iter_mut().zip(&self.effective).for_each(|(sum, w)| *sum += w);
+        }
+        if due {
+            self.kept.next += 1;
+            self.check_finite(k, rule)?;
+            for &metric in &self.spec.metrics {
+                self.record(k, metric, rule);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_finite(&self, step: u64, rule: &dyn UpdateRule) -> Result<(), RunError> {
+        for (variable, state) in rule.arrays() {
+            if let Some(index) = state.iter().position(|w| !w.is_finite()) {
+                return Err(RunError::Diverged { seed: self.seed, step, variable, index, value: state[index] });
+            }
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, step: u64, metric: Metric, rule: &dyn UpdateRule) {
+        let seed = self.seed;
+        let gap = |w: &[f64]| self.objective.value(w) - self.min_value.unwrap_or(f64::NAN);
+        let value = match metric {
+            Metric::Entries(variable) => {
+                let vector = self.vector(variable, rule);
+                let row = |i: usize| Record { seed, step, metric, index: Some(i), value: vector[i] };
+                let rows: Vec<Record> = match &self.spec.indices {
+                    Some(indices) => indices.iter().map(|&i| row(i)).collect(),
+                    None => (0..vector.len()).map(row).collect(),
+                };
+                self.kept.records.extend(rows);
+                return;
+            }
+            Metric::Mean(v) => residuum::stats::Summary::of(self.vector(v, rule)).mean,
+            Metric::Deviation(v) => residuum::stats::Summary::of(self.vector(v, rule)).std,
+            Metric::Objective => self.objective.value(&self.effective),
+            Metric::Gap => gap(&self.effective),
+            Metric::MainGap => gap(rule.arrays()[0].1),
+            Metric::TailGap => gap(&self.vector(Variable::TailAverage, rule)),
+            Metric::Distance => self.squared_distance(&self.effective).sqrt(),
+            Metric::Lyapunov => {
+                let mu = self.objective.curvature().map_or(f64::NAN, |(mu, _)| mu);
+                gap(&self.effective) + 0.5 * mu * self.squared_distance(rule.arrays()[0].1)
+            }
+            Metric::Pulses => rule.pulses_sent() as f64,
+        };
+        self.kept.records.push(Record { seed, step, metric, index: None, value });
+    }
+
+    fn squared_distance(&self, w: &[f64]) -> f64 {
+        self.objective.minimizer().map_or(f64::NAN, |m| w.iter().zip(m).map(|(w, m)| (w - m) * (w - m)).sum())
+    }
+
+    fn vector(&self, variable: Variable, rule: &dyn UpdateRule) -> Vec<f64> {
+        match variable {
+            Variable::Main => rule.arrays()[0].1.to_vec(),
+            Variable::Residual => rule.arrays()[1].1.to_vec(),
+            Variable::Effective => self.effective.clone(),
+            // Before the tail begins there is nothing to average: NaN says so.
+            Variable::TailAverage => {
+                self.kept.tail_sum.iter().map(|sum| sum / self.kept.tail_count as f64).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! One trial of a problem, from its beginning or from a checkpoint.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use residuum::{Control, Key, UpdateRule, minimize_from};
+
+use super::checkpoint::Checkpoint;
+use super::recorder::Recorder;
+use super::{Record, RunError};
+use crate::progress::{Cancelled, Progress};
+use crate::spec::{Spec, noisy};
+
+/// Steps between two looks at the progress, at the user's wish to stop and at the clock.
+const REPORT_EVERY: u64 = 256;
+
+/// A checkpoint must not take more than this share of the time between two.
+const CHECKPOINT_SHARE: f64 = 0.02;
+
+/// Where a trial keeps its checkpoint, and how often it writes one.
+#[derive(Clone, Copy, Debug)]
+pub struct Keep<'a> {
+    /// The file. A trial that finds its checkpoint there goes on from it.
+    pub path: &'a Path,
+    /// What is run, as text: a checkpoint of anything else is passed over.
+    pub description: &'a str,
+    /// Time between checkpoints.
+    pub every: Duration,
+}
+
+/// What came of a trial.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// Its numbers.
+    pub records: Vec<Record>,
+    /// Wall time of the steps, those before a resumption included.
+    pub seconds: f64,
+}
+
+/// Runs one seed of a spec. With `keep` it leaves checkpoints, the last one when it is cancelled; resumed from any of them it
+/// gives the same records, to the bit.
+///
+/// # Errors
+/// If the spec cannot be built for this seed, a weight leaves the numbers, the user stops it, or a checkpoint cannot be
+/// written.
+pub fn trial(
+    spec: &Spec,
+    seed: u64,
+    keep: Option<Keep<'_>>,
+    progress: &dyn Progress,
+) -> Result<Trial, RunError> {
+    let key = Key::new(seed);
+    let fail = |message: String| RunError::Build { seed, message };
+    let objective = spec.problem.build(key.named("problem")).map_err(|e| fail(e.to_string()))?;
+    let oracle = noisy(objective, &spec.noise).map_err(|e| fail(e.to_string()))?;
+    let devices = spec.devices.as_ref().map(|(main, residual)| (main, residual));
+    let mut rule =
+        spec.rule.build(&spec.initial, devices, spec.problem.dim(), key.named("rule")).map_err(fail)?;
+    let mut recorder = Recorder::new(&spec.record, oracle.objective(), seed);
+
+    let (mut k, mut before) = (0, 0.0);
+    if let Some(keep) = keep
+        && let Some(found) = Checkpoint::read(keep.path, keep.description)
+        && let Some((step, seconds)) = found.restore(&mut *rule, &spec.record, &mut recorder.kept, seed)
+    {
+        (k, before) = (step, seconds);
+        progress.advance(k);
+    }
+    let start = Instant::now();
+    let seconds = || before + start.elapsed().as_secs_f64();
+    let mut pace = keep.map(|keep| Pace::new(keep.every));
+    loop {
+        let until = (k + REPORT_EVERY).min(spec.steps);
+        let mut outcome = Ok(());
+        let mut observe = |k: u64, _: usize, rule: &dyn UpdateRule| match recorder.observe(k, rule) {
+            Ok(()) => Control::Continue,
+            Err(error) => {
+                outcome = Err(error);
+                Control::Stop
+            }
+        };
+        minimize_from(&oracle, &mut [&mut *rule], k, until, key, &mut observe)
+            .map_err(|e| fail(e.to_string()))?;
+        outcome?;
+        progress.advance(until - k);
+        k = until;
+        if k == spec.steps {
+            return Ok(Trial { records: recorder.kept.records, seconds: seconds() });
+        }
+        // A diverging run need not be recorded to be stopped.
+        recorder.check_finite(k, &*rule)?;
+        let cancelled = progress.cancelled();
+        if let (Some(keep), Some(pace)) = (keep, &mut pace)
+            && (cancelled || pace.is_due())
+        {
+            let checkpoint =
+                Checkpoint::of(keep.description, k, seconds(), &mut *rule, &spec.record, &recorder.kept);
+            pace.wrote(|| checkpoint.write(keep.path))
+                .map_err(|e| RunError::Checkpoint { message: e.to_string() })?;
+        }
+        if cancelled {
+            return Err(Cancelled.into());
+        }
+    }
+}
+
+/// When a checkpoint is due: after the time asked for, or later where writing one takes long.
+struct Pace {
+    every: Duration,
+    since: Instant,
+}
+
+impl Pace {
+    fn new(every: Duration) -> Self {
+        Self { every, since: Instant::now() }
+    }
+
+    fn is_due(&self) -> bool {
+        self.since.elapsed() >= self.every
+    }
+
+    fn wrote<T>(&mut self, write: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let outcome = write();
+        self.every = self.every.max(start.elapsed().div_f64(CHECKPOINT_SHARE));
+        self.since = Instant::now();
+        outcome
+    }
+}

@@ -1,0 +1,99 @@
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use super::RowError;
+use crate::files::FileError;
+
+/// A store that cannot be used, or a trial that cannot be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no store.
+    #[error("{} must be a run store: it has no store.json", path.display())]
+    NoStore {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The path is a file.
+    #[error("{} must be a folder", path.display())]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A folder of somebody else.
+    #[error("{} must be a run store or an empty folder, but holds {found}; name another with --store", path.display())]
+    Foreign {
+        /// The folder.
+        path: PathBuf,
+        /// Something it holds.
+        found: String,
+    },
+    /// A store of another version.
+    #[error("{}: schema must be {expected:?}, got {found:?}", path.display())]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// What is known here.
+        expected: &'static str,
+        /// What it says.
+        found: String,
+    },
+    /// Nothing can be written there.
+    #[error("store {} must be writable: {source}", path.display())]
+    NotWritable {
+        /// The store.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// A file or folder that the system refuses.
+    #[error("{} must be readable and writable: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// A file that could not be written.
+    #[error(transparent)]
+    Write(#[from] FileError),
+    /// A manifest that is none.
+    #[error("{} is no manifest: {reason}; `residuum runs rm` removes the trial", path.display())]
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Records that are none.
+    #[error("{}: {source}; `residuum runs rm` removes the trial", path.display())]
+    Records {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        source: RowError,
+    },
+    /// A process is at work on the trial.
+    #[error("trial {id} is being run by another process")]
+    Busy {
+        /// The trial.
+        id: String,
+    },
+    /// No trial, or more than one.
+    #[error("a trial's id must begin with {prefix:?} once, but {count} do")]
+    NotOne {
+        /// The beginning.
+        prefix: String,
+        /// How many there are.
+        count: usize,
+    },
+}
+
+impl StoreError {
+    /// For `map_err`: the system's refusal of `path`.
+    pub(super) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { path: path.into(), source }
+    }
+}

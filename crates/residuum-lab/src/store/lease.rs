@@ -1,0 +1,143 @@
+//! The right to run a trial: a lock of its folder that the system takes back when the process ends, however it ends.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::{CHECKPOINT, FAILURE, LOCK, MANIFEST, RECORDS, RUN};
+use super::{Failure, Row, StoreError, TrialManifest, rows_to_csv};
+use crate::files::{FileError, write_atomic, write_whole};
+
+/// Results of longer work are on the disk before the trial counts as done; shorter work is quickly done again after a power
+/// cut, and waiting for the disk would take longer than the work.
+const SYNC_FROM_SECONDS: f64 = 1.0;
+
+/// A trial that is ours to run until this is dropped.
+#[derive(Debug)]
+pub struct Lease {
+    folder: PathBuf,
+    /// Held, not read.
+    lock: File,
+}
+
+impl Lease {
+    /// Takes the lock of a trial's folder; none if another process has it.
+    pub(super) fn take(folder: &Path) -> Result<Option<Self>, StoreError> {
+        let path = folder.join(LOCK);
+        loop {
+            fs::create_dir_all(folder).map_err(StoreError::io(folder))?;
+            let lock = match open(&path) {
+                // The folder was removed just now.
+                Err(e) if e.kind() == ErrorKind::NotFound => continue,
+                opened => opened.map_err(StoreError::io(&path))?,
+            };
+            match lock.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(source)) => return Err(StoreError::Io { path, source }),
+            }
+            if is_current(&path).map_err(StoreError::io(&path))? {
+                return Ok(Some(Self { folder: folder.into(), lock }));
+            }
+        }
+    }
+
+    /// The folder for a network's checkpoints.
+    pub fn run_folder(&self) -> PathBuf {
+        self.folder.join(RUN)
+    }
+
+    /// The file for a problem's checkpoint.
+    pub fn checkpoint(&self) -> PathBuf {
+        self.folder.join(CHECKPOINT)
+    }
+
+    /// Removes what a kill has left half written.
+    pub(super) fn tidy(&self) -> Result<(), StoreError> {
+        for entry in fs::read_dir(&self.folder).map_err(StoreError::io(&self.folder))? {
+            let entry = entry.map_err(StoreError::io(&self.folder))?;
+            if entry.file_name().to_string_lossy().ends_with(".partial") {
+                fs::remove_file(entry.path()).map_err(StoreError::io(entry.path()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the result: from here on the trial is done.
+    ///
+    /// # Errors
+    /// If the files cannot be written; the trial is not done then.
+    pub fn finish(self, manifest: &TrialManifest, rows: &[Row]) -> Result<(), StoreError> {
+        let write = writer(manifest.seconds);
+        write(self.folder.join(MANIFEST), json(manifest)?.as_bytes())?;
+        // Last: a trial that has records is done.
+        write(self.folder.join(RECORDS), rows_to_csv(rows).as_bytes())?;
+        self.remove(FAILURE)?;
+        self.remove(CHECKPOINT)?;
+        self.remove(LOCK)
+    }
+
+    /// Keeps why there is no result.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn fail(self, failure: &Failure) -> Result<(), StoreError> {
+        writer(failure.manifest.seconds)(self.folder.join(FAILURE), json(failure)?.as_bytes())?;
+        self.remove(CHECKPOINT)?;
+        self.remove(LOCK)
+    }
+
+    /// Removes all that is there of the trial.
+    pub(super) fn discard(self) -> Result<(), StoreError> {
+        // Away in one step: whoever wants to run the trial from now on makes a folder of his own.
+        let name = self.folder.file_name().unwrap_or_default().to_string_lossy();
+        let away = self.folder.with_file_name(format!(".removed-{name}-{}", std::process::id()));
+        fs::rename(&self.folder, &away).map_err(StoreError::io(&self.folder))?;
+        fs::remove_dir_all(&away).map_err(StoreError::io(&away))
+    }
+
+    fn remove(&self, name: &str) -> Result<(), StoreError> {
+        let path = self.folder.join(name);
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != ErrorKind::NotFound => Err(StoreError::Io { path, source }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // Closing the file would do; this says what happens.
+        let _ = self.lock.unlock();
+    }
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).open(path)
+}
+
+/// Whether the lock that we hold is that of the file now at `path`: whoever held it before may have removed the file, and
+/// somebody else may have made a new one.
+fn is_current(path: &Path) -> std::io::Result<bool> {
+    let again = match OpenOptions::new().write(true).open(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
+        opened => opened?,
+    };
+    match again.try_lock() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(e)) => Err(e),
+    }
+}
+
+fn writer(seconds: f64) -> impl Fn(PathBuf, &[u8]) -> Result<(), FileError> {
+    move |path, bytes| {
+        if seconds >= SYNC_FROM_SECONDS { write_atomic(path, bytes) } else { write_whole(path, bytes) }
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|e| StoreError::Manifest { path: MANIFEST.into(), reason: e.to_string() })?;
+    Ok(text + "\n")
+}

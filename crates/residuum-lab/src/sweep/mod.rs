@@ -1,0 +1,204 @@
+//! Running the trials of a spec into a store, several at a time, each once.
+//!
+//! A trial that is in the store is not run again; one that another process runs is left to it, and taken over if that
+//! process dies. What is recorded depends neither on the number of jobs and threads, nor on shards, nor on how often the work
+//! was killed and taken up again.
+
+mod listener;
+mod network;
+mod queue;
+mod trial;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use thiserror::Error;
+
+pub use listener::{End, Listener, Silent};
+pub use network::network_rows;
+
+use crate::plan::Plan;
+use crate::store::{State, Store, StoreError};
+use queue::Queue;
+use trial::{Environment, run_trial};
+
+/// How a sweep is run. None of it changes a number.
+#[derive(Clone, Debug)]
+pub struct SweepOptions {
+    /// Trials at a time.
+    pub jobs: usize,
+    /// Worker threads of all jobs together; each job has at least one.
+    pub threads: usize,
+    /// `(i, n)`: every n-th trial, from the i-th on (counted from 0).
+    pub shard: Option<(usize, usize)>,
+    /// The folder of all data sets.
+    pub data_root: PathBuf,
+    /// The commit of the program, for manifests.
+    pub commit: Option<String>,
+    /// Time between checkpoints of problems. Networks are kept after every epoch.
+    pub checkpoint_every: Duration,
+}
+
+impl SweepOptions {
+    /// One trial at a time on all cores, all trials, data in `data_root`.
+    pub fn new(data_root: impl Into<PathBuf>) -> Self {
+        Self {
+            jobs: 1,
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            shard: None,
+            data_root: data_root.into(),
+            commit: None,
+            checkpoint_every: Duration::from_secs(5),
+        }
+    }
+
+    fn check(&self) -> Result<(), SweepError> {
+        let wrong = |name, must, given: String| Err(SweepError::Option { name, must, given });
+        match self.shard {
+            Some((i, n)) if i >= n => {
+                return wrong("shard", "i/n with i < n, counted from 0", format!("{i}/{n}"));
+            }
+            _ => {}
+        }
+        match (self.jobs, self.threads) {
+            (0, _) => wrong("jobs", "at least 1", "0".into()),
+            (_, 0) => wrong("threads", "at least 1", "0".into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A sweep that cannot begin or go on. Trials done before it stay.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SweepError {
+    /// The store refuses.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An option that makes no sense.
+    #[error("{name} must be {must}, got {given}")]
+    Option {
+        /// The option.
+        name: &'static str,
+        /// What must hold.
+        must: &'static str,
+        /// What was given.
+        given: String,
+    },
+    /// The files of a trial cannot be written.
+    #[error("trial {id}: {message}")]
+    Files {
+        /// The trial.
+        id: String,
+        /// The sentence.
+        message: String,
+    },
+    /// No threads.
+    #[error("threads for the jobs must be available: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+}
+
+/// A trial without a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedTrial {
+    /// Its id.
+    pub id: String,
+    /// What tells it from the others.
+    pub labels: Vec<(String, String)>,
+    /// Its seed.
+    pub seed: u64,
+    /// Why.
+    pub sentence: String,
+    /// Whether the store keeps it as failed. If not, the next sweep tries again.
+    pub kept: bool,
+}
+
+/// What a sweep did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SweepSummary {
+    /// Trials of the spec, or of the shard.
+    pub total: usize,
+    /// Run here to their end.
+    pub done: usize,
+    /// In the store before.
+    pub already: usize,
+    /// Run by another process meanwhile.
+    pub elsewhere: usize,
+    /// Without a result, now or before.
+    pub failed: Vec<FailedTrial>,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+}
+
+/// Runs what is not in the store yet. A trial that fails does not stop the others.
+///
+/// # Errors
+/// If an option makes no sense, or the store cannot be written; what was running is checkpointed then.
+pub fn sweep(
+    plans: &[Plan],
+    store: &Store,
+    options: &SweepOptions,
+    listener: &dyn Listener,
+) -> Result<SweepSummary, SweepError> {
+    options.check()?;
+    let jobs = select(plans, options.shard);
+    let mut summary = SweepSummary { total: jobs.len(), ..SweepSummary::default() };
+    let mut open = Vec::new();
+    for job in jobs {
+        match store.state(&job.id) {
+            State::Done => summary.already += 1,
+            State::Failed => summary.failed.push(job.failed(store.failure(&job.id)?.sentence, true)),
+            State::Absent | State::Begun => open.push(job),
+        }
+    }
+    listener.begins(summary.total, summary.total - open.len());
+    let workers = options.jobs.min(open.len());
+    let threads = (options.threads / options.jobs).max(1);
+    let environment = Environment::new(store, options, threads);
+    let queue = Queue::new(open, summary);
+    let pools = (0..workers)
+        .map(|_| rayon::ThreadPoolBuilder::new().num_threads(threads).build())
+        .collect::<Result<Vec<_>, _>>()?;
+    std::thread::scope(|scope| {
+        for pool in &pools {
+            scope.spawn(|| pool.install(|| work(&queue, &environment, listener)));
+        }
+    });
+    queue.finish()
+}
+
+/// A trial with its id.
+#[derive(Debug)]
+struct Job<'a> {
+    plan: &'a Plan,
+    id: String,
+}
+
+impl Job<'_> {
+    fn failed(&self, sentence: String, kept: bool) -> FailedTrial {
+        let Plan { labels, seed, .. } = self.plan;
+        FailedTrial { id: self.id.clone(), labels: labels.clone(), seed: *seed, sentence, kept }
+    }
+}
+
+/// The trials of a shard, each once: two points of a grid may come to the same.
+fn select(plans: &[Plan], shard: Option<(usize, usize)>) -> Vec<Job<'_>> {
+    let mut seen = BTreeSet::new();
+    let jobs = plans.iter().map(|plan| Job { plan, id: plan.id() }).filter(|job| seen.insert(job.id.clone()));
+    let (i, n) = shard.unwrap_or((0, 1));
+    jobs.skip(i).step_by(n).collect()
+}
+
+/// What one job does until nothing is left.
+fn work(queue: &Queue<'_>, environment: &Environment<'_>, listener: &dyn Listener) {
+    while let Some(job) = queue.next(|| environment.stopped(listener)) {
+        match run_trial(&job, environment, listener) {
+            Ok(end) => queue.ended(job, end),
+            Err(error) => {
+                environment.stop();
+                queue.stop(error);
+            }
+        }
+    }
+}

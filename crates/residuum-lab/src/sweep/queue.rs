@@ -1,0 +1,72 @@
+//! Trials waiting for a job, and what came of the others.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{End, Job, SweepError, SweepSummary};
+
+/// Time between two looks at a trial that another process runs.
+const POLL: Duration = Duration::from_millis(50);
+
+pub(super) struct Queue<'a>(Mutex<Inner<'a>>);
+
+struct Inner<'a> {
+    /// With when they were found to be run by another process.
+    waiting: VecDeque<(Job<'a>, Option<Instant>)>,
+    summary: SweepSummary,
+    error: Option<SweepError>,
+}
+
+impl<'a> Queue<'a> {
+    pub(super) fn new(jobs: Vec<Job<'a>>, summary: SweepSummary) -> Self {
+        let waiting = jobs.into_iter().map(|job| (job, None)).collect();
+        Self(Mutex::new(Inner { waiting, summary, error: None }))
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner<'a>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next trial; none if nothing is left or the sweep is to stop. Trials of other processes come last.
+    pub(super) fn next(&self, stopped: impl Fn() -> bool) -> Option<Job<'a>> {
+        let (job, seen) = self.inner().waiting.pop_front()?;
+        loop {
+            if stopped() {
+                let mut inner = self.inner();
+                inner.waiting.clear();
+                inner.summary.interrupted = true;
+                return None;
+            }
+            match seen.and_then(|seen| POLL.checked_sub(seen.elapsed())) {
+                Some(rest) if !rest.is_zero() => thread::sleep(rest),
+                _ => return Some(job),
+            }
+        }
+    }
+
+    pub(super) fn ended(&self, job: Job<'a>, end: End) {
+        let mut inner = self.inner();
+        match end {
+            End::Done => inner.summary.done += 1,
+            End::Elsewhere => inner.summary.elsewhere += 1,
+            End::Failed { sentence, kept } => inner.summary.failed.push(job.failed(sentence, kept)),
+            End::Interrupted => inner.summary.interrupted = true,
+            End::Busy => inner.waiting.push_back((job, Some(Instant::now()))),
+        }
+    }
+
+    /// Gives up; the first error is the one worth reporting.
+    pub(super) fn stop(&self, error: SweepError) {
+        let mut inner = self.inner();
+        inner.waiting.clear();
+        inner.error.get_or_insert(error);
+    }
+
+    pub(super) fn finish(self) -> Result<SweepSummary, SweepError> {
+        let Inner { mut summary, error, .. } = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        summary.failed.sort_by(|a, b| (&a.labels, a.seed).cmp(&(&b.labels, b.seed)));
+        error.map_or(Ok(summary), Err)
+    }
+}

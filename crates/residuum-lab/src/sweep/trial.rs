@@ -1,0 +1,248 @@
+//! One trial of a sweep: claimed, run, kept.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use residuum_nn::train::{self, TrainError, Warning};
+
+use super::network::network_rows;
+use super::{End, Job, Listener, SweepError, SweepOptions};
+use crate::plan::{Plan, VALUE_VERSION, Work};
+use crate::progress::Progress;
+use crate::run::{self, Keep, Record, trial};
+use crate::spec::{Spec, TrialSpec};
+use crate::store::{Claim, Failure, Kind, Lease, Parameter, Row, State, Store, TrialManifest};
+use crate::train::{RunError, Trained, train_in};
+
+const SCHEMA: &str = "residuum.trial/1";
+
+/// What all trials of a sweep share.
+pub(super) struct Environment<'a> {
+    store: &'a Store,
+    data_root: &'a Path,
+    commit: Option<&'a str>,
+    checkpoint_every: Duration,
+    threads: usize,
+    cpu: Option<String>,
+    stop: AtomicBool,
+}
+
+impl<'a> Environment<'a> {
+    pub(super) fn new(store: &'a Store, options: &'a SweepOptions, threads: usize) -> Self {
+        Self {
+            store,
+            data_root: &options.data_root,
+            commit: options.commit.as_deref(),
+            checkpoint_every: options.checkpoint_every,
+            threads,
+            cpu: cpu_model(),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// Makes all jobs checkpoint and end.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn stopped(&self, listener: &dyn Listener) -> bool {
+        self.stop.load(Ordering::Relaxed) || listener.cancelled()
+    }
+
+    fn manifest(&self, job: &Job<'_>, seconds: f64) -> TrialManifest {
+        let Plan { experiment, labels, seed, work } = job.plan;
+        let parameter = |r: &crate::spec::Resolved| Parameter {
+            field: r.path.clone(),
+            value: r.value.clone(),
+            given: r.given,
+        };
+        TrialManifest {
+            schema: SCHEMA.into(),
+            id: job.id.clone(),
+            experiment: experiment.clone(),
+            kind: match work {
+                Work::Problem(_) => Kind::Problem,
+                Work::Network(_) => Kind::Network,
+            },
+            labels: labels.clone(),
+            seed: *seed,
+            spec: job.plan.resolved().iter().map(parameter).collect(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            value_version: VALUE_VERSION,
+            commit: self.commit.map(String::from),
+            threads: self.threads,
+            cpu: self.cpu.clone(),
+            seconds,
+        }
+    }
+}
+
+/// What running a trial came to.
+pub(super) enum Outcome {
+    Rows { rows: Vec<Row>, seconds: f64 },
+    Failed { sentence: String, kept: bool },
+    Interrupted,
+}
+
+/// Runs a trial, unless somebody else does or did.
+pub(super) fn run_trial(
+    job: &Job<'_>,
+    environment: &Environment<'_>,
+    listener: &dyn Listener,
+) -> Result<End, SweepError> {
+    let lease = match environment.store.claim(&job.id)? {
+        Claim::Busy => return Ok(End::Busy),
+        Claim::Settled(state) => {
+            let end = settled(job, environment.store, state)?;
+            listener.trial_ends(job.plan, &end);
+            return Ok(end);
+        }
+        Claim::Ours(lease) => lease,
+    };
+    listener.trial_begins(job.plan);
+    let watch = Watch { plan: job.plan, environment, listener, steps: 0, done: AtomicU64::new(0) };
+    let outcome = match &job.plan.work {
+        Work::Problem(spec) => problem(job, spec, &lease, watch)?,
+        Work::Network(spec) => network(job, spec, &lease, watch)?,
+    };
+    let end = match outcome {
+        Outcome::Rows { rows, seconds } => {
+            lease.finish(&environment.manifest(job, seconds), &rows)?;
+            End::Done
+        }
+        Outcome::Failed { sentence, kept } => {
+            if kept {
+                let manifest = environment.manifest(job, 0.0);
+                lease.fail(&Failure { sentence: sentence.clone(), manifest })?;
+            }
+            End::Failed { sentence, kept }
+        }
+        Outcome::Interrupted => End::Interrupted,
+    };
+    listener.trial_ends(job.plan, &end);
+    Ok(end)
+}
+
+/// What another process has made of a trial.
+fn settled(job: &Job<'_>, store: &Store, state: State) -> Result<End, SweepError> {
+    Ok(match state {
+        State::Failed => End::Failed { sentence: store.failure(&job.id)?.sentence, kept: true },
+        _ => End::Elsewhere,
+    })
+}
+
+fn problem(job: &Job<'_>, spec: &Spec, lease: &Lease, watch: Watch<'_, '_>) -> Result<Outcome, SweepError> {
+    let watch = Watch { steps: spec.steps, ..watch };
+    let (path, description) = (lease.checkpoint(), job.plan.description());
+    let every = watch.environment.checkpoint_every;
+    let keep = Keep { path: &path, description: &description, every };
+    let row = |r: Record| Row {
+        epoch: None,
+        step: r.step,
+        metric: r.metric.to_string(),
+        part: String::new(),
+        index: r.index.map(|i| i as u64),
+        value: r.value,
+    };
+    match trial(spec, job.plan.seed, Some(keep), &watch) {
+        Ok(done) => {
+            let rows = done.records.into_iter().map(row).collect();
+            Ok(Outcome::Rows { rows, seconds: done.seconds })
+        }
+        Err(run::RunError::Cancelled(_)) => Ok(Outcome::Interrupted),
+        Err(run::RunError::Checkpoint { message }) => Err(SweepError::Files { id: job.id.clone(), message }),
+        Err(error) => {
+            // The same steps would diverge again.
+            let kept = matches!(error, run::RunError::Diverged { .. });
+            Ok(Outcome::Failed { sentence: error.to_string(), kept })
+        }
+    }
+}
+
+fn network(
+    job: &Job<'_>,
+    spec: &TrialSpec,
+    lease: &Lease,
+    mut watch: Watch<'_, '_>,
+) -> Result<Outcome, SweepError> {
+    let (folder, environment) = (lease.run_folder(), watch.environment);
+    let folders = [folder.as_path(), environment.store.path()];
+    match train_in(spec, job.plan.seed, environment.data_root, folders, &mut watch) {
+        Ok(Trained { summary: train::Summary { outcome: train::Outcome::Cancelled { .. }, .. }, .. }) => {
+            Ok(Outcome::Interrupted)
+        }
+        Ok(trained) => {
+            let seconds = trained.summary.records.iter().map(|r| r.seconds).sum();
+            Ok(Outcome::Rows { rows: network_rows(&trained, spec.devices.as_ref()), seconds })
+        }
+        Err(error) => match error {
+            RunError::Train(TrainError::Step { .. } | TrainError::TestDiverged { .. }) => {
+                Ok(Outcome::Failed { sentence: error.to_string(), kept: true })
+            }
+            RunError::Train(TrainError::Io { .. } | TrainError::Checkpoint { .. })
+            | RunError::Features(_)
+            | RunError::Write(_)
+            | RunError::Tensors(_) => Err(SweepError::Files { id: job.id.clone(), message: error.to_string() }),
+            // Such as data that are missing: next time they may be there.
+            other => Ok(Outcome::Failed { sentence: other.to_string(), kept: false }),
+        },
+    }
+}
+
+/// Tells the listener of a sweep how far a trial is.
+struct Watch<'a, 'b> {
+    plan: &'a Plan,
+    environment: &'a Environment<'b>,
+    listener: &'a dyn Listener,
+    steps: u64,
+    done: AtomicU64,
+}
+
+impl Watch<'_, '_> {
+    fn advanced_to(&self, step: u64) {
+        if self.steps > 0 {
+            self.listener.trial_advances(self.plan, step as f64 / self.steps as f64);
+        }
+    }
+}
+
+impl Progress for Watch<'_, '_> {
+    fn begin(&self, _: &str, _: u64) {}
+
+    fn advance(&self, units: u64) {
+        self.advanced_to(self.done.fetch_add(units, Ordering::Relaxed) + units);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.environment.stopped(self.listener)
+    }
+}
+
+impl train::Listener for Watch<'_, '_> {
+    fn epoch_begins(&mut self, _: u64, steps: u64) {
+        if let Work::Network(spec) = &self.plan.work {
+            self.steps = steps * spec.training.epochs;
+        }
+    }
+
+    fn step_done(&mut self, k: u64, _: f64, _: usize) {
+        self.advanced_to(k);
+    }
+
+    fn warned(&mut self, warning: &Warning) {
+        self.listener.warned(self.plan, &warning.to_string());
+    }
+
+    fn cancelled(&self) -> bool {
+        self.environment.stopped(self.listener)
+    }
+}
+
+/// The model of the CPU, where the system tells it in a file.
+fn cpu_model() -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_string())
+}

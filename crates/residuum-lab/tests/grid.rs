@@ -1,0 +1,320 @@
+//! Grids: which trials a spec makes, what they are called, and what is refused before any of them begins.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Instant;
+
+use residuum_lab::plan::{Plan, Work, plans};
+use residuum_lab::spec::{RuleSpec, TileRuleKind};
+use residuum_lab::train::CATALOGUE;
+
+const PROBLEM: &str = r#"
+steps = 10
+seeds = [1, 2]
+[problem]
+kind = "quadratic"
+curvature = 1.0
+minimizer = 0.5
+[device]
+response = "power"
+shape = 1.0
+radius = 1.0
+[rule]
+kind = "residual_learning"
+learning_rate = 0.01
+transfer_rate = 0.01
+mixing = 1.0
+"#;
+
+const NETWORK: &str = r#"
+name = "small"
+[network]
+model = "mlp"
+[data]
+set = "digits"
+[device]
+response = "power"
+shape = 1.0
+radius = 0.6
+states = 1200
+[rule]
+kind = "residual_learning"
+learning_rate = 0.1
+transfer_rate = 0.1
+mixing = 0.4
+[training]
+epochs = 2
+batch_size = 10
+"#;
+
+fn read(text: &str) -> Vec<Plan> {
+    plans(text, Path::new("."), None, "stem").unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn problem(sweep: &str) -> Vec<Plan> {
+    read(&format!("{PROBLEM}{sweep}"))
+}
+
+fn refusal(text: &str) -> String {
+    plans(text, Path::new("."), None, "stem").unwrap_err().to_string()
+}
+
+fn labels(plan: &Plan) -> String {
+    let words: Vec<String> = plan.labels.iter().map(|(k, v)| format!("{k}={v}")).collect();
+    words.join(" ")
+}
+
+fn mixing(plan: &Plan) -> f64 {
+    match &plan.work {
+        Work::Problem(spec) => match &spec.rule {
+            RuleSpec::Residual(rule) => rule.mixing,
+            _ => f64::NAN,
+        },
+        Work::Network(spec) => match &spec.rule.kind {
+            TileRuleKind::Residual { mixing, .. } => *mixing,
+            _ => f64::NAN,
+        },
+    }
+}
+
+#[test]
+fn a_spec_without_a_sweep_is_one_point() {
+    let both = problem("");
+    assert_eq!(both.iter().map(|p| p.seed).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!((both[0].experiment.as_str(), labels(&both[0])), ("stem", String::new()));
+    let network = read(NETWORK);
+    assert_eq!((network.len(), network[0].experiment.as_str()), (1, "small"));
+    assert_eq!(labels(&network[0]), "variant=residual_learning");
+}
+
+#[test]
+fn axes_multiply_zips_move_together_and_points_are_left_out() {
+    let sweep = r#"
+[sweep]
+"device.radius" = [0.6, 0.7]
+"rule.learning_rate" = [0.01, 0.1]
+[[sweep.zip]]
+"device.shape" = [1, 2]
+"rule.mixing" = [0.4, 0.2]
+[[sweep.exclude]]
+"device.radius" = 0.7
+"rule.learning_rate" = 0.1
+"#;
+    let all = problem(sweep);
+    assert_eq!(all.len(), 2 * (2 * 2 * 2 - 2));
+    let seen: Vec<String> = all.iter().filter(|p| p.seed == 1).map(labels).collect();
+    assert_eq!(
+        seen,
+        [
+            "device.radius=0.6 rule.learning_rate=0.01 device.shape=1 rule.mixing=0.4",
+            "device.radius=0.6 rule.learning_rate=0.01 device.shape=2 rule.mixing=0.2",
+            "device.radius=0.6 rule.learning_rate=0.1 device.shape=1 rule.mixing=0.4",
+            "device.radius=0.6 rule.learning_rate=0.1 device.shape=2 rule.mixing=0.2",
+            "device.radius=0.7 rule.learning_rate=0.01 device.shape=1 rule.mixing=0.4",
+            "device.radius=0.7 rule.learning_rate=0.01 device.shape=2 rule.mixing=0.2",
+        ]
+    );
+    // Values arrive where the labels say.
+    for plan in &all {
+        assert!(labels(plan).ends_with(&format!("rule.mixing={:?}", mixing(plan))), "{}", labels(plan));
+    }
+    // Unquoted keys say the same.
+    let ids = |plans: Vec<Plan>| plans.iter().map(Plan::id).collect::<Vec<_>>();
+    assert_eq!(ids(problem(&sweep.replace('"', ""))), ids(all));
+}
+
+#[test]
+fn tables_are_swept_by_name_and_fields_of_them_after_that() {
+    let sweep = r#"
+[sweep]
+"rule.learning_rate" = [0.01, 0.1]
+rule = [
+  { title = "Analog SGD", kind = "analog", learning_rate = 1.0 },
+  { name = "residual", mixing = 0.25 },
+]
+[[sweep.exclude]]
+rule = "Analog SGD"
+"rule.learning_rate" = 0.1
+"#;
+    let all: Vec<Plan> = problem(sweep).into_iter().filter(|p| p.seed == 1).collect();
+    let seen: Vec<String> = all.iter().map(labels).collect();
+    assert_eq!(
+        seen,
+        [
+            "rule.learning_rate=0.01 rule=Analog SGD",
+            "rule.learning_rate=0.01 rule=residual",
+            "rule.learning_rate=0.1 rule=residual",
+        ]
+    );
+    assert!(all[0].description().contains("rule.kind = \"analog\"\nrule.learning_rate = 0.01"));
+    assert!(!all[0].description().contains("mixing"), "a table that names its kind replaces the other");
+    assert!(all[2].description().contains("rule.learning_rate = 0.1\nrule.mixing = 0.25"));
+}
+
+#[test]
+fn variants_cells_and_profiles_come_before_the_sweep() {
+    let text = format!(
+        "{NETWORK}{}",
+        r#"
+[[cell]]
+name = "small"
+device = { radius = 0.3 }
+[[cell]]
+name = "large"
+[[variant]]
+name = "residual"
+title = "Residual Learning"
+[[variant]]
+name = "digital"
+rule = { kind = "digital", learning_rate = 0.3 }
+[sweep]
+"training.batch_size" = [1, 2]
+[[sweep.exclude]]
+cell = "large"
+variant = "digital"
+[profile.quick]
+training = { epochs = 1, seeds = { first = 5, count = 2 } }
+[profile.quick.sweep]
+"training.batch_size" = [4]
+"#
+    );
+    assert_eq!(read(&text).len(), (2 * 2 - 1) * 2);
+    let quick = plans(&text, Path::new("."), Some("quick"), "stem").unwrap();
+    assert_eq!(quick.len(), (2 * 2 - 1) * 2);
+    assert_eq!(labels(&quick[0]), "cell=small variant=Residual Learning training.batch_size=4");
+    assert_eq!((quick[0].seed, quick[1].seed), (5, 6));
+    assert!(quick[0].description().contains("device.radius = 0.3"));
+    assert!(quick[0].description().contains("training.epochs = 1"));
+    // Problems have variants as well.
+    let problems = problem("[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nrule = { mixing = 0.5 }\n");
+    assert_eq!(problems.iter().map(mixing).collect::<Vec<_>>(), [1.0, 1.0, 0.5, 0.5]);
+}
+
+#[test]
+fn an_id_is_of_the_numbers_and_nothing_else() {
+    let id = |text: &str| read(text)[0].id();
+    let own = id(PROBLEM);
+    // Other seeds beside it, a name, a default in words, and another way to write a number.
+    assert_eq!(
+        id(&PROBLEM.replace("seeds = [1, 2]", "seeds = { first = 1, count = 9 }\nname = \"other\"")),
+        own
+    );
+    assert_eq!(id(&PROBLEM.replace("curvature = 1.0", "curvature = 1")), own);
+    assert_eq!(id(&format!("{PROBLEM}[sweep]\n\"rule.mixing\" = [1, 2]\n")), own);
+    // Every digit counts, in long lists too.
+    assert_ne!(id(&PROBLEM.replace("mixing = 1.0", "mixing = 1.0000000000000002")), own);
+    let list = |last: &str| {
+        id(&PROBLEM.replace("minimizer = 0.5", &format!("minimizer = [0.1, 0.1, 0.1, 0.1, {last}]")))
+    };
+    assert_ne!(list("0.2"), list("0.3"));
+    assert_eq!(list("0.2"), list("0.2"));
+}
+
+#[test]
+fn bad_sweeps_are_refused_with_line_and_field() {
+    // PROBLEM has 16 lines.
+    let cases = [
+        (
+            "[sweep]\n\"device.radiuss\" = [0.6]",
+            "line 18: device.radiuss is not a field; did you mean radius? (at device.radiuss = 0.6)",
+        ),
+        ("[sweep]\n\"devise.radius\" = [0.6]", "line 18: devise is not a field; did you mean device?"),
+        (
+            "[sweep]\n\"device.radius\" = [0.6, -60]",
+            "line 18: device.radius must be positive and finite, got -60 (at device.radius = -60)",
+        ),
+        (
+            "[sweep]\n\"device.radius\" = 0.6",
+            "line 18: sweep: device.radius must be a list with a value or more, got 0.6",
+        ),
+        (
+            "[sweep]\n\"device.radius\" = []",
+            "line 18: sweep: device.radius must be a list with a value or more, got []",
+        ),
+        ("[sweep]\n\"seeds\" = [1, 2]", "line 18: sweep: seeds must not be an axis"),
+        ("[sweep]\n\"title\" = [\"a\"]", "line 18: sweep: title is not a field of a trial"),
+        ("[sweep]\n\"device.radius.deep\" = [1]", "line 18: deep must be a field of a table"),
+        (
+            "[sweep]\n\"device.radius\" = [0.6, 0.6]",
+            "line 17: sweep must make different trials, got one twice: at device.radius = 0.6 and at device.radius = 0.6",
+        ),
+        (
+            "[[sweep.zip]]\n\"device.shape\" = [1, 2]\n\"rule.mixing\" = [0.4, 0.2, 0.1]",
+            "line 19: sweep.zip: device.shape and rule.mixing must have as many values, got 2 and 3",
+        ),
+        (
+            "[sweep]\n\"device.shape\" = [1, 2]\n[[sweep.zip]]\n\"device.shape\" = [3, 4]",
+            "line 20: sweep: device.shape must be one axis, got two",
+        ),
+        ("[sweep]\nzip = 3", "line 18: sweep.zip must be tables, [[sweep.zip]], got 3"),
+        ("[[sweep.zip]]", "line 17: sweep.zip must have an axis, got none"),
+        (
+            "[sweep]\n\"device.radius\" = [0.6]\n[[sweep.exclude]]\n\"device.shape\" = 1",
+            "line 20: sweep.exclude: device.shape must be one of device.radius, cell, variant",
+        ),
+        (
+            "[sweep]\n\"device.radius\" = [0.6]\n[[sweep.exclude]]\n\"device.radius\" = 0.9",
+            "line 20: sweep.exclude: device.radius has no value 0.9 in the sweep",
+        ),
+        (
+            "[[sweep.zip]]\n\"device.shape\" = [1, 2]\n\"rule.mixing\" = [1, 2]\n[[sweep.exclude]]\ndevice.shape = 1\nrule.mixing = 2",
+            "line 20: sweep.exclude must match a point of the grid, got one that matches none",
+        ),
+        (
+            "[sweep]\n\"device.radius\" = [0.6]\n[[sweep.exclude]]\n\"device.radius\" = 0.6",
+            "line 17: sweep.exclude must leave a point of the grid, got none left",
+        ),
+    ];
+    for (sweep, expected) in cases {
+        let message = refusal(&format!("{PROBLEM}{sweep}\n"));
+        assert!(message.starts_with(expected), "{sweep}\n  {message}\n  {expected}");
+    }
+    let neither = refusal("steps = 3\n");
+    assert!(neither.starts_with("line 1: problem or network is missing"), "{neither}");
+    // The whole grid is read: the last of many points is as good a place for a slip as the first.
+    let radii: Vec<String> = (1..1500).map(|i| format!("{i}.0")).chain(["0.0".into()]).collect();
+    let message = refusal(&format!("{PROBLEM}[sweep]\n\"device.radius\" = [{}]\n", radii.join(", ")));
+    assert!(
+        message.contains("device.radius must be positive and finite, got 0 (at device.radius = 0.0)"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_grid_of_a_billion_trials_is_refused_at_once() {
+    let values: Vec<String> = (1..=1000).map(|i| format!("{i}.0")).collect();
+    let values = values.join(", ");
+    let start = Instant::now();
+    let message = refusal(&format!(
+        "{PROBLEM}[sweep]\n\"device.radius\" = [{values}]\n\"device.shape\" = [{values}]\n\"rule.mixing\" = [{values}]\n"
+    ));
+    assert_eq!(message, "line 17: sweep must make at most 1000000 trials, got 1000000000");
+    let seeds = PROBLEM.replace("[1, 2]", "{ count = 1000000 }");
+    let message = refusal(&format!("{seeds}[sweep]\n\"device.radius\" = [{values}]\n"));
+    assert_eq!(message, "line 17: sweep must make at most 1000000 trials, got 1000000000");
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+#[test]
+fn ten_thousand_points_are_read_quickly() {
+    let values: Vec<String> = (1..=100).map(|i| format!("{i}.0")).collect();
+    let values = values.join(", ");
+    let start = Instant::now();
+    let all = problem(&format!("[sweep]\n\"device.radius\" = [{values}]\n\"rule.mixing\" = [{values}]\n"));
+    let ids: BTreeSet<String> = all.iter().map(Plan::id).collect();
+    assert_eq!(ids.len(), 20_000);
+    // A second or two on an idle machine.
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+#[test]
+fn every_shipped_experiment_is_a_grid_of_different_trials() {
+    for shipped in CATALOGUE {
+        for profile in [None, Some("quick")] {
+            let all = plans(shipped.text, Path::new("../../experiments"), profile, shipped.name)
+                .unwrap_or_else(|e| panic!("{}: {e}", shipped.name));
+            assert!(!all.is_empty() && all.iter().all(|p| p.experiment == shipped.name));
+        }
+    }
+}
