@@ -39,6 +39,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         Some(Command::Verify(options)) => commands::verify::verify(&context, options),
         Some(Command::Reproduce(options)) => commands::reproduce::reproduce(&context, options),
         Some(Command::Report(options)) => commands::report::report(&context, options),
+        Some(Command::Compare(options)) => commands::compare::compare(&context, options),
         Some(Command::Data(options)) => commands::data::data(&context, options),
     }
 }

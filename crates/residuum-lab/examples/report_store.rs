@@ -6,7 +6,7 @@ use std::path::Path;
 use residuum::Key;
 use residuum_lab::files::write_atomic;
 use residuum_lab::report::{Options, Report, load};
-use residuum_lab::store::{Kind, Parameter, Row, TrialManifest, rows_to_csv};
+use residuum_lab::store::{Claim, Kind, Parameter, Row, Store, TrialManifest};
 
 const EPOCHS: u64 = 30;
 const LAYERS: [&str; 3] = ["1.weight", "3.weight", "5.weight"];
@@ -128,17 +128,21 @@ fn problem(seed: u64, rule: &str, bias: f64) -> (TrialManifest, Vec<Row>) {
     (manifest("toy", Kind::Problem, &[("variant", rule)], seed, spec), rows)
 }
 
-fn write(store: &Path, (manifest, rows): &(TrialManifest, Vec<Row>)) -> Result<(), Box<dyn std::error::Error>> {
-    let folder = store.join("trials").join(&manifest.id);
-    write_atomic(folder.join("manifest.json"), serde_json::to_string_pretty(manifest)?.as_bytes())?;
-    write_atomic(folder.join("records.csv"), rows_to_csv(rows).as_bytes())?;
+fn write(
+    store: &Store,
+    (manifest, rows): &(TrialManifest, Vec<Row>),
+) -> Result<(), Box<dyn std::error::Error>> {
+    if let Claim::Ours(lease) = store.claim(&manifest.id)? {
+        lease.finish(manifest, rows)?;
+    }
     Ok(())
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder =
         std::env::args().nth(1).ok_or("the folder to write into must be given as the only argument")?;
-    let store = Path::new(&folder);
+    let folder = Path::new(&folder);
+    let store = &Store::create(folder.join("store"))?;
     let rules = [
         ("Digital SGD", (0.982, 0.5, 0.001)),
         ("Analog SGD", (0.862, 0.25, 0.01)),
@@ -155,11 +159,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             write(store, &problem(seed, rule, bias))?;
         }
     }
-    let report = Report::new(&load(store)?, &Options::default());
+    let report = Report::new(&load(store.path())?, &Options::default());
     let files = [("html", report.to_html()), ("md", report.to_markdown()), ("tex", report.to_latex())];
     for (ending, text) in files {
-        write_atomic(store.join(format!("report.{ending}")), text.as_bytes())?;
+        write_atomic(folder.join(format!("report.{ending}")), text.as_bytes())?;
     }
-    report.save_figures(&store.join("figures"))?;
+    report.save_figures(&folder.join("figures"))?;
     Ok(())
 }

@@ -222,13 +222,17 @@ impl Attribution {
             row.extend(cells(&removed[i], adjusted[n + i]));
             rows.push(row);
         }
-        let mut all = vec![Cell::Text("all: B − A".into()), Cell::Text(String::new()), Cell::Text(String::new())];
+        let mut all =
+            vec![Cell::Text("all: B − A".into()), Cell::Text(String::new()), Cell::Text(String::new())];
         all.extend(cells(&total, adjusted[2 * n]));
         all.extend(cells(&total, adjusted[2 * n]));
         rows.push(all);
         let rest = |steps: &dyn Fn(usize) -> [usize; 2]| self.rest(&ends, steps);
-        let mut left =
-            vec![Cell::Text("left for interactions".into()), Cell::Text(String::new()), Cell::Text(String::new())];
+        let mut left = vec![
+            Cell::Text("left for interactions".into()),
+            Cell::Text(String::new()),
+            Cell::Text(String::new()),
+        ];
         left.extend([rest(&|i| [2 + i, 0]), Cell::Missing, rest(&|i| [1, 2 + n + i]), Cell::Missing]);
         rows.push(left);
         Table {
@@ -250,7 +254,8 @@ impl Attribution {
 
     /// What the sum of effects leaves of the whole, over seeds that every point has.
     fn rest(&self, ends: &[Vec<(u64, f64)>], steps: &dyn Fn(usize) -> [usize; 2]) -> Cell {
-        let at = |point: usize, seed: u64| ends[point].iter().find(|(s, _)| *s == seed).map(|(_, value)| *value);
+        let at =
+            |point: usize, seed: u64| ends[point].iter().find(|(s, _)| *s == seed).map(|(_, value)| *value);
         let left = |seed: u64| {
             let mut rest = at(1, seed)? - at(0, seed)?;
             for i in 0..self.switches.len() {
@@ -270,7 +275,9 @@ impl Attribution {
             100.0 * LEVEL
         )];
         for switch in &self.switches {
-            for (refused, words) in [(&switch.alone_refused, "switched alone"), (&switch.removed_refused, "removed")] {
+            for (refused, words) in
+                [(&switch.alone_refused, "switched alone"), (&switch.removed_refused, "removed")]
+            {
                 if let Some(message) = refused {
                     notes.push(format!("{} cannot be {words}: {message}", switch.field));
                 }

@@ -1,5 +1,6 @@
 //! Experiments as files for `residuum`: what is run, what is recorded, and the figures drawn from it.
 
+pub mod compare;
 pub mod device_report;
 pub mod figure;
 pub mod files;

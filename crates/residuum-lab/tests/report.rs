@@ -7,7 +7,7 @@ use residuum_lab::report::number::Written;
 use residuum_lab::report::paired::{LEVEL, Paired};
 use residuum_lab::report::table::{Cell, Table};
 use residuum_lab::report::{Options, Report, Spread, Trial, load};
-use residuum_lab::store::{Kind, Parameter, Row, TrialManifest, rows_to_csv};
+use residuum_lab::store::{Claim, Kind, Parameter, Row, Store, TrialManifest};
 
 fn trial(kind: Kind, experiment: &str, labels: &[(&str, &str)], seed: u64, rows: Vec<Row>) -> Trial {
     let labels: Vec<(String, String)> = labels.iter().map(|(l, v)| ((*l).into(), (*v).into())).collect();
@@ -108,11 +108,11 @@ fn nothing_is_marked_that_the_seeds_do_not_tell_apart() {
     assert_eq!(marked(three_seeds("A", [0.9, 0.92, 0.94]), apart), [false, false]);
 }
 
-/// Three arms, three tests: a difference that is significant alone (p = 0.034) is not after the correction.
+/// Three arms, three tests: a difference that is significant alone (p = 0.028) is not after the correction.
 #[test]
 fn the_mark_is_corrected_for_all_rows_of_the_table() {
     let a = [90.0, 92.0, 94.0];
-    let b = [89.0, 90.5, 92.7];
+    let b = [89.0, 90.2, 92.7];
     let alone = Paired::of(a.iter().zip(b).map(|(a, b)| a - b));
     assert!(alone.p.unwrap() < LEVEL && alone.p.unwrap() > LEVEL / 3.0, "{:?}", alone.p);
     let share = |x: [f64; 3]| x.map(|v| v / 100.0);
@@ -291,17 +291,19 @@ fn latex_and_markdown_tables_keep_their_columns() {
 #[test]
 fn stores_are_read() {
     let folder = tempfile::tempdir().unwrap();
-    let trials = three_seeds("A", [0.9, 0.92, 0.94]);
-    for (i, trial) in trials.iter().enumerate() {
-        let own = folder.path().join("trials").join(i.to_string());
-        std::fs::create_dir_all(&own).unwrap();
-        std::fs::write(own.join("manifest.json"), serde_json::to_string(&trial.manifest).unwrap()).unwrap();
+    let store = Store::create(folder.path()).unwrap();
+    let mut trials = three_seeds("A", [0.9, 0.92, 0.94]);
+    for (i, trial) in trials.iter_mut().enumerate() {
+        trial.manifest.id = i.to_string();
+        let Claim::Ours(lease) = store.claim(&trial.manifest.id).unwrap() else {
+            panic!("nobody else is here")
+        };
         if i < 2 {
-            std::fs::write(own.join("records.csv"), rows_to_csv(&trial.rows)).unwrap();
+            lease.finish(&trial.manifest, &trial.rows).unwrap();
         }
     }
     assert_eq!(load(folder.path()).unwrap(), trials[..2]);
-    std::fs::write(folder.path().join("trials/0/records.csv"), "nonsense").unwrap();
+    std::fs::write(folder.path().join("trials/0/records.csv"), "nonsense\n").unwrap();
     let error = load(folder.path()).unwrap_err().to_string();
     assert!(error.contains("records.csv") && error.contains("line 1"), "{error}");
     assert!(load(&folder.path().join("nowhere")).is_err());

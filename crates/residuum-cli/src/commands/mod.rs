@@ -1,5 +1,6 @@
 //! One file per command; each returns whether its checks passed.
 
+pub mod compare;
 pub mod convert;
 pub mod data;
 pub mod device;

@@ -50,7 +50,7 @@ pub fn report(context: &Context, options: &ReportOptions) -> anyhow::Result<bool
 }
 
 /// The format that a file's name asks for.
-fn renderer(path: &Path) -> anyhow::Result<fn(&Report) -> String> {
+pub(super) fn renderer(path: &Path) -> anyhow::Result<fn(&Report) -> String> {
     match path.extension().and_then(|e| e.to_str()) {
         Some("html" | "htm") => Ok(Report::to_html),
         Some("md") => Ok(Report::to_markdown),

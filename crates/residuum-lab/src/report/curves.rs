@@ -118,7 +118,8 @@ fn chart(
         })
         .collect();
     let x = if study.kind == Kind::Network { "epoch" } else { "step" };
-    let title = block.words(&study.others);
+    let words = block.words(&study.others);
+    let title = if words.is_empty() { measure.head.clone() } else { words };
     Some(Chart { title, x: x.into(), y: measure.head.clone(), log, series, bounds: Vec::new() })
 }
 
@@ -215,7 +216,15 @@ fn density_chart(
         })
         .collect();
     let x = metric.replace('_', " ");
-    Some(Chart { title: title.into(), x, y: "density".into(), log: false, series, bounds: Vec::new() })
+    let title = if title.is_empty() { &x } else { title };
+    Some(Chart {
+        title: title.to_string(),
+        x: x.clone(),
+        y: "density".into(),
+        log: false,
+        series,
+        bounds: Vec::new(),
+    })
 }
 
 /// Metrics with many entries.

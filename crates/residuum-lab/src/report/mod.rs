@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 use crate::figure::FigureError;
 use crate::store::{Parameter, Row, TrialManifest};
 use ends::Contrasts;
-pub use load::{LoadError, load};
+pub use load::load;
 pub use measure::end;
 pub(crate) use measure::{head_of, main_metric};
 pub use plot::{Chart, Plot, Series};

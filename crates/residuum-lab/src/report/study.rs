@@ -2,6 +2,8 @@
 //!
 //! The arms of a block differ in one label, the one compared (the rule, as a rule); everything else in their labels is equal.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::Trial;
 use crate::store::{Kind, Parameter};
 
@@ -56,10 +58,10 @@ const SETTINGS: &str = "settings";
 /// Sorts trials into studies, each in the order the trials came. A trial that is there twice counts once.
 pub(super) fn studies<'a>(trials: &'a [Trial], compared: Option<&str>) -> Vec<Study<'a>> {
     let mut sorted: Vec<(&str, Kind, Vec<&Trial>)> = Vec::new();
-    for trial in trials {
+    let mut seen = BTreeSet::new();
+    for trial in trials.iter().filter(|t| seen.insert(t.manifest.id.as_str())) {
         let (name, kind) = (trial.manifest.experiment.as_str(), trial.manifest.kind);
         match sorted.iter_mut().find(|(n, k, _)| (*n, *k) == (name, kind)) {
-            Some((_, _, members)) if members.iter().any(|m| m.manifest.id == trial.manifest.id) => {}
             Some((_, _, members)) => members.push(trial),
             None => sorted.push((name, kind, vec![trial])),
         }
@@ -103,30 +105,27 @@ fn study<'a>(name: &'a str, kind: Kind, members: &[&'a Trial], wanted: Option<&s
 /// The labels of each trial. Trials that differ in a setting no label tells (an edited spec in an old store) get one that does:
 /// they must not be averaged.
 fn labels(members: &[&Trial]) -> Vec<Vec<(String, String)>> {
-    let same = |a: &Trial, b: &Trial| a.manifest.labels == b.manifest.labels;
-    members
-        .iter()
-        .map(|trial| {
-            let mut labels = trial.manifest.labels.clone();
-            let mut untold: Vec<&str> = Vec::new();
-            for other in members.iter().filter(|o| same(trial, o)) {
-                for field in differing(&trial.manifest.spec, &other.manifest.spec) {
-                    if !untold.contains(&field) {
-                        untold.push(field);
-                    }
-                }
-            }
-            if !untold.is_empty() {
-                untold.sort_unstable();
-                let told = |field: &&str| {
-                    let own = trial.manifest.spec.iter().find(|p| p.field == *field);
-                    format!("{field} = {}", own.map_or("none", |p| p.value.as_str()))
-                };
-                labels.push((SETTINGS.into(), untold.iter().map(told).collect::<Vec<_>>().join(", ")));
-            }
-            labels
-        })
-        .collect()
+    // Fields that differ among trials of equal labels, each compared with the first of them.
+    let mut untold: BTreeMap<&[(String, String)], (&Trial, BTreeSet<&str>)> = BTreeMap::new();
+    for trial in members {
+        let (first, fields) = untold.entry(&trial.manifest.labels).or_insert_with(|| (trial, BTreeSet::new()));
+        fields.extend(differing(&first.manifest.spec, &trial.manifest.spec));
+    }
+    let told = |trial: &&Trial| {
+        let manifest = &trial.manifest;
+        let mut labels = manifest.labels.clone();
+        let fields = untold.get(labels.as_slice()).map(|(_, fields)| fields).into_iter().flatten();
+        let words = fields.map(|field| {
+            let own = manifest.spec.iter().find(|p| p.field == *field);
+            format!("{field} = {}", own.map_or("default", |p| p.value.as_str()))
+        });
+        let words = words.collect::<Vec<_>>().join(", ");
+        if !words.is_empty() {
+            labels.push((SETTINGS.into(), words));
+        }
+        labels
+    };
+    members.iter().map(told).collect()
 }
 
 /// Settings that two trials do not share.

@@ -99,6 +99,29 @@ impl Cell {
 }
 
 impl Table {
+    /// The table for a terminal.
+    pub fn to_text(&self) -> String {
+        let mut lines: Vec<Vec<String>> = vec![self.columns.iter().map(|c| c.head.clone()).collect()];
+        lines.extend(self.rows.iter().map(|row| row.iter().map(Cell::plain).collect()));
+        let width = |i: usize| lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        let mut text = format!("{}\n\n", self.caption);
+        for line in &lines {
+            let mut written = String::new();
+            for ((cell, column), width) in line.iter().zip(&self.columns).zip(&widths) {
+                let space = " ".repeat(width - cell.chars().count());
+                written +=
+                    &if column.numeric { format!("{space}{cell}  ") } else { format!("{cell}{space}  ") };
+            }
+            text += written.trim_end();
+            text.push('\n');
+        }
+        for note in &self.notes {
+            text += &format!("\n{note}\n");
+        }
+        text
+    }
+
     /// The numbers in full; a mean and its error take a column each.
     pub fn to_csv(&self) -> String {
         let split: Vec<bool> = (0..self.columns.len())

@@ -38,7 +38,8 @@ impl Node {
         let new = match value {
             None if rest.is_empty() => None,
             // A table from which the last field was taken was not there before it was put in.
-            _ => Some(below.with(rest, value)).filter(|node| !matches!(&node.value, Value::Table(e) if e.is_empty())),
+            _ => Some(below.with(rest, value))
+                .filter(|node| !matches!(&node.value, Value::Table(e) if e.is_empty())),
         };
         match (place, new) {
             (Some(i), Some(node)) => entries[i].1 = node,
@@ -179,7 +180,8 @@ mod tests {
 
     #[test]
     fn every_difference_leads_from_one_document_to_the_other() {
-        let a = node("steps = 5\nx = [1, 2.5, \"q\\\"\"]\n[device]\nresponse = \"p\"\nradius = 0.6\nold = true");
+        let a =
+            node("steps = 5\nx = [1, 2.5, \"q\\\"\"]\n[device]\nresponse = \"p\"\nradius = 0.6\nold = true");
         let b = node("steps = 5\nx = [1]\n[device]\nresponse = \"p\"\nradius = 1e-9\n[readout]\nbits = 5");
         let differences = a.differences(&b);
         let mut c = a.clone();
@@ -202,7 +204,8 @@ mod tests {
         assert_eq!(trial(None).unwrap_err().to_string(), "one trial must be chosen of r-a, r-b, got none");
         assert!(trial(Some("c")).is_err());
         assert_eq!(Node::trial("seeds = 1", None, None).unwrap().to_toml(), "seeds = 1\n");
-        let seeded = node("training = { seeds = 3, epochs = 2 }").with_seeds_of(&node("training = { seeds = [1, 2] }"));
+        let seeded =
+            node("training = { seeds = 3, epochs = 2 }").with_seeds_of(&node("training = { seeds = [1, 2] }"));
         assert_eq!(seeded.to_toml(), "training = { seeds = [1, 2], epochs = 2 }\n");
     }
 }
