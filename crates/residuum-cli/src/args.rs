@@ -65,6 +65,8 @@ pub enum Command {
     Device(DeviceOptions),
     Verify(VerifyOptions),
     Reproduce(ReproduceOptions),
+    Report(ReportOptions),
+    Compare(CompareOptions),
     Data(DataOptions),
     Completions(CompletionsOptions),
     Man(ManOptions),
@@ -346,6 +348,77 @@ pub struct ReproduceOptions {
     /// Fewer samples (quick) or the paper's own numbers (full).
     #[arg(long, value_name = "PROFILE", value_parser = ["quick", "full"], default_value = "full")]
     pub profile: String,
+}
+
+/// Tables and figures of the trials in run stores, as one page.
+///
+/// The page needs no network. Tables have the mean ± standard error over seeds and paired differences on common seeds; the best is
+/// marked only where the seeds tell it from the runner-up.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum report runs/mnist-fcn --to report.html
+  residuum report runs/a runs/b --to tables.tex
+  residuum report runs/toy --metric gap --metric effective_mean --to toy.md --figures figures")]
+pub struct ReportOptions {
+    /// Run stores; their trials are reported together.
+    #[arg(value_name = "STORE", required = true)]
+    pub stores: Vec<PathBuf>,
+    /// The file: .html, .md or .tex.
+    #[arg(long, value_name = "FILE")]
+    pub to: PathBuf,
+    /// Also write every figure as SVG and PNG into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub figures: Option<PathBuf>,
+    /// Above the page; the names of the experiments by default.
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// The label whose values are compared; the variant or the rule by default.
+    #[arg(long, value_name = "LABEL")]
+    pub by: Option<String>,
+    /// Only this metric; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub metric: Vec<String>,
+    /// What bands around curves show: one standard error (se), or all seeds (range).
+    #[arg(long, value_name = "BAND", value_parser = ["se", "range"], default_value = "se")]
+    pub band: String,
+}
+
+/// What each difference between two specs is worth.
+///
+/// Both specs are run, and between them every spec in which one difference is switched on in A or taken out of B, all with the seeds
+/// of A. The table has the effect of each on the end metric, and what is left for interactions. Trials go into a run store
+/// (--out, runs/compare by default) and are not run twice.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum compare ideal.toml real.toml
+  residuum compare digits:analog digits:residual --to effects.html
+  residuum compare a.toml b.toml --metric test_loss --jobs 2 --out runs/imperfections
+
+A trial of a spec with several is named after a colon: cell, variant and swept values, joined by '-'.")]
+pub struct CompareOptions {
+    /// A spec, or the name of one that ships with the program.
+    #[arg(value_name = "A")]
+    pub a: String,
+    /// The other.
+    #[arg(value_name = "B")]
+    pub b: String,
+    /// Settings of this [profile.…] of both.
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// The metric that is judged; the main one of the experiment by default.
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+    /// Trials at a time.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub jobs: usize,
+    /// Folder of all data sets, as `residuum data --dir` has it.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Also write the whole report: .html, .md or .tex.
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
 }
 
 /// List, download, import and check the public data sets.

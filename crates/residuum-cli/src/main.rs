@@ -42,6 +42,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         Some(Command::Device(options)) => commands::device::device(&context, options),
         Some(Command::Verify(options)) => commands::verify::verify(&context, options),
         Some(Command::Reproduce(options)) => commands::reproduce::reproduce(&context, options),
+        Some(Command::Report(options)) => commands::report::report(&context, options),
+        Some(Command::Compare(options)) => commands::compare::compare(&context, options),
         Some(Command::Data(options)) => commands::data::data(&context, options),
         Some(Command::Completions(options)) => commands::completions::completions(options),
         Some(Command::Man(_)) => commands::man::man(&context),

@@ -1,5 +1,6 @@
 //! Experiments as files for `residuum`: what is run, what is recorded, and the figures drawn from it.
 
+pub mod compare;
 pub mod device_report;
 pub mod explain;
 pub mod figure;
@@ -7,6 +8,7 @@ pub mod files;
 pub mod plan;
 pub mod progress;
 pub mod rates;
+pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod spec;

@@ -11,6 +11,7 @@ mod run;
 mod trial;
 
 pub use catalogue::{CATALOGUE, Shipped};
+pub(crate) use comparison::tail;
 pub use comparison::{Comparison, Curve};
 pub use features::{FeatureError, Flow};
 pub use layers::{ArrayWeights, LayerWeights};

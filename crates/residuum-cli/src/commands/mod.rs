@@ -1,6 +1,7 @@
 //! One file per command; each returns whether its checks passed.
 
 pub mod check;
+pub mod compare;
 pub mod completions;
 pub mod convert;
 pub mod data;
@@ -10,6 +11,7 @@ pub mod explain;
 pub mod export;
 pub mod man;
 pub mod rates;
+pub mod report;
 pub mod reproduce;
 pub mod run;
 mod spec_file;

@@ -62,7 +62,8 @@ impl Color {
         }
     }
 
-    pub(super) fn css(self) -> String {
+    /// The colour as CSS has it, `#rrggbb`.
+    pub fn css(self) -> String {
         format!("#{:02x}{:02x}{:02x}", self.red, self.green, self.blue)
     }
 

@@ -43,11 +43,12 @@ pub use notes::{Arrow, Compass, Marker, Note, Reference};
 pub use panel::Panel;
 pub use scene::{Pin, Scene, Surface};
 pub use svg::Dash;
+pub(crate) use svg::escape;
 pub use ticks::Ticks;
 
 use crate::files::{FileError, write_atomic};
 use panel::{Margins, Plan, TITLE_SIZE};
-use svg::{Rect, Svg, escape, num};
+use svg::{Rect, Svg, num};
 use text::{Label, plain};
 
 /// Why a figure could not be rasterised or saved.

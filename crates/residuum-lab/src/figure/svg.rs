@@ -13,7 +13,7 @@ pub(super) fn num(value: f64) -> String {
 }
 
 /// Text made safe for element content and for quoted attributes; characters XML 1.0 forbids are dropped.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

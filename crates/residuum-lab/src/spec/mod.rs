@@ -5,6 +5,7 @@
 
 mod data;
 mod device;
+mod difference;
 mod experiment;
 mod grid;
 mod network;
@@ -29,6 +30,7 @@ pub use tile_rule::{Rate, SymmetricPoint, TileRuleKind, TileRuleSpec};
 pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};
 
 pub use device::{CatalogueEntry, DeviceSpec, Family, ResponseSpec, catalogue};
+pub(crate) use difference::Difference;
 pub use problem::{ProblemError, ProblemSpec, noisy};
 pub use reader::{Resolved, SpecError};
 pub use record::{Metric, RecordSpec, Variable};

@@ -61,7 +61,7 @@ impl Curve {
 }
 
 /// Epochs over which the end of a run is averaged.
-fn tail(epochs: usize) -> usize {
+pub(crate) fn tail(epochs: usize) -> usize {
     (epochs / 6).clamp(1, TAIL)
 }
 

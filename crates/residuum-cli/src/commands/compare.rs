@@ -1,0 +1,107 @@
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use residuum_lab::compare::{Attribution, Side};
+use residuum_lab::files::write_atomic;
+use residuum_lab::plan::Plan;
+use residuum_lab::progress::Progress as _;
+use residuum_lab::report::{load, table::Table};
+use residuum_lab::store::Store;
+use residuum_lab::sweep::{End, Listener, SweepOptions, sweep};
+use residuum_lab::train::CATALOGUE;
+
+use super::Context;
+use super::report::renderer;
+use super::train::data_root;
+use crate::args::CompareOptions;
+use crate::terminal::{self, Bar};
+
+/// Where trials go unless the user says otherwise.
+const OUT: &str = "runs/compare";
+
+/// A spec as it was named: its text, where it lies, and which of its trials is meant.
+struct Named {
+    text: String,
+    base: PathBuf,
+    trial: Option<String>,
+}
+
+impl Named {
+    fn new(given: &str) -> anyhow::Result<Self> {
+        let (spec, trial) = match given.rsplit_once(':') {
+            Some((spec, trial)) if !Path::new(given).exists() => (spec, Some(trial.to_string())),
+            _ => (given, None),
+        };
+        if let Some(shipped) = CATALOGUE.iter().find(|s| s.name == spec) {
+            return Ok(Self { text: shipped.text.to_string(), base: PathBuf::from("."), trial });
+        }
+        let text = std::fs::read_to_string(spec).with_context(|| format!("cannot read {spec}"))?;
+        let parent = Path::new(spec).parent().filter(|p| !p.as_os_str().is_empty());
+        Ok(Self { text, base: parent.unwrap_or(Path::new(".")).into(), trial })
+    }
+
+    fn side(&self) -> Side<'_> {
+        Side { text: &self.text, trial: self.trial.as_deref() }
+    }
+}
+
+pub fn compare(context: &Context, options: &CompareOptions) -> anyhow::Result<bool> {
+    let render = options.to.as_deref().map(renderer).transpose()?;
+    let (a, b) = (Named::new(&options.a)?, Named::new(&options.b)?);
+    let attribution = Attribution::new(a.side(), b.side(), &a.base, options.profile.as_deref(), "compare")?;
+    let store = Store::create(context.out.as_deref().unwrap_or(Path::new(OUT)))?;
+    let plans = attribution.plans();
+    let settings = SweepOptions {
+        jobs: options.jobs,
+        threads: context.threads,
+        ..SweepOptions::new(data_root(options.data.as_deref()))
+    };
+    let summary = sweep(&plans, &store, &settings, &Watch(&context.bar))?;
+    if summary.interrupted {
+        bail!("interrupted; the same command goes on from here");
+    }
+    let ids: Vec<String> = plans.iter().map(Plan::id).collect();
+    let trials: Vec<_> = load(store.path())?.into_iter().filter(|t| ids.contains(&t.manifest.id)).collect();
+    let title = format!("{} and {}", options.a, options.b);
+    let report = attribution.report(&trials, options.metric.as_deref(), &title);
+    if let (Some(render), Some(path)) = (render, &options.to) {
+        write_atomic(path, render(&report).as_bytes())?;
+    }
+    let effects = report.sections.first().and_then(|s| s.tables.first());
+    let Some(effects) = effects.filter(|t| t.name == "effects") else {
+        bail!(
+            "--metric must name a metric that every trial records, or leave it out where there is a main one"
+        );
+    };
+    terminal::print(&if context.json { json(effects)? } else { effects.to_text() })?;
+    for failed in &summary.failed {
+        context.bar.note(&format!("seed {}: {}", failed.seed, failed.sentence));
+    }
+    Ok(summary.failed.is_empty())
+}
+
+fn json(table: &Table) -> anyhow::Result<String> {
+    let value =
+        serde_json::json!({ "schema": "residuum.effects/1", "caption": table.caption, "csv": table.to_csv() });
+    Ok(serde_json::to_string_pretty(&value)? + "\n")
+}
+
+/// Progress of the trials on the bar.
+struct Watch<'a>(&'a Bar);
+
+impl Listener for Watch<'_> {
+    fn begins(&self, total: usize, settled: usize) {
+        self.0.begin("trials", total as u64);
+        self.0.advance(settled as u64);
+    }
+
+    fn trial_ends(&self, _: &Plan, end: &End) {
+        if !matches!(end, End::Busy) {
+            self.0.advance(1);
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        terminal::interrupted()
+    }
+}

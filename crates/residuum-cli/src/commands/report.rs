@@ -1,0 +1,60 @@
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use residuum_lab::files::write_atomic;
+use residuum_lab::report::{Options, Report, Spread, load};
+use serde_json::json;
+
+use super::Context;
+use crate::args::ReportOptions;
+use crate::terminal;
+
+pub fn report(context: &Context, options: &ReportOptions) -> anyhow::Result<bool> {
+    let render = renderer(&options.to)?;
+    let mut trials = Vec::new();
+    for store in &options.stores {
+        trials.extend(load(store).with_context(|| format!("{} must be a run store", store.display()))?);
+    }
+    if trials.is_empty() {
+        bail!("STORE must hold finished trials, got none");
+    }
+    let spread = if options.band == "range" { Spread::Range } else { Spread::StandardError };
+    let settings = Options {
+        title: options.title.clone(),
+        compared: options.by.clone(),
+        metrics: options.metric.clone(),
+        spread,
+    };
+    let report = Report::new(&trials, &settings);
+    let text = render(&report);
+    write_atomic(&options.to, text.as_bytes())?;
+    let figures = match &options.figures {
+        Some(dir) => report.save_figures(dir)?,
+        None => Vec::new(),
+    };
+    if context.json {
+        let value = json!({
+            "schema": "residuum.report/1", "trials": trials.len(), "file": options.to, "bytes": text.len(), "figures": figures
+        });
+        Context::print_json(&value)?;
+    } else {
+        let files = if figures.is_empty() { String::new() } else { format!(", {} figures", figures.len()) };
+        terminal::print(&format!(
+            "{}: {} trials, {} kB{files}\n",
+            options.to.display(),
+            trials.len(),
+            text.len() / 1000
+        ))?;
+    }
+    Ok(true)
+}
+
+/// The format that a file's name asks for.
+pub(super) fn renderer(path: &Path) -> anyhow::Result<fn(&Report) -> String> {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("html" | "htm") => Ok(Report::to_html),
+        Some("md") => Ok(Report::to_markdown),
+        Some("tex") => Ok(Report::to_latex),
+        _ => bail!("--to must end in .html, .md or .tex, got {}", path.display()),
+    }
+}

@@ -1,0 +1,249 @@
+//! Learning curves over seeds, and densities of vectors at their end.
+
+use std::collections::BTreeMap;
+
+use residuum::stats::{Summary, density};
+
+use super::measure::Measure;
+use super::plot::{Chart, Plot, Series, colors};
+use super::study::{Arm, Block, Study};
+use super::{Options, Spread};
+use crate::figure::Color;
+use crate::store::Kind;
+
+/// Points of a curve that are kept: more cannot be seen.
+const POINTS: usize = 160;
+/// Blocks that get charts of their own; the tables have them all.
+pub(super) const CHARTED: usize = 12;
+/// A positive curve over more than this ratio is drawn on a logarithmic axis.
+const LOG_RATIO: f64 = 30.0;
+/// Fewer entries than this have no density to speak of.
+const ENTRIES: usize = 20;
+
+/// Metrics with a curve, in this order.
+const NETWORK: [&str; 3] = ["test_accuracy", "train_loss", "test_loss"];
+const PROBLEM: [&str; 6] = ["gap", "distance", "objective", "effective_mean", "effective_std", "main_mean"];
+
+/// The learning curves of a study, a chart for each block and metric.
+pub(super) fn curves(study: &Study<'_>, options: &Options) -> Option<Plot> {
+    let metrics: Vec<&str> = match study.kind {
+        _ if !options.metrics.is_empty() => options.metrics.iter().map(String::as_str).collect(),
+        Kind::Network => NETWORK.to_vec(),
+        Kind::Problem => PROBLEM.to_vec(),
+    };
+    let palette = Palette::new(study);
+    let mut charts = Vec::new();
+    for block in study.blocks.iter().take(CHARTED) {
+        for metric in &metrics {
+            charts.extend(chart(study, block, &Measure::new(metric), options.spread, &palette));
+        }
+    }
+    let band = match options.spread {
+        Spread::StandardError => "bands: ± one standard error",
+        Spread::Range => "bands: from the least to the largest seed",
+    };
+    let several = study.blocks.iter().flat_map(|b| &b.arms).any(|a| a.runs.len() > 1);
+    let band = if several { format!("mean over seeds; {band}") } else { "one seed".into() };
+    let caption = format!("Learning curves ({band}).{}", charted(study));
+    (!charts.is_empty()).then(|| Plot { name: "curves".into(), caption, charts })
+}
+
+/// What is said where not every block has its charts.
+pub(super) fn charted(study: &Study<'_>) -> String {
+    match study.blocks.len() {
+        n if n > CHARTED => format!(" The first {CHARTED} of {n} settings; the tables have all."),
+        _ => String::new(),
+    }
+}
+
+/// One colour for an arm in all charts of a study.
+pub(super) struct Palette {
+    names: Vec<String>,
+    colors: Vec<Color>,
+}
+
+impl Palette {
+    pub fn new(study: &Study<'_>) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        for arm in study.blocks.iter().flat_map(|b| &b.arms) {
+            if !names.contains(&arm.name) {
+                names.push(arm.name.clone());
+            }
+        }
+        let colors = colors(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        Self { names, colors }
+    }
+
+    pub fn of(&self, arm: &Arm<'_>) -> Color {
+        let place = self.names.iter().position(|n| *n == arm.name);
+        place.map_or(Color::GREY, |i| self.colors[i])
+    }
+}
+
+fn chart(
+    study: &Study<'_>,
+    block: &Block<'_>,
+    measure: &Measure,
+    spread: Spread,
+    palette: &Palette,
+) -> Option<Chart> {
+    let curves: Vec<(&Arm, Vec<Point>)> =
+        block.arms.iter().map(|arm| (arm, points(arm, study.kind, measure))).collect();
+    if curves.iter().all(|(_, points)| points.len() < 2) {
+        return None;
+    }
+    let values = || curves.iter().flat_map(|(_, points)| points).map(|p| p.mean.mean);
+    let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+    let log = low > 0.0 && high > LOG_RATIO * low;
+    let series = curves
+        .into_iter()
+        .map(|(arm, points)| {
+            let points = thinned(points);
+            let of = |f: &dyn Fn(&Point) -> f64| points.iter().map(f).collect::<Vec<f64>>();
+            let band = match spread {
+                Spread::StandardError => [of(&|p| p.mean.mean - p.mean.se), of(&|p| p.mean.mean + p.mean.se)],
+                Spread::Range => [of(&|p| p.low), of(&|p| p.high)],
+            };
+            let several = points.iter().any(|p| p.mean.n > 1);
+            let finite = band.iter().flatten().all(|x| x.is_finite());
+            Series {
+                label: arm.name.clone(),
+                color: palette.of(arm),
+                xs: of(&|p| p.at),
+                ys: of(&|p| p.mean.mean),
+                band: (several && finite).then_some(band),
+                filled: false,
+            }
+            .kept(log)
+        })
+        .collect();
+    let x = if study.kind == Kind::Network { "epoch" } else { "step" };
+    let words = block.words(&study.others);
+    let title = if words.is_empty() { measure.head.clone() } else { words };
+    Some(Chart { title, x: x.into(), y: measure.head.clone(), log, series, bounds: Vec::new() })
+}
+
+/// A metric over the seeds of an arm at one time.
+struct Point {
+    at: f64,
+    mean: Summary,
+    low: f64,
+    high: f64,
+}
+
+fn points(arm: &Arm<'_>, kind: Kind, measure: &Measure) -> Vec<Point> {
+    let mut samples: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+    for trial in &arm.runs {
+        // The entries of a vector are averaged first, so that seeds are what the band is over.
+        let mut own: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        for row in trial.rows.iter().filter(|r| r.metric == measure.metric && r.part.is_empty()) {
+            let at = if kind == Kind::Network { row.epoch } else { Some(row.step) };
+            own.entry(at.unwrap_or(row.step)).or_default().push(measure.scale * row.value);
+        }
+        for (at, values) in own {
+            samples.entry(at).or_default().push(Summary::of(values).mean);
+        }
+    }
+    samples
+        .into_iter()
+        .map(|(at, values)| Point {
+            at: at as f64,
+            low: values.iter().copied().fold(f64::INFINITY, f64::min),
+            high: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            mean: Summary::of(values),
+        })
+        .collect()
+}
+
+/// Evenly spread points with both ends.
+fn thinned<T>(points: Vec<T>) -> Vec<T> {
+    let n = points.len();
+    if n <= POINTS {
+        return points;
+    }
+    let kept: Vec<usize> = (0..POINTS).map(|i| i * (n - 1) / (POINTS - 1)).collect();
+    points.into_iter().enumerate().filter(|(i, _)| kept.binary_search(i).is_ok()).map(|(_, p)| p).collect()
+}
+
+/// Densities of the entries of vectors after the last step, over all seeds.
+pub(super) fn densities(study: &Study<'_>) -> Option<Plot> {
+    let palette = Palette::new(study);
+    let mut charts = Vec::new();
+    for block in study.blocks.iter().take(CHARTED) {
+        for metric in vectors(block) {
+            let samples: Vec<(&Arm, Vec<f64>)> = block
+                .arms
+                .iter()
+                .map(|arm| (arm, entries(arm, &metric)))
+                .filter(|(_, s)| s.len() >= ENTRIES)
+                .collect();
+            charts.extend(density_chart(&metric, &block.words(&study.others), &samples, &palette));
+        }
+    }
+    let caption = format!(
+        "Entries after the last step, all seeds together (Gaussian kernels, Silverman's width).{}",
+        charted(study)
+    );
+    (!charts.is_empty()).then(|| Plot { name: "densities".into(), caption, charts })
+}
+
+fn density_chart(
+    metric: &str,
+    title: &str,
+    samples: &[(&Arm<'_>, Vec<f64>)],
+    palette: &Palette,
+) -> Option<Chart> {
+    let all = || samples.iter().flat_map(|(_, s)| s.iter().copied());
+    let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
+    let pad = 0.08 * (high - low);
+    if !(pad > 0.0 && pad.is_finite()) {
+        return None;
+    }
+    let grid: Vec<f64> =
+        (0..POINTS).map(|i| low - pad + (high - low + 2.0 * pad) * i as f64 / (POINTS - 1) as f64).collect();
+    // Entries that are all equal have no density.
+    let spread = |s: &[f64]| s.iter().any(|x| *x != s[0]);
+    let series = samples
+        .iter()
+        .filter(|(_, s)| spread(s))
+        .map(|(arm, sample)| Series {
+            label: arm.name.clone(),
+            color: palette.of(arm),
+            ys: density(sample, &grid),
+            xs: grid.clone(),
+            band: None,
+            filled: true,
+        })
+        .collect();
+    let x = metric.replace('_', " ");
+    let title = if title.is_empty() { &x } else { title };
+    Some(Chart {
+        title: title.to_string(),
+        x: x.clone(),
+        y: "density".into(),
+        log: false,
+        series,
+        bounds: Vec::new(),
+    })
+}
+
+/// Metrics with many entries.
+fn vectors(block: &Block<'_>) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for row in block.arms.iter().filter_map(|a| a.runs.first()).flat_map(|t| &t.rows) {
+        if row.index.is_some() && row.metric != "weight_count" && !names.contains(&row.metric) {
+            names.push(row.metric.clone());
+        }
+    }
+    names
+}
+
+fn entries(arm: &Arm<'_>, metric: &str) -> Vec<f64> {
+    let mut all = Vec::new();
+    for trial in &arm.runs {
+        let rows = || trial.rows.iter().filter(|r| r.metric == metric && r.index.is_some());
+        let Some(last) = rows().map(|r| r.step).max() else { continue };
+        all.extend(rows().filter(|r| r.step == last && r.value.is_finite()).map(|r| r.value));
+    }
+    all
+}

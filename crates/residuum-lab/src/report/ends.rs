@@ -1,0 +1,177 @@
+//! The tables of a study: where every arm ended, and how far arms are apart on common seeds.
+
+use super::measure::{Goal, Measure};
+use super::paired::{LEVEL, Paired, holm};
+use super::study::{Block, Study};
+use super::table::{Cell, Column, Table};
+use crate::store::Kind;
+
+/// With more arms than this, each is compared with the best alone.
+const ALL_PAIRS: usize = 6;
+
+/// One comparison of two arms of a block.
+struct Contrast {
+    block: usize,
+    /// Indices of the arms, the better first where there is a better.
+    arms: [usize; 2],
+    paired: Paired,
+    /// After Holm's correction within the table.
+    p: Option<f64>,
+}
+
+/// The comparisons of one measure.
+pub(super) struct Contrasts {
+    list: Vec<Contrast>,
+}
+
+impl Contrasts {
+    pub fn new(study: &Study<'_>, measure: &Measure) -> Self {
+        let mut list = Vec::new();
+        for (index, block) in study.blocks.iter().enumerate() {
+            let ranked = ranked(block, measure);
+            let ends: Vec<Vec<(u64, f64)>> = block.arms.iter().map(|arm| measure.ends(arm)).collect();
+            for (i, &a) in ranked.iter().enumerate() {
+                for &b in &ranked[i + 1..] {
+                    if i == 0 || ranked.len() <= ALL_PAIRS {
+                        let paired = Paired::new(&ends[a], &ends[b]);
+                        list.push(Contrast { block: index, arms: [a, b], paired, p: None });
+                    }
+                }
+            }
+        }
+        let adjusted = holm(&list.iter().map(|c| c.paired.p).collect::<Vec<_>>());
+        for (contrast, p) in list.iter_mut().zip(adjusted) {
+            contrast.p = p;
+        }
+        Self { list }
+    }
+
+    /// The arm of a block that is ahead of the runner-up by more than chance.
+    pub fn best(&self, block: usize, measure: &Measure) -> Option<usize> {
+        // Comparisons stand in the order of the ranking: the first of a block is best against runner-up.
+        let first = self.list.iter().find(|c| c.block == block).filter(|_| measure.goal != Goal::Open)?;
+        first.p.filter(|p| *p < LEVEL).map(|_| first.arms[0])
+    }
+
+    /// As a table; none if there is nothing to compare.
+    pub fn table(&self, study: &Study<'_>, measure: &Measure) -> Option<Table> {
+        if self.list.iter().all(|c| c.paired.difference.n == 0) {
+            return None;
+        }
+        let mut columns: Vec<Column> = study.others.iter().map(|label| Column::words(head(label))).collect();
+        columns.extend([
+            Column::words("difference"),
+            Column::numbers(format!("Δ {}", measure.head)),
+            Column::numbers("n"),
+            Column::numbers("t"),
+            Column::numbers("p"),
+            Column::numbers("p (Holm)"),
+        ]);
+        let row = |c: &Contrast| {
+            let block = &study.blocks[c.block];
+            let [a, b] = c.arms.map(|i| block.arms[i].name.as_str());
+            let mut cells: Vec<Cell> = block.values.iter().map(|v| Cell::Text(v.clone())).collect();
+            cells.push(Cell::Text(format!("{a} − {b}")));
+            let best = c.p.is_some_and(|p| p < LEVEL);
+            cells.push(Cell::Estimate { summary: c.paired.difference, best });
+            cells.push(Cell::Count(c.paired.difference.n as u64));
+            cells.push(c.paired.t.map_or(Cell::Missing, Cell::Number));
+            cells.extend([c.paired.p, c.p].map(|p| p.map_or(Cell::Missing, Cell::Probability)));
+            cells
+        };
+        let rows = self.list.iter().filter(|c| c.paired.difference.n > 0).map(row).collect();
+        let mut notes = vec![format!(
+            "Differences of trials with the same seed, which meet the same data, devices and noise: mean ± standard error over n \
+             seeds. p: paired t-test, two-sided; Holm: corrected for all rows of this table. In bold: p (Holm) < {} %.",
+            100.0 * LEVEL
+        )];
+        if study.blocks.iter().any(|b| b.arms.len() > ALL_PAIRS) {
+            notes.push(format!("Where there are more than {ALL_PAIRS}, each is compared with the best alone."));
+        }
+        Some(Table {
+            name: format!("paired-{}", measure.metric),
+            caption: format!("Paired differences: {}", measure.head),
+            columns,
+            rows,
+            notes,
+        })
+    }
+}
+
+/// The arms of a block that have the measure, best first; in their order if neither way is better.
+fn ranked(block: &Block<'_>, measure: &Measure) -> Vec<usize> {
+    let means: Vec<f64> = block.arms.iter().map(|arm| measure.summary(arm).mean).collect();
+    let mut order: Vec<usize> = (0..means.len()).filter(|&i| !means[i].is_nan()).collect();
+    match measure.goal {
+        Goal::Higher => order.sort_by(|&a, &b| means[b].total_cmp(&means[a])),
+        Goal::Lower => order.sort_by(|&a, &b| means[a].total_cmp(&means[b])),
+        Goal::Open => {}
+    }
+    order
+}
+
+/// The measure that is tested by default: the first that has a direction.
+pub(super) fn tested(measures: &[Measure], asked: bool) -> Vec<&Measure> {
+    let directed = measures.iter().filter(|m| m.goal != Goal::Open);
+    if asked { directed.collect() } else { directed.take(1).collect() }
+}
+
+/// Where every arm ended; the best of a block is marked where the comparison allows it.
+pub(super) fn table(study: &Study<'_>, measures: &[Measure], tested: &[(&Measure, Contrasts)]) -> Table {
+    let mut columns: Vec<Column> = study.others.iter().map(|label| Column::words(head(label))).collect();
+    columns.extend(study.compared.iter().map(|label| Column::words(head(label))));
+    columns.push(Column::numbers("n"));
+    columns.extend(measures.iter().map(|m| Column::numbers(&m.head)));
+    let mut rows = Vec::new();
+    for (index, block) in study.blocks.iter().enumerate() {
+        for (arm_index, arm) in block.arms.iter().enumerate() {
+            let mut cells: Vec<Cell> = block.values.iter().map(|v| Cell::Text(v.clone())).collect();
+            cells.extend(study.compared.iter().map(|_| Cell::Text(arm.name.clone())));
+            cells.push(Cell::Count(arm.runs.len() as u64));
+            for measure in measures {
+                let contrasts = tested.iter().find(|(m, _)| *m == measure);
+                let best = contrasts.is_some_and(|(m, c)| c.best(index, m) == Some(arm_index));
+                cells.push(match Cell::estimate(measure.summary(arm)) {
+                    Cell::Estimate { summary, .. } => Cell::Estimate { summary, best },
+                    other => other,
+                });
+            }
+            rows.push(cells);
+        }
+    }
+    Table {
+        name: "ends".into(),
+        caption: "Where the trials ended".into(),
+        columns,
+        rows,
+        notes: notes(study, tested),
+    }
+}
+
+fn notes(study: &Study<'_>, tested: &[(&Measure, Contrasts)]) -> Vec<String> {
+    let over = match study.kind {
+        Kind::Network => {
+            "Mean ± standard error over n seeds. Accuracies and losses are averaged over the last sixth of the epochs (five at most); \
+             pulses are those of all layers since the start."
+        }
+        Kind::Problem => {
+            "Mean ± standard error over n seeds, after the last step; entries of vectors are averaged."
+        }
+    };
+    let mut notes = vec![over.to_string()];
+    let heads: Vec<&str> = tested.iter().map(|(m, _)| m.head.as_str()).collect();
+    if !heads.is_empty() && study.blocks.iter().any(|b| b.arms.len() > 1) {
+        notes.push(format!(
+            "In bold ({}): ahead of the runner-up by a paired t-test over common seeds (two or more) at {} %, Holm-corrected \
+             within the table of differences. Where nothing is bold, the seeds do not tell the first from the second.",
+            heads.join(", "),
+            100.0 * LEVEL
+        ));
+    }
+    notes
+}
+
+/// A label as the head of a column.
+pub(super) fn head(label: &str) -> String {
+    if label == "variant" { "rule".into() } else { label.replace('_', " ") }
+}

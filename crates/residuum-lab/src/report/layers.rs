@@ -1,0 +1,228 @@
+//! Layer by layer: κ₂ and drift, pulses, and where the weights lie in the dynamic range.
+
+use residuum::stats::Summary;
+
+use super::curves::{CHARTED, Palette, charted};
+use super::ends::head;
+use super::plot::{Chart, Plot, Series};
+use super::study::{Arm, Study};
+use super::table::{Cell, Column, Table};
+
+/// The field of a spec that gives the energy of a pulse.
+const JOULES: &str = "joules_per_pulse";
+/// Bins of a histogram over all seeds.
+const BINS: usize = 60;
+
+/// The parts of an arm that have a metric, in the order of the records.
+fn parts<'a>(arm: &Arm<'a>, metric: &str) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for row in arm.runs.iter().flat_map(|t| &t.rows).filter(|r| r.metric == metric) {
+        if !names.contains(&row.part.as_str()) {
+            names.push(&row.part);
+        }
+    }
+    names
+}
+
+/// The last value of a metric for each seed.
+fn last(arm: &Arm<'_>, metric: &str, part: &str) -> Summary {
+    let of = |rows: &[crate::store::Row]| {
+        rows.iter().rfind(|r| r.metric == metric && r.part == part).map(|r| r.value)
+    };
+    Summary::of(arm.runs.iter().filter_map(|t| of(&t.rows)))
+}
+
+fn table_of(
+    study: &Study<'_>,
+    part: &str,
+    heads: &[String],
+    rows: impl Fn(&Arm<'_>) -> Vec<(String, Vec<Cell>)>,
+) -> (Vec<Column>, Vec<Vec<Cell>>) {
+    let mut columns: Vec<Column> = study.others.iter().map(|label| Column::words(head(label))).collect();
+    columns.extend(study.compared.iter().map(|label| Column::words(head(label))));
+    columns.push(Column::words(part));
+    columns.extend(heads.iter().map(Column::numbers));
+    let mut all = Vec::new();
+    for block in &study.blocks {
+        for arm in &block.arms {
+            for (part, numbers) in rows(arm) {
+                let mut cells: Vec<Cell> = block.values.iter().map(|v| Cell::Text(v.clone())).collect();
+                cells.extend(study.compared.iter().map(|_| Cell::Text(arm.name.clone())));
+                cells.push(Cell::Text(part));
+                cells.extend(numbers);
+                all.push(cells);
+            }
+        }
+    }
+    (columns, all)
+}
+
+/// κ₂ and drift of every array after training.
+pub(super) fn hardware(study: &Study<'_>) -> Option<Table> {
+    let metrics = ["kappa2", "drift", "range_low", "range_high"];
+    let heads = ["κ₂", "drift", "range, low", "range, high"].map(String::from);
+    let (columns, rows) = table_of(study, "layer", &heads, |arm| {
+        let told = |part: &&str| {
+            let cells = metrics.iter().map(|m| Cell::estimate(last(arm, m, part))).collect();
+            ((*part).to_string(), cells)
+        };
+        let mut names = parts(arm, "kappa2");
+        names.extend(parts(arm, "drift").into_iter().filter(|p| !names.contains(p)).collect::<Vec<_>>());
+        names.iter().map(told).collect()
+    });
+    let notes = vec![
+        "After the last epoch, over the weights of each array; mean ± standard error over seeds.".to_string(),
+    ];
+    let caption = "Hardware condition and drift of every layer".to_string();
+    (!rows.is_empty()).then(|| Table { name: "hardware".into(), caption, columns, rows, notes })
+}
+
+/// Pulses of every layer, with their energy where the spec gives that of one.
+pub(super) fn pulses(study: &Study<'_>) -> Option<Table> {
+    let joules = |arm: &Arm<'_>| {
+        let spec = &arm.runs.first()?.manifest.spec;
+        let field = spec.iter().find(|p| p.field.rsplit('.').next() == Some(JOULES))?;
+        field.value.parse::<f64>().ok()
+    };
+    let priced = study.blocks.iter().flat_map(|b| &b.arms).any(|arm| joules(arm).is_some());
+    let mut heads = vec!["pulses".to_string()];
+    if priced {
+        heads.push("energy (J)".into());
+    }
+    let (columns, rows) = table_of(study, "layer", &heads, |arm| {
+        let told = |part: &&str| {
+            let count = last(arm, "pulses", part);
+            let mut cells = vec![Cell::estimate(count)];
+            if priced {
+                let energy = |price: f64| {
+                    Cell::estimate(Summary {
+                        mean: price * count.mean,
+                        std: price * count.std,
+                        se: price * count.se,
+                        n: count.n,
+                    })
+                };
+                cells.push(joules(arm).map_or(Cell::Missing, energy));
+            }
+            (if part.is_empty() { "all".to_string() } else { (*part).to_string() }, cells)
+        };
+        parts(arm, "pulses").iter().map(told).collect()
+    });
+    let notes = vec!["Since the devices were made; mean ± standard error over seeds.".to_string()];
+    (!rows.is_empty()).then(|| Table {
+        name: "pulses".into(),
+        caption: "Pulse ledger".into(),
+        columns,
+        rows,
+        notes,
+    })
+}
+
+/// Histograms of weights with the dynamic range, a chart for each block and array.
+pub(super) fn histograms(study: &Study<'_>) -> Option<Plot> {
+    let palette = Palette::new(study);
+    let mut charts = Vec::new();
+    for block in study.blocks.iter().take(CHARTED) {
+        let mut names: Vec<&str> = Vec::new();
+        for name in block.arms.iter().flat_map(|arm| parts(arm, "weight_count")) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        for name in names {
+            let arms: Vec<&Arm> =
+                block.arms.iter().filter(|a| parts(a, "weight_count").contains(&name)).collect();
+            let series: Vec<Series> = arms.iter().filter_map(|arm| histogram(arm, name, &palette)).collect();
+            let bound = |metric| arms.iter().map(|arm| last(arm, metric, name).mean).find(|x| x.is_finite());
+            let bounds = [("range_low", "lower bound"), ("range_high", "upper bound")]
+                .into_iter()
+                .filter_map(|(metric, words)| Some((bound(metric)?, words.to_string())))
+                .collect();
+            let words = block.words(&study.others);
+            let title = if words.is_empty() { name.to_string() } else { format!("{name}; {words}") };
+            charts.push(Chart { title, x: "weight".into(), y: "density".into(), log: false, series, bounds });
+        }
+    }
+    let caption =
+        format!("Weights after training against the dynamic range, all seeds together.{}", charted(study));
+    (!charts.is_empty()).then(|| Plot { name: "weights".into(), caption, charts })
+}
+
+/// One histogram with its ends.
+struct Bins {
+    low: f64,
+    high: f64,
+    counts: Vec<f64>,
+}
+
+/// The histograms of all seeds on common bins, as a staircase.
+fn histogram(arm: &Arm<'_>, part: &str, palette: &Palette) -> Option<Series> {
+    let own: Vec<Bins> = arm
+        .runs
+        .iter()
+        .filter_map(|trial| {
+            let of = |metric: &str| {
+                let mut rows = trial.rows.iter().filter(|r| r.metric == metric && r.part == part);
+                rows.next_back().map(|r| r.value)
+            };
+            let counts = trial.rows.iter().filter(|r| r.metric == "weight_count" && r.part == part);
+            let counts: Vec<f64> = counts.map(|r| r.value).collect();
+            Some(Bins { low: of("weight_low")?, high: of("weight_high")?, counts })
+        })
+        .filter(|bins| bins.high > bins.low && !bins.counts.is_empty())
+        .collect();
+    let low = own.iter().map(|b| b.low).reduce(f64::min)?;
+    let high = own.iter().map(|b| b.high).reduce(f64::max)?;
+    let heights = pooled(&own, low, high);
+    let width = (high - low) / BINS as f64;
+    let edge = |i: usize| low + width * i as f64;
+    Some(Series {
+        label: arm.name.clone(),
+        color: palette.of(arm),
+        xs: (0..BINS).flat_map(|i| [edge(i), edge(i + 1)]).collect(),
+        ys: heights.iter().flat_map(|h| [*h, *h]).collect(),
+        band: None,
+        filled: true,
+    })
+}
+
+/// Density on common bins: the mass of each bin is spread evenly over what it covers.
+fn pooled(own: &[Bins], low: f64, high: f64) -> Vec<f64> {
+    let width = (high - low) / BINS as f64;
+    let mut mass = vec![0.0; BINS];
+    for bins in own {
+        let step = (bins.high - bins.low) / bins.counts.len() as f64;
+        for (i, count) in bins.counts.iter().enumerate() {
+            let (from, to) = (bins.low + step * i as f64, bins.low + step * (i + 1) as f64);
+            let first = (((from - low) / width) as usize).min(BINS - 1);
+            for (bin, mass) in mass.iter_mut().enumerate().skip(first) {
+                let (left, right) = (low + width * bin as f64, low + width * (bin + 1) as f64);
+                let shared = (to.min(right) - from.max(left)).max(0.0);
+                if shared == 0.0 && left > to {
+                    break;
+                }
+                *mass += count * shared / step;
+            }
+        }
+    }
+    let total: f64 = mass.iter().sum();
+    mass.iter().map(|m| m / (total * width)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pooled_histograms_keep_their_mass_and_mean() {
+        let bins = |low: f64, high: f64, counts: &[f64]| Bins { low, high, counts: counts.to_vec() };
+        let own = [bins(-1.0, 1.0, &[1.0, 2.0, 1.0]), bins(0.0, 2.0, &[4.0])];
+        let heights = pooled(&own, -1.0, 2.0);
+        let width = 3.0 / BINS as f64;
+        assert!((heights.iter().sum::<f64>() * width - 1.0).abs() < 1e-12);
+        // Means 0 and 1 with equal weights.
+        let middle = |i: usize| -1.0 + width * (i as f64 + 0.5);
+        let mean: f64 = heights.iter().enumerate().map(|(i, h)| h * width * middle(i)).sum();
+        assert!((mean - 0.5).abs() < 0.02, "{mean}");
+    }
+}

@@ -1,0 +1,160 @@
+//! Reports: from the records of trials to tables and figures one can publish.
+//!
+//! ```text
+//! trials ─▶ study     experiments, their blocks, arms and seeds
+//!             ▼
+//!           ends      means with errors; paired differences, tested
+//!           curves    learning curves and densities
+//!           layers    κ₂, drift, pulses, weights in their range
+//!           settings  every parameter, and what it took
+//!             ▼
+//!           Report ─▶ html, markdown, latex; SVG and PNG by `figure`
+//! ```
+//!
+//! A report reads records and computes no trial again; equal records give equal bytes.
+
+mod curves;
+mod ends;
+mod html;
+mod latex;
+mod layers;
+mod load;
+mod markdown;
+mod measure;
+pub mod number;
+pub mod paired;
+mod plot;
+mod settings;
+mod study;
+pub mod table;
+
+use std::path::{Path, PathBuf};
+
+use crate::figure::FigureError;
+use crate::store::{Parameter, Row, TrialManifest};
+use ends::Contrasts;
+pub use load::load;
+pub use measure::end;
+pub(crate) use measure::{head_of, main_metric};
+pub use plot::{Chart, Plot, Series};
+use table::Table;
+
+/// A trial with its records.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trial {
+    /// What it is, and what it took.
+    pub manifest: TrialManifest,
+    /// Its numbers.
+    pub rows: Vec<Row>,
+}
+
+/// What the bands around curves show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Spread {
+    /// The mean ± one standard error over seeds.
+    #[default]
+    StandardError,
+    /// From the least to the largest seed.
+    Range,
+}
+
+/// How a report is made.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Above the page; the names of the experiments by default.
+    pub title: Option<String>,
+    /// The label whose values are compared; `variant`, `rule.kind` or `rule` by default.
+    pub compared: Option<String>,
+    /// Metrics of tables and curves; those that are known by default.
+    pub metrics: Vec<String>,
+    /// What bands show.
+    pub spread: Spread,
+}
+
+/// Tables and figures of one or more experiments.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Above the page.
+    pub title: String,
+    /// One for each experiment.
+    pub sections: Vec<Section>,
+}
+
+/// One experiment.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Its name.
+    pub heading: String,
+    /// Its tables, the most important first.
+    pub tables: Vec<Table>,
+    /// Its figures.
+    pub plots: Vec<Plot>,
+    /// Every trial, for other programs; not shown.
+    pub trials: Option<Table>,
+    /// What was run, on what and for how long.
+    pub provenance: Vec<(String, String)>,
+    /// Every parameter.
+    pub settings: Settings,
+}
+
+/// The parameters of an experiment.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Those that all trials share.
+    pub shared: Vec<Parameter>,
+    /// Those that differ: the field, and its values in words.
+    pub varied: Vec<(String, String)>,
+}
+
+impl Report {
+    /// A report on some trials.
+    pub fn new(trials: &[Trial], options: &Options) -> Self {
+        let studies = study::studies(trials, options.compared.as_deref());
+        let names: Vec<&str> = studies.iter().map(|s| s.name).collect();
+        let title = options.title.clone().unwrap_or_else(|| names.join(", "));
+        Self { title, sections: studies.iter().map(|s| section(s, options)).collect() }
+    }
+
+    /// Writes every figure as SVG and PNG into a folder and gives their paths.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn save_figures(&self, dir: &Path) -> Result<Vec<PathBuf>, FigureError> {
+        let mut paths = Vec::new();
+        for section in &self.sections {
+            for plot in &section.plots {
+                let name = format!("{}-{}", slug(&section.heading), plot.name);
+                let (svg, png) = plot.figure().save(dir, &name)?;
+                paths.extend([svg, png]);
+            }
+        }
+        Ok(paths)
+    }
+}
+
+fn section(study: &study::Study<'_>, options: &Options) -> Section {
+    let measures = measure::measures(study, &options.metrics);
+    let tested: Vec<_> = ends::tested(&measures, !options.metrics.is_empty())
+        .into_iter()
+        .map(|measure| (measure, Contrasts::new(study, measure)))
+        .collect();
+    let mut tables = vec![ends::table(study, &measures, &tested)];
+    tables.extend(tested.iter().filter_map(|(measure, contrasts)| contrasts.table(study, measure)));
+    tables.extend(layers::hardware(study));
+    tables.extend(layers::pulses(study));
+    let plots = [curves::curves(study, options), curves::densities(study), layers::histograms(study)];
+    Section {
+        heading: study.name.to_string(),
+        tables,
+        plots: plots.into_iter().flatten().collect(),
+        trials: Some(settings::trials_table(study, &measures)),
+        provenance: settings::provenance(study),
+        settings: settings::settings(study),
+    }
+}
+
+/// A name for files and anchors.
+fn slug(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    text.chars().map(plain).collect()
+}

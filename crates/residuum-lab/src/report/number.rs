@@ -1,0 +1,161 @@
+//! Numbers as they are read: as many digits as the error leaves meaning.
+
+use residuum::stats::Summary;
+
+/// A mean with its error in common units: `(mean ± error)·10^exponent`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// The mean.
+    pub mean: String,
+    /// Its standard error, if there is one.
+    pub error: Option<String>,
+    /// Power of ten, if the number is too large or too small for plain digits.
+    pub exponent: Option<i32>,
+}
+
+/// Digits of a number without an error.
+const DIGITS: i32 = 4;
+
+/// Position of the leading digit of `x`; that of one for zero.
+fn magnitude(x: f64) -> i32 {
+    if x == 0.0 || !x.is_finite() { 0 } else { x.abs().log10().floor() as i32 }
+}
+
+/// A mean with two digits of its standard error, or with four digits if it has none.
+pub fn written(mean: f64, error: Option<f64>) -> Written {
+    let error = error.filter(|e| e.is_finite());
+    if !mean.is_finite() {
+        return Written {
+            mean: if mean.is_nan() { "–".into() } else { "∞".into() },
+            error: None,
+            exponent: None,
+        };
+    }
+    let largest = magnitude(mean).max(error.map_or(i32::MIN, magnitude));
+    let exponent = (!(-3..6).contains(&largest)).then_some(largest);
+    let scale = 10f64.powi(exponent.unwrap_or(0));
+    let (mean, error) = (mean / scale, error.map(|e| e / scale));
+    let decimals = match error {
+        Some(e) if e > 0.0 => 1 - magnitude(e),
+        _ => DIGITS - 1 - magnitude(mean),
+    };
+    let exact = mean == mean.trunc() && error.is_none_or(|e| e == 0.0) && exponent.is_none();
+    let decimals = if exact { 0 } else { decimals.clamp(0, 10) as usize };
+    let digits = |x: f64| signed(&format!("{x:.decimals$}"));
+    Written { mean: digits(mean), error: error.map(digits), exponent }
+}
+
+/// With a true minus, and none before zero.
+fn signed(text: &str) -> String {
+    match text.strip_prefix('-') {
+        Some(rest) if rest.chars().all(|c| c == '0' || c == '.') => rest.to_string(),
+        Some(rest) => format!("−{rest}"),
+        None => text.to_string(),
+    }
+}
+
+impl Written {
+    /// Of a summary; without its error if there is one sample.
+    pub fn of(summary: &Summary) -> Self {
+        written(summary.mean, (summary.n > 1).then_some(summary.se))
+    }
+
+    /// For text and pages: `97.13 ± 0.04`, `(1.23 ± 0.04)×10⁻⁵`.
+    pub fn plain(&self) -> String {
+        let body = match &self.error {
+            Some(error) => format!("{} ± {error}", self.mean),
+            None => self.mean.clone(),
+        };
+        match self.exponent {
+            None => body,
+            Some(e) if self.error.is_some() => format!("({body})×10{}", superscript(e)),
+            Some(e) => format!("{body}×10{}", superscript(e)),
+        }
+    }
+
+    /// For LaTeX, in mathematics.
+    pub fn latex(&self) -> String {
+        let minus = |text: &str| text.replace('−', "-").replace('∞', "\\infty").replace('–', "\\text{--}");
+        let body = match &self.error {
+            Some(error) => format!("{} \\pm {error}", minus(&self.mean)),
+            None => minus(&self.mean),
+        };
+        match self.exponent {
+            None => format!("${body}$"),
+            Some(e) if self.error.is_some() => format!("$({body})\\times 10^{{{e}}}$"),
+            Some(e) => format!("${body}\\times 10^{{{e}}}$"),
+        }
+    }
+}
+
+fn superscript(exponent: i32) -> String {
+    let raised = |c| match c {
+        '-' => '⁻',
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        '0' => '⁰',
+        digit => char::from_u32('⁴' as u32 + (digit as u32 - '4' as u32)).unwrap_or(digit),
+    };
+    exponent.to_string().chars().map(raised).collect()
+}
+
+/// A probability: two digits, or a bound where digits mean nothing.
+pub fn probability(p: f64) -> String {
+    match p {
+        p if p < 1e-4 => "< 0.0001".into(),
+        p if p < 0.01 => format!("{p:.4}"),
+        p => format!("{p:.3}"),
+    }
+}
+
+/// Seconds as a person says them.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match whole {
+        0..=9 => format!("{seconds:.1} s"),
+        10..=119 => format!("{whole} s"),
+        120..=7199 => format!("{} min", whole / 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+/// Seeds with runs joined: `0–9, 12`.
+pub fn ranges(numbers: &[u64]) -> String {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let runs = sorted.chunk_by(|a, b| a + 1 == *b);
+    let text = runs.map(|run| match (run.first(), run.last()) {
+        (Some(a), Some(b)) if run.len() > 2 => format!("{a}–{b}"),
+        _ => run.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    });
+    text.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_decide_the_digits() {
+        let plain = |mean, error| written(mean, error).plain();
+        assert_eq!(plain(97.1349, Some(0.0412)), "97.135 ± 0.041");
+        assert_eq!(plain(-0.5, Some(0.25)), "−0.50 ± 0.25");
+        assert_eq!(plain(1.2345e-5, Some(4.4e-7)), "(1.234 ± 0.044)×10⁻⁵");
+        assert_eq!(plain(1.5e9, None), "1.500×10⁹");
+        assert_eq!(plain(12.0, None), "12");
+        assert_eq!(plain(0.123456, None), "0.1235");
+        assert_eq!(plain(-0.00001, Some(0.01)), "0.000 ± 0.010");
+        assert_eq!(plain(f64::NAN, Some(1.0)), "–");
+        assert_eq!(plain(3.0, Some(0.0)), "3 ± 0");
+        assert_eq!(written(-1.2345e-5, Some(4.4e-7)).latex(), "$(-1.234 \\pm 0.044)\\times 10^{-5}$");
+    }
+
+    #[test]
+    fn words_for_time_seeds_and_chance() {
+        assert_eq!([3.21, 45.0, 150.0, 7300.0].map(duration), ["3.2 s", "45 s", "2 min", "2 h 1 min"]);
+        assert_eq!(ranges(&[3, 0, 1, 2, 7, 8, 12]), "0–3, 7, 8, 12");
+        assert_eq!([0.00001, 0.00345, 0.07418].map(probability), ["< 0.0001", "0.0034", "0.074"]);
+    }
+}

@@ -1,0 +1,150 @@
+//! Trials sorted for comparison: an experiment is a list of blocks, a block a list of arms, an arm a list of seeds.
+//!
+//! The arms of a block differ in one label, the one compared (the rule, as a rule); everything else in their labels is equal.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Trial;
+use crate::store::{Kind, Parameter};
+
+/// Labels that name what is compared, the first that an experiment has.
+const COMPARED: [&str; 3] = ["variant", "rule.kind", "rule"];
+/// Fields that differ between trials without making them different experiments.
+const NOT_SETTINGS: [&str; 4] = ["seeds", "training.seeds", "title", "name"];
+
+/// The trials of one experiment.
+#[derive(Debug)]
+pub(super) struct Study<'a> {
+    pub name: &'a str,
+    pub kind: Kind,
+    /// The label whose values are compared, if the trials have any.
+    pub compared: Option<String>,
+    /// The other labels, in the order they came.
+    pub others: Vec<String>,
+    pub blocks: Vec<Block<'a>>,
+}
+
+/// Trials that may be compared with one another.
+#[derive(Debug)]
+pub(super) struct Block<'a> {
+    /// A value for each of the other labels.
+    pub values: Vec<String>,
+    pub arms: Vec<Arm<'a>>,
+}
+
+/// Trials that differ in their seeds alone.
+#[derive(Debug)]
+pub(super) struct Arm<'a> {
+    /// The value of the compared label.
+    pub name: String,
+    /// In the order of their seeds.
+    pub runs: Vec<&'a Trial>,
+}
+
+impl Block<'_> {
+    /// Its labels in words: `radius = 0.6, shape = 2`, or the value alone where the label says nothing.
+    pub fn words(&self, others: &[String]) -> String {
+        let told = |(label, value): (&String, &String)| match label.as_str() {
+            "cell" | SETTINGS => value.clone(),
+            label => format!("{} = {value}", label.rsplit('.').next().unwrap_or(label)),
+        };
+        others.iter().zip(&self.values).filter(|(_, v)| !v.is_empty()).map(told).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The label made up for trials that have equal labels and other settings.
+const SETTINGS: &str = "settings";
+
+/// Sorts trials into studies, each in the order the trials came. A trial that is there twice counts once.
+pub(super) fn studies<'a>(trials: &'a [Trial], compared: Option<&str>) -> Vec<Study<'a>> {
+    let mut sorted: Vec<(&str, Kind, Vec<&Trial>)> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for trial in trials.iter().filter(|t| seen.insert(t.manifest.id.as_str())) {
+        let (name, kind) = (trial.manifest.experiment.as_str(), trial.manifest.kind);
+        match sorted.iter_mut().find(|(n, k, _)| (*n, *k) == (name, kind)) {
+            Some((_, _, members)) => members.push(trial),
+            None => sorted.push((name, kind, vec![trial])),
+        }
+    }
+    sorted.into_iter().map(|(name, kind, members)| study(name, kind, &members, compared)).collect()
+}
+
+fn study<'a>(name: &'a str, kind: Kind, members: &[&'a Trial], wanted: Option<&str>) -> Study<'a> {
+    let labels = labels(members);
+    let mut names: Vec<String> = Vec::new();
+    for (label, _) in labels.iter().flatten() {
+        if !names.contains(label) {
+            names.push(label.clone());
+        }
+    }
+    let known = |label: &&str| names.iter().any(|n| n == label);
+    let compared = wanted.filter(known).or_else(|| COMPARED.into_iter().find(known)).map(String::from);
+    let others: Vec<String> = names.into_iter().filter(|n| Some(n) != compared.as_ref()).collect();
+
+    let mut blocks: Vec<Block> = Vec::new();
+    for (trial, labels) in members.iter().zip(&labels) {
+        let value = |label: &String| labels.iter().find(|(l, _)| l == label).map(|(_, v)| v.clone());
+        let values: Vec<String> = others.iter().map(|label| value(label).unwrap_or_default()).collect();
+        let arm = compared.as_ref().and_then(value).unwrap_or_default();
+        let at = blocks.iter().position(|b| b.values == values).unwrap_or_else(|| {
+            blocks.push(Block { values, arms: Vec::new() });
+            blocks.len() - 1
+        });
+        let arms = &mut blocks[at].arms;
+        match arms.iter_mut().find(|a| a.name == arm) {
+            Some(arm) => arm.runs.push(trial),
+            None => arms.push(Arm { name: arm, runs: vec![trial] }),
+        }
+    }
+    for arm in blocks.iter_mut().flat_map(|b| &mut b.arms) {
+        arm.runs.sort_by_key(|t| t.manifest.seed);
+    }
+    Study { name, kind, compared, others, blocks }
+}
+
+/// The labels of each trial. Trials that differ in a setting no label tells (an edited spec in an old store) get one that does:
+/// they must not be averaged.
+fn labels(members: &[&Trial]) -> Vec<Vec<(String, String)>> {
+    // Fields that differ among trials of equal labels, each compared with the first of them.
+    let mut untold: BTreeMap<&[(String, String)], (&Trial, BTreeSet<&str>)> = BTreeMap::new();
+    for trial in members {
+        let (first, fields) = untold.entry(&trial.manifest.labels).or_insert_with(|| (trial, BTreeSet::new()));
+        fields.extend(differing(&first.manifest.spec, &trial.manifest.spec));
+    }
+    let told = |trial: &&Trial| {
+        let manifest = &trial.manifest;
+        let mut labels = manifest.labels.clone();
+        let fields = untold.get(labels.as_slice()).map(|(_, fields)| fields).into_iter().flatten();
+        let words = fields.map(|field| {
+            let own = manifest.spec.iter().find(|p| p.field == *field);
+            format!("{field} = {}", own.map_or("default", |p| p.value.as_str()))
+        });
+        let words = words.collect::<Vec<_>>().join(", ");
+        if !words.is_empty() {
+            labels.push((SETTINGS.into(), words));
+        }
+        labels
+    };
+    members.iter().map(told).collect()
+}
+
+/// Settings that two trials do not share.
+fn differing<'a>(a: &'a [Parameter], b: &'a [Parameter]) -> Vec<&'a str> {
+    // Two trials of one grid list the same fields in the same order: that case is the only one that must be fast.
+    if a.len() == b.len()
+        && a.iter().zip(b).all(|(a, b)| a.field == b.field && (a.value == b.value || is_aside(&a.field)))
+    {
+        return Vec::new();
+    }
+    let lacks = |p: &Parameter, list: &[Parameter]| {
+        !is_aside(&p.field) && !list.iter().any(|q| q.field == p.field && q.value == p.value)
+    };
+    let only_a = a.iter().filter(|p| lacks(p, b));
+    only_a.chain(b.iter().filter(|p| lacks(p, a))).map(|p| p.field.as_str()).collect()
+}
+
+/// Whether a field says nothing about the numbers of a trial.
+pub(super) fn is_aside(field: &str) -> bool {
+    let whole = field.trim_end_matches(".first").trim_end_matches(".count");
+    NOT_SETTINGS.contains(&whole)
+}

@@ -1,0 +1,191 @@
+//! Tables before they are HTML, Markdown, LaTeX or CSV.
+
+use residuum::stats::Summary;
+
+use super::number::{Written, probability, written};
+
+/// A table with a caption and footnotes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// For files: letters, digits and `-`.
+    pub name: String,
+    /// What it shows.
+    pub caption: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
+    /// Its rows, a cell for each column.
+    pub rows: Vec<Vec<Cell>>,
+    /// What a reader must know to read it.
+    pub notes: Vec<String>,
+}
+
+/// The head of a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its words.
+    pub head: String,
+    /// Whether numbers stand in it.
+    pub numeric: bool,
+}
+
+impl Column {
+    /// A column of words.
+    pub fn words(head: impl Into<String>) -> Self {
+        Self { head: head.into(), numeric: false }
+    }
+
+    /// A column of numbers.
+    pub fn numbers(head: impl Into<String>) -> Self {
+        Self { head: head.into(), numeric: true }
+    }
+}
+
+/// What stands in a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Words, or the value of a label.
+    Text(String),
+    /// A whole number.
+    Count(u64),
+    /// A number without an error.
+    Number(f64),
+    /// A mean with its error; `best` marks it.
+    Estimate {
+        /// Over seeds.
+        summary: Summary,
+        /// Significantly ahead of all others it is compared with.
+        best: bool,
+    },
+    /// A probability.
+    Probability(f64),
+    /// Nothing was recorded.
+    Missing,
+}
+
+impl Cell {
+    /// A mean over seeds, if there is one.
+    pub fn estimate(summary: Summary) -> Self {
+        if summary.n == 0 { Self::Missing } else { Self::Estimate { summary, best: false } }
+    }
+
+    /// As people read it.
+    pub fn plain(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Count(n) => n.to_string(),
+            Self::Number(x) => written(*x, None).plain(),
+            Self::Estimate { summary, .. } => Written::of(summary).plain(),
+            Self::Probability(p) => probability(*p),
+            Self::Missing => "–".into(),
+        }
+    }
+
+    /// What rows are sorted by: the number, if it is one.
+    pub fn key(&self) -> Option<f64> {
+        match self {
+            Self::Text(text) => text.parse().ok(),
+            Self::Count(n) => Some(*n as f64),
+            Self::Number(x) | Self::Probability(x) => Some(*x),
+            Self::Estimate { summary, .. } => Some(summary.mean),
+            Self::Missing => None,
+        }
+        .filter(|x| x.is_finite())
+    }
+
+    /// Whether it is marked.
+    pub fn is_best(&self) -> bool {
+        matches!(self, Self::Estimate { best: true, .. })
+    }
+}
+
+impl Table {
+    /// The table for a terminal.
+    pub fn to_text(&self) -> String {
+        let mut lines: Vec<Vec<String>> = vec![self.columns.iter().map(|c| c.head.clone()).collect()];
+        lines.extend(self.rows.iter().map(|row| row.iter().map(Cell::plain).collect()));
+        let width = |i: usize| lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        let mut text = format!("{}\n\n", self.caption);
+        for line in &lines {
+            let mut written = String::new();
+            for ((cell, column), width) in line.iter().zip(&self.columns).zip(&widths) {
+                let space = " ".repeat(width - cell.chars().count());
+                written +=
+                    &if column.numeric { format!("{space}{cell}  ") } else { format!("{cell}{space}  ") };
+            }
+            text += written.trim_end();
+            text.push('\n');
+        }
+        for note in &self.notes {
+            text += &format!("\n{note}\n");
+        }
+        text
+    }
+
+    /// The numbers in full; a mean and its error take a column each.
+    pub fn to_csv(&self) -> String {
+        let split: Vec<bool> = (0..self.columns.len())
+            .map(|i| self.rows.iter().any(|row| matches!(row[i], Cell::Estimate { .. })))
+            .collect();
+        let mut heads = Vec::new();
+        for (column, split) in self.columns.iter().zip(&split) {
+            heads.push(quoted(&column.head));
+            if *split {
+                heads.push(quoted(&format!("{} SE", column.head)));
+            }
+        }
+        let mut text = heads.join(",") + "\n";
+        for row in &self.rows {
+            let mut fields = Vec::new();
+            for (cell, split) in row.iter().zip(&split) {
+                match cell {
+                    Cell::Text(words) => fields.push(quoted(words)),
+                    other => fields.push(other.key().map_or_else(String::new, |x| x.to_string())),
+                }
+                if *split {
+                    let error = match cell {
+                        Cell::Estimate { summary, .. } if summary.n > 1 => summary.se.to_string(),
+                        _ => String::new(),
+                    };
+                    fields.push(error);
+                }
+            }
+            text += &(fields.join(",") + "\n");
+        }
+        text
+    }
+}
+
+/// A field of a CSV file.
+pub(super) fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_keeps_all_digits_and_quotes_words() {
+        let summary = Summary::of([1.0, 2.0, 4.0]);
+        let table = Table {
+            name: "t".into(),
+            caption: "c".into(),
+            columns: vec![Column::words("rule, or \"kind\""), Column::numbers("gap"), Column::numbers("n")],
+            rows: vec![
+                vec![Cell::Text("a,b".into()), Cell::estimate(summary), Cell::Count(3)],
+                vec![Cell::Text("c".into()), Cell::Missing, Cell::Count(0)],
+            ],
+            notes: vec![],
+        };
+        let expected = format!(
+            "\"rule, or \"\"kind\"\"\",gap,gap SE,n\n\"a,b\",{},{},3\nc,,,0\n",
+            summary.mean, summary.se
+        );
+        assert_eq!(table.to_csv(), expected);
+    }
+}

@@ -1,0 +1,211 @@
+//! Where two specs differ, and specs in between.
+
+use super::grid::Grid;
+use super::overlay::IDENTITIES;
+use super::reader::{Node, SpecError, Value};
+
+/// Fields that may differ without changing what is computed, and those that must be the same in both.
+const ASIDE: [&str; 3] = ["title", "name", "seeds"];
+
+/// A field that two documents do not share.
+#[derive(Clone, Debug)]
+pub(crate) struct Difference {
+    /// Where it is, from the root.
+    pub path: Vec<String>,
+    /// What it is in either document, if it is there.
+    pub sides: [Option<Node>; 2],
+}
+
+impl Node {
+    /// The fields in which two documents differ. A table that is about another thing in the other document (another rule, another
+    /// response) differs as a whole: its fields mean nothing to the other. Titles and seeds are passed over.
+    pub(crate) fn differences(&self, other: &Self) -> Vec<Difference> {
+        let mut found = Vec::new();
+        compare(&mut Vec::new(), Some(self), Some(other), &mut found);
+        found
+    }
+
+    /// This document with one field changed, or without it.
+    pub(crate) fn with(&self, path: &[String], value: Option<&Self>) -> Self {
+        let Some((name, rest)) = path.split_first() else { return value.unwrap_or(self).clone() };
+        let mut entries = match &self.value {
+            Value::Table(entries) => entries.clone(),
+            _ => Vec::new(),
+        };
+        let empty = Self { line: self.line, value: Value::Table(Vec::new()) };
+        let place = entries.iter().position(|(n, _)| n == name);
+        let below = place.map_or(&empty, |i| &entries[i].1);
+        let new = match value {
+            None if rest.is_empty() => None,
+            // A table from which the last field was taken was not there before it was put in.
+            _ => Some(below.with(rest, value))
+                .filter(|node| !matches!(&node.value, Value::Table(e) if e.is_empty())),
+        };
+        match (place, new) {
+            (Some(i), Some(node)) => entries[i].1 = node,
+            (Some(i), None) => drop(entries.remove(i)),
+            (None, Some(node)) => entries.push((name.clone(), node)),
+            (None, None) => {}
+        }
+        Self { line: self.line, value: Value::Table(entries) }
+    }
+
+    /// The document as TOML, a field of the root in each line.
+    pub(crate) fn to_toml(&self) -> String {
+        let Value::Table(entries) = &self.value else { return self.inline() };
+        entries.iter().map(|(name, node)| format!("{} = {}\n", key(name), node.inline())).collect()
+    }
+
+    /// The value as TOML in one line.
+    pub(crate) fn inline(&self) -> String {
+        match &self.value {
+            Value::Integer(i) => i.to_string(),
+            Value::Number(x) if x.is_nan() => "nan".into(),
+            Value::Number(x) => format!("{x:?}"),
+            Value::Text(s) => quoted(s),
+            Value::Bool(b) => b.to_string(),
+            Value::List(items) => {
+                format!("[{}]", items.iter().map(Self::inline).collect::<Vec<_>>().join(", "))
+            }
+            Value::Table(entries) => {
+                let fields = entries.iter().map(|(k, v)| format!("{} = {}", key(k), v.inline()));
+                format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    /// The document of one trial: what its cell, its variant, the sweep and the profile make of the file. Trials are named by these,
+    /// joined by `-`; the name may be left out if there is one trial.
+    pub(crate) fn trial(text: &str, name: Option<&str>, profile: Option<&str>) -> Result<Self, SpecError> {
+        let document = Self::parse(text)?;
+        let grid = Grid::read(&document, profile)?;
+        let mut names = Vec::new();
+        let places = grid.places()?;
+        for place in &places {
+            let point = grid.point(place)?;
+            let changes = [point.cell, point.variant].into_iter().flatten().map(|c| c.name.as_str());
+            let own = changes.chain(point.swept.iter().map(|(_, value)| *value)).collect::<Vec<_>>().join("-");
+            if name == Some(&own) || (name.is_none() && places.len() == 1) {
+                return Ok(point.node);
+            }
+            names.push(own);
+        }
+        let given = name.map_or_else(|| "none".into(), |name| format!("{name:?}"));
+        let message = format!("one trial must be chosen of {}, got {given}", names.join(", "));
+        Err(SpecError { line: None, message })
+    }
+
+    /// This document with the seeds of another.
+    pub(crate) fn with_seeds_of(&self, other: &Self) -> Self {
+        let paths: [&[&str]; 2] = [&["seeds"], &["training", "seeds"]];
+        let mut node = self.clone();
+        for path in paths {
+            let seeds = path.iter().try_fold(other, |node, name| node.field(name));
+            node = node.with(&path.iter().map(|name| (*name).to_string()).collect::<Vec<_>>(), seeds);
+        }
+        node
+    }
+}
+
+fn compare(path: &mut Vec<String>, a: Option<&Node>, b: Option<&Node>, found: &mut Vec<Difference>) {
+    if a.map(Node::inline) == b.map(Node::inline) {
+        return;
+    }
+    let table = |node: Option<&Node>| match node.map(|n| &n.value) {
+        None => Some(Vec::new()),
+        Some(Value::Table(entries)) => Some(entries.clone()),
+        Some(_) => None,
+    };
+    let identity = |node: Option<&Node>| {
+        let field = |name: &&str| node.and_then(|n| n.field(name)).map(Node::inline);
+        IDENTITIES.iter().map(field).collect::<Vec<_>>()
+    };
+    match (table(a), table(b)) {
+        (Some(below), Some(above)) if path.is_empty() || identity(a) == identity(b) => {
+            let mut names: Vec<&String> = below.iter().map(|(n, _)| n).collect();
+            names.extend(above.iter().map(|(n, _)| n).filter(|n| !below.iter().any(|(m, _)| m == *n)));
+            for name in names.into_iter().filter(|n| !ASIDE.contains(&n.as_str())) {
+                path.push(name.clone());
+                let field = |node: Option<&Node>| node.and_then(|n| n.field(name)).cloned();
+                compare(path, field(a).as_ref(), field(b).as_ref(), found);
+                path.pop();
+            }
+        }
+        _ => found.push(Difference { path: path.clone(), sides: [a.cloned(), b.cloned()] }),
+    }
+}
+
+fn key(name: &str) -> String {
+    let bare = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if bare { name.into() } else { quoted(name) }
+}
+
+fn quoted(text: &str) -> String {
+    let mut safe = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => {
+                safe.push('\\');
+                safe.push(letter);
+            }
+            control if control.is_control() => safe += &format!("\\u{:04X}", control as u32),
+            other => safe.push(other),
+        }
+    }
+    safe + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(text: &str) -> Node {
+        Node::parse(text).unwrap()
+    }
+
+    fn paths(a: &str, b: &str) -> Vec<String> {
+        node(a).differences(&node(b)).iter().map(|d| d.path.join(".")).collect()
+    }
+
+    #[test]
+    fn fields_differ_one_by_one_and_named_tables_as_a_whole() {
+        let a = "title = \"x\"\nseeds = 1\n[rule]\nkind = \"a\"\nrate = 1\n[device]\nresponse = \"p\"\nradius = 0.6\nn = { k = 1 }";
+        let b = "title = \"y\"\nseeds = 2\n[rule]\nkind = \"b\"\nrate = 2\n[device]\nresponse = \"p\"\nradius = 0.7\nn = { k = 1 }\n\
+                 [readout]\nbits = 5\nnoise = 0.1";
+        assert_eq!(paths(a, b), ["rule", "device.radius", "readout.bits", "readout.noise"]);
+        assert!(paths(a, a).is_empty());
+        // A table that names what it is about cannot be taken apart.
+        assert_eq!(paths("", "[readout]\npreset = \"x\"\nbits = 5"), ["readout"]);
+    }
+
+    #[test]
+    fn every_difference_leads_from_one_document_to_the_other() {
+        let a =
+            node("steps = 5\nx = [1, 2.5, \"q\\\"\"]\n[device]\nresponse = \"p\"\nradius = 0.6\nold = true");
+        let b = node("steps = 5\nx = [1]\n[device]\nresponse = \"p\"\nradius = 1e-9\n[readout]\nbits = 5");
+        let differences = a.differences(&b);
+        let mut c = a.clone();
+        for d in &differences {
+            c = c.with(&d.path, d.sides[1].as_ref());
+        }
+        assert!(c.differences(&b).is_empty());
+        for d in &differences {
+            c = c.with(&d.path, d.sides[0].as_ref());
+        }
+        assert_eq!(c.to_toml(), a.to_toml());
+        assert!(node(&a.to_toml()).differences(&a).is_empty());
+    }
+
+    #[test]
+    fn trials_are_chosen_by_name() {
+        let file = "x = { y = 1 }\n[[cell]]\nname = \"r\"\nx = { y = 2 }\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nz = 3";
+        let trial = |name| Node::trial(file, name, None);
+        assert_eq!(trial(Some("r-b")).unwrap().to_toml(), "x = { y = 2 }\nz = 3\n");
+        assert_eq!(trial(None).unwrap_err().to_string(), "one trial must be chosen of r-a, r-b, got none");
+        assert!(trial(Some("c")).is_err());
+        assert_eq!(Node::trial("seeds = 1", None, None).unwrap().to_toml(), "seeds = 1\n");
+        let seeded =
+            node("training = { seeds = 3, epochs = 2 }").with_seeds_of(&node("training = { seeds = [1, 2] }"));
+        assert_eq!(seeded.to_toml(), "training = { seeds = [1, 2], epochs = 2 }\n");
+    }
+}

@@ -1,0 +1,141 @@
+//! Attribution between two specs: what differs, what is run, and what the table says.
+#![allow(clippy::unwrap_used)]
+
+use std::path::Path;
+
+use residuum_lab::compare::{Attribution, CompareError, Side};
+use residuum_lab::report::table::Cell;
+use residuum_lab::report::{Trial, load};
+use residuum_lab::store::{Kind, Row, Store, TrialManifest};
+use residuum_lab::sweep::{Silent, SweepOptions, sweep};
+
+const A: &str = r#"
+steps = 200
+seeds = [1, 2, 3, 4]
+[problem]
+kind = "quadratic"
+curvature = 1.0
+minimizer = 0.5
+[noise]
+kind = "gaussian"
+deviation = 0.5
+[device]
+response = "power"
+shape = 1.0
+radius = 1.0
+[rule]
+kind = "analog"
+learning_rate = 0.02
+[record]
+metrics = ["gap"]
+every = 200
+"#;
+
+fn between(b: &str) -> Result<Attribution, CompareError> {
+    let side = |text| Side { text, trial: None };
+    Attribution::new(side(A), side(b), Path::new("."), None, "compare")
+}
+
+/// A trial whose gap is what `gap` makes of its seed.
+fn trial(id: String, seed: u64, gap: f64) -> Trial {
+    let rows = vec![Row {
+        epoch: None,
+        step: 200,
+        metric: "gap".into(),
+        part: String::new(),
+        index: None,
+        value: gap,
+    }];
+    Trial {
+        manifest: TrialManifest {
+            schema: "residuum.trial/1".into(),
+            id,
+            experiment: "compare".into(),
+            kind: Kind::Problem,
+            labels: Vec::new(),
+            seed,
+            spec: Vec::new(),
+            version: "0.1.0".into(),
+            value_version: 1,
+            commit: None,
+            threads: 1,
+            cpu: None,
+            seconds: 1.0,
+        },
+        rows,
+    }
+}
+
+fn switched() -> String {
+    A.replace("deviation = 0.5", "deviation = 1.0")
+        .replace("radius = 1.0", "radius = 0.8")
+        .replace("[1, 2, 3, 4]", "[9]")
+}
+
+#[test]
+fn every_difference_is_switched_alone_and_removed() {
+    let attribution = between(&switched()).unwrap();
+    let fields: Vec<&str> = attribution.switches.iter().map(|s| s.field.as_str()).collect();
+    assert_eq!(fields, ["noise.deviation", "device.radius"]);
+    let names: Vec<&str> = attribution.points.iter().map(|p| p.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["A", "B", "A + noise.deviation", "A + device.radius", "B − noise.deviation", "B − device.radius"]
+    );
+    // With two differences, one switched alone is the other removed; and the seeds are those of A throughout.
+    assert_eq!(attribution.plans().len(), 4 * 4);
+    assert!(attribution.points.iter().all(|p| p.plans.iter().map(|p| p.seed).eq([1, 2, 3, 4])));
+    assert_eq!(between(A).unwrap_err(), CompareError::Same);
+    assert!(matches!(between("steps = x"), Err(CompareError::Spec { side: 'B', .. })));
+}
+
+/// Gaps of 1, noise worth 2, radius worth 3, both together 1 more, and a seed's own luck that pairing removes.
+#[test]
+fn effects_and_interactions_by_hand() {
+    let attribution = between(&switched()).unwrap();
+    let mut trials = Vec::new();
+    for (point, level) in attribution.points.iter().zip([1.0, 7.0, 3.0, 4.0, 4.0, 3.0]) {
+        for plan in &point.plans {
+            let luck = 100.0 * plan.seed as f64;
+            let wobble = if point.name == "B" { 0.1 * (plan.seed % 2) as f64 } else { 0.0 };
+            trials.push(trial(plan.id(), plan.seed, level + luck + wobble));
+        }
+    }
+    let table = attribution.table(&trials, "gap");
+    let mean = |row: usize, column: usize| table.rows[row][column].key().unwrap();
+    let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} should be {b}");
+    // Alone: no wobble; removed and all have its mean, 0.05.
+    close(mean(0, 3), 2.0);
+    close(mean(1, 3), 3.0);
+    close(mean(0, 5), 3.05);
+    close(mean(1, 5), 4.05);
+    close(mean(2, 3), 6.05);
+    close(mean(3, 3), 6.05 - 5.0);
+    close(mean(3, 5), 6.05 - 7.1);
+    // Differences 6.1, 6, 6.1, 6: standard error 0.1/√12.
+    let Cell::Estimate { summary, best } = &table.rows[2][3] else { panic!("no estimate") };
+    close(summary.se, 0.1 / 12f64.sqrt());
+    assert!(*best && summary.n == 4);
+    // Broken twin: without pairing the luck of the seeds would swamp every effect.
+    let unpaired = residuum::stats::Summary::of([100.0, 200.0, 300.0, 400.0]);
+    assert!(unpaired.se > 6.05);
+    let page = attribution.report(&trials, None, "a < b").to_html();
+    assert!(page.contains("Effects on gap") && page.contains("B − device.radius") && page.contains("a &lt; b"));
+}
+
+/// Through a store: what was run is what the table is about.
+#[test]
+fn points_are_run_into_a_store() {
+    let attribution = between(&switched()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(folder.path().join("store")).unwrap();
+    let summary = sweep(&attribution.plans(), &store, &SweepOptions::new("."), &Silent).unwrap();
+    assert_eq!((summary.done, summary.failed.len()), (16, 0));
+    let trials = load(store.path()).unwrap();
+    let table = attribution.table(&trials, "gap");
+    // More noise and a smaller radius both make Analog SGD drift further.
+    assert!(table.rows[2][3].key().unwrap() > 0.0);
+    assert_eq!(table.rows.len(), 4);
+    let report = attribution.report(&trials, Some("gap"), "noise and radius");
+    assert_eq!(report.sections[0].tables[0], table);
+}

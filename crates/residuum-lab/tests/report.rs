@@ -1,0 +1,355 @@
+//! Reports: the numbers on the page against numbers computed here, and a page that is whole, closed and small.
+#![allow(clippy::unwrap_used)]
+
+use std::fmt::Write as _;
+
+use residuum_lab::report::number::Written;
+use residuum_lab::report::paired::{LEVEL, Paired};
+use residuum_lab::report::table::{Cell, Table};
+use residuum_lab::report::{Options, Report, Spread, Trial, load};
+use residuum_lab::store::{Claim, Kind, Parameter, Row, Store, TrialManifest};
+
+fn trial(kind: Kind, experiment: &str, labels: &[(&str, &str)], seed: u64, rows: Vec<Row>) -> Trial {
+    let labels: Vec<(String, String)> = labels.iter().map(|(l, v)| ((*l).into(), (*v).into())).collect();
+    let spec = |field: &str, value: &str| Parameter { field: field.into(), value: value.into(), given: true };
+    Trial {
+        manifest: TrialManifest {
+            schema: "residuum.trial/1".into(),
+            id: format!("{experiment}{labels:?}{seed}"),
+            experiment: experiment.into(),
+            kind,
+            labels,
+            seed,
+            spec: vec![spec("steps", "100"), spec("seeds", &seed.to_string())],
+            version: "0.1.0".into(),
+            value_version: 1,
+            commit: None,
+            threads: 1,
+            cpu: Some("a <CPU> & more".into()),
+            seconds: 2.0,
+        },
+        rows,
+    }
+}
+
+fn row(epoch: Option<u64>, step: u64, metric: &str, part: &str, value: f64) -> Row {
+    Row { epoch, step, metric: metric.into(), part: part.into(), index: None, value }
+}
+
+/// Twelve epochs; the accuracy of the last two is what counts.
+fn network(rule: &str, seed: u64, ends: [f64; 2]) -> Trial {
+    let mut rows = Vec::new();
+    for epoch in 1..=12 {
+        let accuracy = if epoch > 10 { ends[(epoch - 11) as usize] } else { 0.1 };
+        rows.push(row(Some(epoch), 10 * epoch, "train_loss", "", 1.0 / epoch as f64));
+        rows.push(row(Some(epoch), 10 * epoch, "test_accuracy", "", accuracy));
+        for (layer, per_epoch) in [("a", 100.0), ("b", 11.0)] {
+            rows.push(row(Some(epoch), 10 * epoch, "pulses", layer, per_epoch * epoch as f64));
+        }
+    }
+    for (metric, value) in [("kappa2", 2.5), ("drift", 0.125), ("range_low", -0.6), ("range_high", 0.6)] {
+        rows.push(row(Some(12), 120, metric, "a.main", value));
+    }
+    for (metric, value) in [("weight_low", -0.5), ("weight_high", 0.5)] {
+        rows.push(row(Some(12), 120, metric, "a.main", value));
+    }
+    for bin in 0..10 {
+        rows.push(Row { index: Some(bin), ..row(Some(12), 120, "weight_count", "a.main", 5.0) });
+    }
+    trial(Kind::Network, "net", &[("variant", rule)], seed, rows)
+}
+
+fn three_seeds(rule: &str, means: [f64; 3]) -> Vec<Trial> {
+    means.iter().zip(0..).map(|(m, seed)| network(rule, seed, [m - 0.01, m + 0.01])).collect()
+}
+
+fn find<'a>(report: &'a Report, name: &str) -> &'a Table {
+    report.sections.iter().flat_map(|s| &s.tables).find(|t| t.name == name).unwrap()
+}
+
+fn best(report: &Report) -> Vec<bool> {
+    find(report, "ends").rows.iter().map(|row| row.iter().any(Cell::is_best)).collect()
+}
+
+#[test]
+fn accuracies_are_means_over_the_last_sixth_and_over_seeds() {
+    let trials = [three_seeds("A", [0.9, 0.92, 0.94]), three_seeds("B", [0.8, 0.81, 0.85])].concat();
+    let report = Report::new(&trials, &Options::default());
+    // By hand: mean 92, deviation 2, standard error 2/√3 = 1.1547.
+    let ends = find(&report, "ends");
+    let cell = &ends.rows[0][2];
+    assert_eq!(cell.plain(), "92.0 ± 1.2");
+    assert!((cell.key().unwrap() - 92.0).abs() < 1e-10);
+    assert_eq!(ends.rows[0][1], Cell::Count(3));
+    assert_eq!(ends.rows[0].last().unwrap().key(), Some(1332.0));
+    // Differences 10, 11, 9: mean 10, deviation 1, t = 10√3 = 17.32, p = 1 − t/√(t² + 2) = 0.003317.
+    let paired = find(&report, "paired-test_accuracy");
+    let shown: Vec<String> = paired.rows[0].iter().map(Cell::plain).collect();
+    assert_eq!(shown, ["A − B", "10.00 ± 0.58", "3", "17.32", "0.0033", "0.0033"]);
+    for text in [report.to_html(), report.to_markdown()] {
+        for number in ["92.0 ± 1.2", "10.00 ± 0.58", "17.32", "0.0033"] {
+            assert!(text.contains(number), "{number} is missing");
+        }
+    }
+    assert!(report.to_latex().contains("\\boldmath $92.0 \\pm 1.2$"));
+    assert_eq!(best(&report), [true, false]);
+}
+
+/// Broken twin of the mark: the same means with seeds that disagree, or with one seed, or with seeds that do not meet.
+#[test]
+fn nothing_is_marked_that_the_seeds_do_not_tell_apart() {
+    let marked = |a: Vec<Trial>, b: Vec<Trial>| best(&Report::new(&[a, b].concat(), &Options::default()));
+    let noisy = marked(three_seeds("A", [0.9, 0.92, 0.94]), three_seeds("B", [0.94, 0.89, 0.92]));
+    assert_eq!(noisy, [false, false]);
+    let one = marked(vec![network("A", 0, [0.9, 0.9])], vec![network("B", 0, [0.5, 0.5])]);
+    assert_eq!(one, [false, false]);
+    let mut apart = three_seeds("B", [0.8, 0.81, 0.85]);
+    apart.iter_mut().zip(100..).for_each(|(t, seed)| t.manifest.seed = seed);
+    assert_eq!(marked(three_seeds("A", [0.9, 0.92, 0.94]), apart), [false, false]);
+}
+
+/// Three arms, three tests: a difference that is significant alone (p = 0.028) is not after the correction.
+#[test]
+fn the_mark_is_corrected_for_all_rows_of_the_table() {
+    let a = [90.0, 92.0, 94.0];
+    let b = [89.0, 90.2, 92.7];
+    let alone = Paired::of(a.iter().zip(b).map(|(a, b)| a - b));
+    assert!(alone.p.unwrap() < LEVEL && alone.p.unwrap() > LEVEL / 3.0, "{:?}", alone.p);
+    let share = |x: [f64; 3]| x.map(|v| v / 100.0);
+    let two = [three_seeds("A", share(a)), three_seeds("B", share(b))].concat();
+    assert_eq!(best(&Report::new(&two, &Options::default())), [true, false]);
+    // Two more tests that find nothing themselves.
+    let three = [two, three_seeds("C", [0.95, 0.80, 0.90])].concat();
+    assert_eq!(best(&Report::new(&three, &Options::default())), [false, false, false]);
+}
+
+#[test]
+fn trials_with_other_settings_are_not_averaged() {
+    let mut trials = three_seeds("A", [0.9, 0.92, 0.94]);
+    let mut edited = network("A", 0, [0.5, 0.5]);
+    edited.manifest.spec[0].value = "200".into();
+    edited.manifest.id += "edited";
+    trials.push(edited);
+    // The same trial from a second store counts once.
+    trials.push(trials[0].clone());
+    let report = Report::new(&trials, &Options::default());
+    let rows = &find(&report, "ends").rows;
+    let shown: Vec<(String, String)> = rows.iter().map(|r| (r[0].plain(), r[2].plain())).collect();
+    assert_eq!(shown, [("steps = 100".to_string(), "3".to_string()), ("steps = 200".into(), "1".into())]);
+}
+
+#[test]
+fn layers_pulses_and_ranges_are_told() {
+    let report = Report::new(&three_seeds("A", [0.9, 0.92, 0.94]), &Options::default());
+    let pulses: Vec<String> = find(&report, "pulses").rows.iter().map(|r| r[2].plain()).collect();
+    assert_eq!(pulses, ["1200 ± 0", "132 ± 0"]);
+    let hardware: Vec<String> = find(&report, "hardware").rows[0].iter().map(Cell::plain).collect();
+    assert_eq!(hardware[..4], ["A", "a.main", "2.500 ± 0.000", "0.1250 ± 0.0000"]);
+    let weights = report.sections[0].plots.iter().find(|p| p.name == "weights").unwrap();
+    assert_eq!(weights.charts[0].bounds.iter().map(|b| b.0).collect::<Vec<_>>(), [-0.6, 0.6]);
+    // Uniform weights on [-0.5, 0.5] have density one.
+    assert!(weights.charts[0].series[0].ys.iter().all(|y| (y - 1.0).abs() < 1e-9));
+}
+
+#[test]
+fn curves_are_means_with_bands() {
+    let trials = three_seeds("A", [0.9, 0.92, 0.94]);
+    let end = |spread| {
+        let report = Report::new(&trials, &Options { spread, ..Options::default() });
+        let series = report.sections[0].plots[0].charts[0].series[0].clone();
+        let [low, high] = series.band.unwrap();
+        (*series.xs.last().unwrap(), *series.ys.last().unwrap(), *low.last().unwrap(), *high.last().unwrap())
+    };
+    let close = |a: (f64, f64, f64, f64), b: (f64, f64, f64, f64)| {
+        [a.0 - b.0, a.1 - b.1, a.2 - b.2, a.3 - b.3].iter().all(|d| d.abs() < 1e-9)
+    };
+    let se = 2.0 / 3f64.sqrt();
+    assert!(close(end(Spread::StandardError), (12.0, 93.0, 93.0 - se, 93.0 + se)));
+    assert!(close(end(Spread::Range), (12.0, 93.0, 91.0, 95.0)));
+}
+
+/// A vector of a problem becomes a density around where it lies.
+#[test]
+fn entries_of_vectors_become_densities() {
+    let rows = |shift: f64| {
+        let entry = |i: u64| Row { index: Some(i), ..row(None, 100, "effective", "", shift + 0.01 * i as f64) };
+        let mut rows: Vec<Row> = (0..40).map(entry).collect();
+        rows.push(row(None, 100, "gap", "", 0.5));
+        rows
+    };
+    let trials = [("A", 0.0), ("B", 3.0)]
+        .map(|(rule, shift)| trial(Kind::Problem, "toy", &[("rule.kind", rule)], 1, rows(shift)));
+    let report = Report::new(&trials, &Options::default());
+    let plot = report.sections[0].plots.iter().find(|p| p.name == "densities").unwrap();
+    for (series, middle) in plot.charts[0].series.iter().zip([0.195, 3.195]) {
+        let mass: f64 = series.ys.iter().sum();
+        let mean = series.xs.iter().zip(&series.ys).map(|(x, y)| x * y).sum::<f64>() / mass;
+        assert!((mean - middle).abs() < 0.02, "{mean} should be {middle}");
+    }
+}
+
+/// Start and end tags of a page must nest; attributes hold no bare brackets.
+fn assert_well_formed(page: &str) {
+    const VOID: [&str; 4] = ["meta", "link", "br", "hr"];
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = page.strip_prefix("<!DOCTYPE html>").unwrap();
+    while let Some(at) = rest.find('<') {
+        let end = at + rest[at..].find('>').unwrap();
+        let tag = &rest[at + 1..end];
+        rest = &rest[end + 1..];
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "closes what is not open");
+            continue;
+        }
+        let name = tag.split([' ', '\n', '/']).next().unwrap();
+        assert!(name.chars().all(|c| c.is_ascii_alphanumeric()), "not a tag: <{tag}>");
+        assert_eq!(tag.matches('"').count() % 2, 0, "quotes of <{tag}>");
+        if tag.ends_with('/') || VOID.contains(&name) {
+            continue;
+        }
+        if name == "script" || name == "style" {
+            rest = rest.split_once(&format!("</{name}>")).unwrap().1;
+            continue;
+        }
+        open.push(name);
+    }
+    assert!(open.is_empty(), "left open: {open:?}");
+}
+
+/// What a hostile or careless spec may write into labels.
+const NASTY: &str = "<script>alert(1)</script> & \"q\" 'a' |x| \\y_z% {b} # é 中 W̄";
+
+#[test]
+fn pages_are_whole_closed_and_escaped() {
+    let mut trials = [three_seeds(NASTY, [0.9, 0.92, 0.94]), three_seeds("B", [0.8, 0.81, 0.85])].concat();
+    for trial in &mut trials {
+        trial.manifest.experiment = format!("ex {NASTY}");
+        trial.manifest.spec.push(Parameter { field: NASTY.into(), value: NASTY.into(), given: false });
+    }
+    let report = Report::new(&trials, &Options::default());
+    let page = report.to_html();
+    assert_well_formed(&page);
+    assert!(!page.contains("<script>alert"), "text of a spec became markup");
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;q&quot;"));
+    // Names of XML namespaces are addresses that nobody visits.
+    let addresses = page.replace("http://www.w3.org/2000/svg", "");
+    for outside in ["http:", "https:", "src=", "@import", "url(//", "href=\"/"] {
+        assert!(!addresses.contains(outside), "{outside} in the page");
+    }
+    for needed in
+        ["scope=\"col\"", "scope=\"row\"", "role=\"img\"", "<title>", "<desc>", "lang=\"en\"", "a &lt;CPU&gt;"]
+    {
+        assert!(page.contains(needed), "{needed} is missing");
+    }
+    // The ids of all clip paths differ.
+    let mut ids: Vec<&str> = page.split("id=\"").skip(1).map(|t| t.split('"').next().unwrap()).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "an id is used twice");
+    assert_eq!(page, Report::new(&trials, &Options::default()).to_html());
+}
+
+/// Broken twin: the check of the page sees a tag that is not closed and text that is not escaped.
+#[test]
+#[should_panic(expected = "closes what is not open")]
+fn a_page_that_is_not_whole_is_noticed() {
+    assert_well_formed("<!DOCTYPE html><html><p>a < b</p></html>".replace("a < b", "<b>").as_str());
+}
+
+#[test]
+fn latex_and_markdown_tables_keep_their_columns() {
+    let trials = [three_seeds(NASTY, [0.9, 0.92, 0.94]), three_seeds("B", [0.8, 0.81, 0.85])].concat();
+    let report = Report::new(&trials, &Options::default());
+    let latex = report.to_latex();
+    assert!(latex.is_ascii() || latex.chars().all(|c| c.is_ascii() || ('\u{c0}'..='\u{17f}').contains(&c)));
+    for table in latex.split("\\begin{tabular}{").skip(1) {
+        let (places, rest) = table.split_once('}').unwrap();
+        let body = rest.split("\\end{tabular}").next().unwrap();
+        for line in body.lines().filter(|l| l.ends_with("\\\\")) {
+            let cells = line.replace("\\&", "").matches('&').count() + 1;
+            assert_eq!(cells, places.len(), "{line}");
+        }
+        assert_eq!(body.replace("\\$", "").matches('$').count() % 2, 0);
+    }
+    let depth = latex.replace("\\{", "").replace("\\}", "").chars().fold(0i32, |depth, c| {
+        assert!(depth >= 0);
+        depth + i32::from(c == '{') - i32::from(c == '}')
+    });
+    assert_eq!(depth, 0);
+    for table in &report.sections[0].tables {
+        let text = table.to_markdown();
+        let lines = text.lines().filter(|l| l.starts_with('|'));
+        for line in lines {
+            let bars = line.replace("\\|", "").matches('|').count();
+            assert_eq!(bars, table.columns.len() + 1, "{line}");
+        }
+    }
+}
+
+/// A store on disk; a trial without records is not done.
+#[test]
+fn stores_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(folder.path()).unwrap();
+    let mut trials = three_seeds("A", [0.9, 0.92, 0.94]);
+    for (i, trial) in trials.iter_mut().enumerate() {
+        trial.manifest.id = i.to_string();
+        let Claim::Ours(lease) = store.claim(&trial.manifest.id).unwrap() else {
+            panic!("nobody else is here")
+        };
+        if i < 2 {
+            lease.finish(&trial.manifest, &trial.rows).unwrap();
+        }
+    }
+    assert_eq!(load(folder.path()).unwrap(), trials[..2]);
+    std::fs::write(folder.path().join("trials/0/records.csv"), "nonsense\n").unwrap();
+    let error = load(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("records.csv") && error.contains("line 1"), "{error}");
+    assert!(load(&folder.path().join("nowhere")).is_err());
+}
+
+/// Ten thousand records and long curves stay under the limits.
+#[test]
+fn large_stores_give_small_pages() {
+    let long = |rule: &str, seed: u64| {
+        let value = |k: u64| (-(k as f64) / 200.0).exp() + 0.01;
+        let rows = (0..1000).map(|k| row(None, 10 * k, "gap", "", value(k))).collect();
+        trial(Kind::Problem, "long", &[("variant", rule)], seed, rows)
+    };
+    let mut trials = Vec::new();
+    for seed in 0..5 {
+        trials.extend(["A", "B"].map(|rule| long(rule, seed)));
+    }
+    assert_eq!(trials.iter().map(|t| t.rows.len()).sum::<usize>(), 10_000);
+    let report = Report::new(&trials, &Options::default());
+    let page = report.to_html();
+    assert!(page.len() < 500_000, "{} bytes", page.len());
+    let curve = &report.sections[0].plots[0].charts[0].series[0];
+    assert!(curve.xs.len() <= 200 && *curve.xs.last().unwrap() == 9990.0 && curve.xs[0] == 0.0);
+    // Many settings: every one has its row, only some have a chart.
+    let mut many = Vec::new();
+    for i in 0..400 {
+        let mut label = String::new();
+        let _ = write!(label, "{i}");
+        let rows = (0..25).map(|k| row(None, k, "gap", "", 1.0 / (k + 1 + i) as f64)).collect();
+        many.push(trial(Kind::Problem, "many", &[("rate", &label), ("variant", "A")], 0, rows));
+    }
+    let report = Report::new(&many, &Options::default());
+    assert_eq!(find(&report, "ends").rows.len(), 400);
+    let page = report.to_html();
+    assert!(page.len() < 5_000_000, "{} bytes", page.len());
+    assert!(page.contains("of 400 settings"));
+}
+
+#[test]
+fn figures_are_saved() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = Report::new(&three_seeds("A", [0.9, 0.92, 0.94]), &Options::default());
+    let paths = report.save_figures(folder.path()).unwrap();
+    assert_eq!(paths.len(), 4);
+    for path in paths {
+        assert!(std::fs::metadata(path).unwrap().len() > 1000);
+    }
+    assert_eq!(Written::of(&residuum::stats::Summary::of([1.0, 1.0])).plain(), "1 ± 0");
+}
