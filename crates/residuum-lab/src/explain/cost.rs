@@ -11,7 +11,7 @@ use crate::plan::{Plan, Work};
 use crate::progress::Silent;
 use crate::run::run;
 use crate::spec::{DataSpec, Spec, TrialSpec};
-use crate::train::Parts;
+use crate::train::{Origin, Parts};
 
 /// Measuring goes on until a sample takes this long, in seconds.
 const ENOUGH: f64 = 0.3;
@@ -110,7 +110,8 @@ fn of_network(spec: &TrialSpec, seed: u64, plans: &[Plan]) -> Result<Cost, Strin
     let [train, test] = samples(&spec.data)?;
     let batch = spec.training.batch_size.min(train);
     let steps = train.div_ceil(batch);
-    let mut parts = Parts::build(spec, seed, (image, classes), steps as u64).map_err(|e| e.to_string())?;
+    let mut parts =
+        Parts::build(spec, seed, (image, classes), steps as u64, Origin::Spec).map_err(|e| e.to_string())?;
     let key = Key::new(seed).named("estimate");
     let features = match &mut parts.backbone {
         Some(backbone) => forward_seconds(backbone, 1, key),

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -75,7 +76,7 @@ pub fn problems(text: &str, seeds: impl IntoIterator<Item = u64>) -> Vec<Plan> {
         experiment: "problem".into(),
         labels: vec![("rule".into(), "residual_learning".into())],
         seed,
-        work: Work::Problem(Box::new(Spec { seeds: vec![seed], ..spec.clone() })),
+        work: Work::Problem(Arc::new(Spec { seeds: vec![seed], ..spec.clone() })),
     };
     seeds.into_iter().map(plan).collect()
 }
