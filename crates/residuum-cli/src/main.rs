@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod sweep_bar;
 mod terminal;
 mod training_bar;
 
@@ -30,6 +31,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     match &arguments.command {
         None => commands::train::main_job(&context),
         Some(Command::Run(options)) => commands::run::run(&context, options),
+        Some(Command::Sweep(options)) => commands::sweep::sweep(&context, options),
+        Some(Command::Runs(options)) => commands::runs::runs(&context, options),
         Some(Command::Train(options)) => commands::train::train(&context, options),
         Some(Command::Eval(options)) => commands::eval::eval(&context, options),
         Some(Command::Export(options)) => commands::export::export(&context, options),

@@ -52,7 +52,12 @@ impl Plan {
         let mut lines: Vec<String> = self
             .resolved()
             .iter()
-            .filter(|r| !NOT_VALUES.contains(&r.path.as_str()))
+            // Seeds may be a table of their own: more of them must not change what is known of the others.
+            .filter(|r| {
+                !NOT_VALUES
+                    .iter()
+                    .any(|n| r.path.strip_prefix(n).is_some_and(|p| p.is_empty() || p.starts_with('.')))
+            })
             .map(|r| format!("{} = {}", r.path, r.value))
             .collect();
         lines.sort_unstable();

@@ -8,6 +8,8 @@ pub mod export;
 pub mod rates;
 pub mod reproduce;
 pub mod run;
+pub mod runs;
+pub mod sweep;
 pub mod train;
 pub mod verify;
 

@@ -14,11 +14,38 @@ use crate::terminal;
 use crate::training_bar::TrainingBar;
 
 /// Where runs go unless the user says otherwise.
-const RUNS: &str = "runs";
+pub const RUNS: &str = "runs";
 /// Where the main job's figure goes.
 const MAIN_JOB_OUT: &str = "residuum-out";
 
-/// A spec from a file or from those that ship with the program.
+/// The text of a spec, from a file or from those that ship with the program.
+pub struct SpecText {
+    /// Names an experiment that has no name of its own.
+    pub stem: String,
+    pub text: String,
+    /// The folder that its paths are relative to.
+    pub base: PathBuf,
+}
+
+impl SpecText {
+    pub fn read(spec: &str) -> anyhow::Result<Self> {
+        let path = Path::new(spec);
+        if let Some(shipped) = CATALOGUE.iter().find(|s| s.name == spec) {
+            return Ok(Self { stem: spec.into(), text: shipped.text.into(), base: ".".into() });
+        }
+        if path.extension().is_none() && !path.exists() {
+            let names: Vec<&str> = CATALOGUE.iter().map(|s| s.name).collect();
+            bail!("{spec:?} must be a spec file or one of {}", names.join(", "))
+        }
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("run").to_string();
+        // The folder of a bare file name is the empty path, which names nothing.
+        let base = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Ok(Self { stem, text, base: base.into() })
+    }
+}
+
+/// An experiment with its text.
 struct Loaded {
     name: String,
     text: String,
@@ -28,22 +55,9 @@ struct Loaded {
 
 impl Loaded {
     fn new(spec: &str, profile: Option<&str>) -> anyhow::Result<Self> {
-        let path = Path::new(spec);
-        let (stem, text, base) = if let Some(shipped) = CATALOGUE.iter().find(|s| s.name == spec) {
-            (spec, shipped.text.to_string(), PathBuf::from("."))
-        } else if path.extension().is_none() && !path.exists() {
-            let names: Vec<&str> = CATALOGUE.iter().map(|s| s.name).collect();
-            bail!("{spec:?} must be a spec file or one of {}", names.join(", "))
-        } else {
-            let text =
-                std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-            let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("run");
-            (stem, text, path.parent().unwrap_or(Path::new(".")).to_path_buf())
-        };
-        // The folder of a bare file name is the empty path, which names nothing.
-        let base = if base.as_os_str().is_empty() { PathBuf::from(".") } else { base };
+        let SpecText { stem, text, base } = SpecText::read(spec)?;
         let experiment = Experiment::parse(&text, &base, profile).with_context(|| spec.to_string())?;
-        Ok(Self { name: experiment.name.clone().unwrap_or_else(|| stem.into()), text, base, experiment })
+        Ok(Self { name: experiment.name.clone().unwrap_or(stem), text, base, experiment })
     }
 }
 
