@@ -119,7 +119,7 @@ fn shards_fill_one_store() {
 #[test]
 fn a_failing_trial_is_told_and_the_others_are_run() {
     let folder = TempDir::new().unwrap();
-    let wild = SPEC.replace("learning_rate = 0.3", "learning_rate = 1e30");
+    let wild = SPEC.replace("learning_rate = 0.3", "learning_rate = 1e38");
     fs::write(folder.path().join("wild.toml"), wild).unwrap();
     for _ in 0..2 {
         let output = residuum(&["sweep", "wild.toml", "--seed", "3"], folder.path());

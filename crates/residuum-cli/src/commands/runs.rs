@@ -78,7 +78,7 @@ fn list(context: &Context, options: &ListOptions) -> anyhow::Result<bool> {
     }
     let mut text = String::new();
     for Known { manifest: m, sentence } in &trials {
-        let state = sentence.as_ref().map_or_else(|| format!("{:9.1} s", m.seconds), |_| "    failed".into());
+        let state = sentence.as_ref().map_or_else(|| format!("{:9.1} s", m.seconds), |_| "     failed".into());
         let _ = writeln!(text, "{}  {state}  {}: {}", &m.id[..SHOWN], m.experiment, words(&m.labels, m.seed));
     }
     let of = if trials.len() < settled { format!(" of {settled}") } else { String::new() };
