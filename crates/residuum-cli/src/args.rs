@@ -18,6 +18,7 @@ use clap_complete::Shell;
 Examples:
   residuum                                       the digits under three rules
   residuum train mnist-fcn --profile quick       networks of the paper on tiles
+  residuum sweep digits --jobs 2                 all its trials into a store, each once
   residuum run experiments/toy.toml > toy.csv    one problem from a file
   residuum explain experiments/toy.toml          its parameters, units, rates and cost
   residuum device show power shape=2 radius=0.6  what a response does to training
@@ -58,6 +59,8 @@ pub enum Command {
     Check(CheckOptions),
     Explain(ExplainOptions),
     Train(TrainOptions),
+    Sweep(SweepOptions),
+    Runs(RunsOptions),
     Eval(EvalOptions),
     Export(ExportOptions),
     Convert(ConvertOptions),
@@ -186,6 +189,123 @@ pub struct TrainOptions {
     /// List the specs that ship with the program.
     #[arg(long)]
     pub list: bool,
+}
+
+/// Run every trial of a spec into a store, each once.
+///
+/// A trial lies under the content of its spec and its seed: what is there already is not run again, an edited spec runs only
+/// what is new, and several processes may share a store. Ctrl-C or a kill costs the steps since the last checkpoint; the same
+/// command goes on. The numbers depend neither on --jobs and --threads nor on shards. Exits with 1 if a trial failed.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum sweep digits --jobs 2
+  residuum sweep mnist-table --profile quick --data ~/data --store results
+  residuum sweep my.toml --shard 0/4             every fourth trial; 1/4, 2/4, 3/4 elsewhere
+  residuum runs list runs/digits")]
+pub struct SweepOptions {
+    /// A spec, or the name of one that ships with the program.
+    #[arg(value_name = "NAME|SPEC.toml")]
+    pub spec: String,
+    /// Folder of the store; runs/NAME by default.
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Trials at a time; they share --threads.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub jobs: usize,
+    /// Only every n-th trial, from the i-th on, counted from 0.
+    #[arg(long, value_name = "I/N", value_parser = parse_shard)]
+    pub shard: Option<(usize, usize)>,
+    /// Settings of this [profile.…] of the spec; `full` is the spec itself.
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Folder of all data sets, as `residuum data --dir` has it.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+}
+
+fn parse_shard(text: &str) -> Result<(usize, usize), String> {
+    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    match parts {
+        Some((i, n)) if i < n => Ok((i, n)),
+        _ => Err(format!("give I/N with I < N, counted from 0, like 0/2, not {text:?}")),
+    }
+}
+
+/// What a store holds: list, show, remove, export.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum runs list runs/digits variant='Analog SGD'
+  residuum runs show runs/digits 3f9a
+  residuum runs rm runs/digits 3f9a 77c0
+  residuum runs export runs/digits --to records.csv")]
+pub struct RunsOptions {
+    #[command(subcommand)]
+    pub action: RunsAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum RunsAction {
+    List(ListOptions),
+    Show(ShowRunOptions),
+    Rm(RemoveOptions),
+    Export(ExportRunsOptions),
+}
+
+/// The trials of a store.
+#[derive(Args, Debug)]
+pub struct ListOptions {
+    /// The store.
+    #[arg(value_name = "STORE")]
+    pub store: PathBuf,
+    /// Only trials with this label, `experiment`, `seed` or field of the spec.
+    #[arg(value_name = "NAME=VALUE", value_parser = parse_filter)]
+    pub filters: Vec<(String, String)>,
+}
+
+/// One trial: its spec, what it took, its last numbers.
+#[derive(Args, Debug)]
+pub struct ShowRunOptions {
+    /// The store.
+    #[arg(value_name = "STORE")]
+    pub store: PathBuf,
+    /// The beginning of its id.
+    #[arg(value_name = "ID")]
+    pub id: String,
+}
+
+/// Remove trials and say which. One that is being run is refused.
+#[derive(Args, Debug)]
+pub struct RemoveOptions {
+    /// The store.
+    #[arg(value_name = "STORE")]
+    pub store: PathBuf,
+    /// The beginnings of their ids.
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// All trials of this experiment.
+    #[arg(long, value_name = "NAME")]
+    pub experiment: Option<String>,
+}
+
+/// All records in one CSV file: a column for the id, the experiment, each label and the seed, then those of the records.
+#[derive(Args, Debug)]
+pub struct ExportRunsOptions {
+    /// The store.
+    #[arg(value_name = "STORE")]
+    pub store: PathBuf,
+    /// Only trials with this label, `experiment`, `seed` or field of the spec.
+    #[arg(value_name = "NAME=VALUE", value_parser = parse_filter)]
+    pub filters: Vec<(String, String)>,
+    /// The file.
+    #[arg(long, value_name = "FILE.csv")]
+    pub to: PathBuf,
+}
+
+fn parse_filter(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').map(|(name, value)| (name.to_string(), value.to_string()));
+    parts.ok_or_else(|| format!("give NAME=VALUE, like seed=3, not {text:?}"))
 }
 
 /// Test the network of a run as its newest checkpoint has it.

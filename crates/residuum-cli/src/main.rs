@@ -4,6 +4,7 @@ mod args;
 #[cfg(test)]
 mod book;
 mod commands;
+mod sweep_bar;
 mod terminal;
 mod training_bar;
 
@@ -34,6 +35,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         Some(Command::Run(options)) => commands::run::run(&context, options),
         Some(Command::Check(options)) => commands::check::check(&context, options),
         Some(Command::Explain(options)) => commands::explain::explain(&context, options),
+        Some(Command::Sweep(options)) => commands::sweep::sweep(&context, options),
+        Some(Command::Runs(options)) => commands::runs::runs(&context, options),
         Some(Command::Train(options)) => commands::train::train(&context, options),
         Some(Command::Eval(options)) => commands::eval::eval(&context, options),
         Some(Command::Export(options)) => commands::export::export(&context, options),

@@ -66,6 +66,20 @@ fn a_second_sweep_does_nothing_and_an_edited_one_only_what_is_new() {
 }
 
 #[test]
+fn more_seeds_leave_the_others_as_they_are() {
+    let ids = |seeds: &str| -> Vec<String> {
+        let text = NETWORK.replace("seeds = [0, 1]", &format!("seeds = {seeds}"));
+        plans(&text, Path::new("."), None, "nets").unwrap().iter().map(Plan::id).collect()
+    };
+    let two = ids("[0, 1]");
+    let four = ids("{ first = 0, count = 4 }");
+    assert_eq!(two.len(), 4);
+    assert!(two.iter().all(|id| four.contains(id)), "{two:?} {four:?}");
+    assert_eq!(ids("{ first = 0, count = 2 }"), two);
+    assert_ne!(ids("{ first = 1, count = 2 }"), two);
+}
+
+#[test]
 fn manifests_say_what_was_run_and_nothing_of_the_machine() {
     let folder = TempDir::new().unwrap();
     let store = Store::create(folder.path()).unwrap();

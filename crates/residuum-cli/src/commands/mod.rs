@@ -14,7 +14,9 @@ pub mod rates;
 pub mod report;
 pub mod reproduce;
 pub mod run;
+pub mod runs;
 mod spec_file;
+pub mod sweep;
 pub mod train;
 pub mod verify;
 

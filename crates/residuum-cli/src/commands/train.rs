@@ -9,16 +9,17 @@ use residuum_nn::model::Select;
 use residuum_nn::train::{Outcome, Summary};
 
 use super::Context;
+use super::spec_file::SpecFile;
 use crate::args::TrainOptions;
 use crate::terminal;
 use crate::training_bar::TrainingBar;
 
 /// Where runs go unless the user says otherwise.
-const RUNS: &str = "runs";
+pub const RUNS: &str = "runs";
 /// Where the main job's figure goes.
 const MAIN_JOB_OUT: &str = "residuum-out";
 
-/// A spec from a file or from those that ship with the program.
+/// An experiment with its text.
 struct Loaded {
     name: String,
     text: String,
@@ -27,22 +28,9 @@ struct Loaded {
 
 impl Loaded {
     fn new(spec: &str, profile: Option<&str>) -> anyhow::Result<Self> {
-        let path = Path::new(spec);
-        let (stem, text, base) = if let Some(shipped) = CATALOGUE.iter().find(|s| s.name == spec) {
-            (spec, shipped.text.to_string(), PathBuf::from("."))
-        } else if path.extension().is_none() && !path.exists() {
-            let names: Vec<&str> = CATALOGUE.iter().map(|s| s.name).collect();
-            bail!("{spec:?} must be a spec file or one of {}", names.join(", "))
-        } else {
-            let text =
-                std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-            let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("run");
-            (stem, text, path.parent().unwrap_or(Path::new(".")).to_path_buf())
-        };
-        // The folder of a bare file name is the empty path, which names nothing.
-        let base = if base.as_os_str().is_empty() { PathBuf::from(".") } else { base };
+        let SpecFile { stem, text, base, .. } = SpecFile::open(spec)?;
         let experiment = Experiment::parse(&text, &base, profile).with_context(|| spec.to_string())?;
-        Ok(Self { name: experiment.name.clone().unwrap_or_else(|| stem.into()), text, experiment })
+        Ok(Self { name: experiment.name.clone().unwrap_or(stem), text, experiment })
     }
 }
 

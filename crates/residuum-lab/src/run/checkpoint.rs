@@ -106,7 +106,7 @@ impl Checkpoint {
         if !fits || slots != self.state.len() {
             return None;
         }
-        let Some(records) = records else { return None };
+        let records = records?;
         let mut stored = self.state.into_iter();
         rule.state(&mut |_, slot| {
             let bits = stored.next().map(|(_, bits)| bits).unwrap_or_default();

@@ -169,7 +169,8 @@ fn network(
 ) -> Result<Outcome, SweepError> {
     let (folder, environment) = (lease.run_folder(), watch.environment);
     let folders = [folder.as_path(), environment.store.path()];
-    match train_in(spec, job.plan.seed, environment.data_root, folders, &mut watch) {
+    let description = job.plan.description();
+    match train_in(spec, job.plan.seed, &description, environment.data_root, folders, &mut watch) {
         Ok(Trained { summary: train::Summary { outcome: train::Outcome::Cancelled { .. }, .. }, .. }) => {
             Ok(Outcome::Interrupted)
         }

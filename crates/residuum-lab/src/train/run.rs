@@ -150,14 +150,15 @@ pub struct Trained {
     pub layers: Vec<LayerWeights>,
 }
 
-/// Trains the network of one trial and seed in `folder`, from its newest checkpoint if there is one. Features of frozen layers lie
-/// in `shared`, for all trials. The folder holds no path, and does not say what it is of: whoever keeps it does.
+/// Trains the network of one trial and seed in `folder`, from its newest checkpoint of this description if there is one. Features of
+/// frozen layers lie in `shared`, for all trials. The folder holds no path.
 ///
 /// # Errors
 /// If the trial cannot be prepared or training fails.
 pub fn train_in(
     spec: &TrialSpec,
     seed: u64,
+    description: &str,
     root: &Path,
     [folder, shared]: [&Path; 2],
     listener: &mut dyn Listener,
@@ -169,15 +170,14 @@ pub fn train_in(
     }
     let start = layer_weights(&mut trial.parts.network);
     let training = training(spec, &trial);
-    let description = spec.description(seed);
-    let summary = match trial.run(&training, Some(folder), &description).resume(listener) {
+    let summary = match trial.run(&training, Some(folder), description).resume(listener) {
         Err(TrainError::NoCheckpoint { .. }) => {
-            trial.run(&training, Some(folder), &description).start(listener)?
+            trial.run(&training, Some(folder), description).start(listener)?
         }
         // What a power cut has left of a run is begun again.
         Err(TrainError::AllDamaged { .. }) => {
             fs::remove_dir_all(folder).map_err(|source| TrainError::Io { path: folder.into(), source })?;
-            trial.run(&training, Some(folder), &description).start(listener)?
+            trial.run(&training, Some(folder), description).start(listener)?
         }
         resumed => resumed?,
     };

@@ -1,0 +1,147 @@
+//! `residuum sweep` and `residuum runs`.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use assert_cmd::Command;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const SPEC: &str = r#"
+name = "small"
+[network]
+model = "mlp"
+hidden = [8]
+activation = "tanh"
+[data]
+set = "digits"
+train_per_class = 20
+[device]
+response = "power"
+shape = 1.0
+radius = 0.3
+states = 1200
+[training]
+epochs = 2
+batch_size = 10
+seeds = [0, 1]
+[[variant]]
+name = "analog"
+title = "Analog SGD"
+rule = { kind = "analog", learning_rate = 0.1 }
+[[variant]]
+name = "digital"
+title = "Digital SGD, plain"
+rule = { kind = "digital", learning_rate = 0.3 }
+"#;
+
+fn residuum(arguments: &[&str], folder: &Path) -> Output {
+    Command::cargo_bin("residuum").unwrap().args(arguments).current_dir(folder).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn told(arguments: &[&str], folder: &Path) -> String {
+    let output = residuum(arguments, folder);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(output.stderr.is_empty(), "no progress without a terminal: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn json(arguments: &[&str], folder: &Path) -> Value {
+    serde_json::from_str(&told(arguments, folder)).unwrap()
+}
+
+#[test]
+fn a_sweep_is_listed_shown_exported_and_removed() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    fs::write(at.join("own.toml"), SPEC).unwrap();
+    assert_eq!(
+        told(&["sweep", "own.toml", "--jobs", "2"], at),
+        "4 trials: 4 done, 0 were there; in runs/small\n"
+    );
+    assert_eq!(told(&["sweep", "own.toml"], at), "4 trials: 0 done, 4 were there; in runs/small\n");
+    let store = "runs/small";
+    let list = told(&["runs", "list", store], at);
+    assert_eq!(list.lines().count(), 5, "{list}");
+    assert!(list.ends_with("4 trials; 0 begun and not done\n"), "{list}");
+
+    let document = json(&["runs", "list", store, "variant=Analog SGD", "seed=1", "--json"], at);
+    let trials = document["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 1);
+    let id = trials[0]["id"].as_str().unwrap();
+    let shown = told(&["runs", "show", store, &id[..6]], at);
+    for piece in ["small: variant=Analog SGD seed=1", "rule.learning_rate", "test_accuracy", "kappa2 1"] {
+        assert!(shown.contains(piece), "{piece}: {shown}");
+    }
+    let document = json(&["runs", "show", store, id, "--json"], at);
+    assert_eq!(document["manifest"]["seed"], 1);
+    assert!(document["manifest"]["commit"].as_str().is_none_or(|commit| commit.len() == 12));
+
+    told(&["runs", "export", store, "--to", "all.csv"], at);
+    let csv = fs::read_to_string(at.join("all.csv")).unwrap();
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some("id,experiment,variant,seed,epoch,step,metric,part,index,value"));
+    assert_eq!(lines.filter(|line| line.contains(",test_accuracy,")).count(), 4 * 2);
+    assert!(csv.contains(",small,\"Digital SGD, plain\",0,1,20,train_loss,,,"), "{}", &csv[..400]);
+
+    assert_eq!(told(&["runs", "rm", store, &id[..6]], at), format!("removed {id}\n"));
+    assert_eq!(told(&["sweep", "own.toml"], at), "4 trials: 1 done, 3 were there; in runs/small\n");
+    let document = json(&["runs", "rm", store, "--experiment", "small", "--json"], at);
+    assert_eq!(document["removed"].as_array().unwrap().len(), 4);
+    let output = residuum(&["runs", "rm", store, id], at);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("once, but 0 do"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn shards_fill_one_store() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("own.toml"), SPEC).unwrap();
+    let half = |shard| json(&["sweep", "own.toml", "--store", "s", "--shard", shard, "--json"], folder.path());
+    let first = half("0/2");
+    assert_eq!((&first["trials"], &first["done"]), (&2.into(), &2.into()));
+    assert_eq!(half("1/2")["done"], 2);
+    assert_eq!(
+        told(&["sweep", "own.toml", "--store", "s"], folder.path()),
+        "4 trials: 0 done, 4 were there; in s\n"
+    );
+    let output = residuum(&["sweep", "own.toml", "--shard", "2/2"], folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("give I/N with I < N"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_failing_trial_is_told_and_the_others_are_run() {
+    let folder = TempDir::new().unwrap();
+    let wild = SPEC.replace("learning_rate = 0.3", "learning_rate = 1e38");
+    fs::write(folder.path().join("wild.toml"), wild).unwrap();
+    for _ in 0..2 {
+        let output = residuum(&["sweep", "wild.toml", "--seed", "3"], folder.path());
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+        let told = text(&output.stdout);
+        assert!(told.starts_with("failed: variant=Digital SGD, plain seed=3 ("), "{told}");
+        assert!(told.contains("1 failed; in runs/small"), "{told}");
+    }
+    let list = told(&["runs", "list", "runs/small"], folder.path());
+    assert_eq!(list.lines().filter(|line| line.contains("    failed  ")).count(), 1, "{list}");
+}
+
+#[test]
+fn a_folder_of_something_else_is_no_store() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("own.toml"), SPEC).unwrap();
+    let output = residuum(&["sweep", "own.toml", "--store", "."], folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        text(&output.stderr),
+        "error: . must be a run store or an empty folder, but holds own.toml; name another with --store\n"
+    );
+    let output = residuum(&["runs", "list", "."], folder.path());
+    assert_eq!(text(&output.stderr), "error: . must be a run store: it has no store.json\n");
+}
