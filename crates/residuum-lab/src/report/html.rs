@@ -7,6 +7,9 @@ use super::table::{Cell, Table};
 use super::{Report, Section, Settings, slug};
 use crate::figure::escape;
 
+/// Words of more letters than this are broken into lines.
+const LONG: usize = 48;
+
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
@@ -113,7 +116,11 @@ fn write_table(page: &mut String, table: &Table, prefix: &str) {
 
 fn write_cell(page: &mut String, cell: &Cell, numeric: bool, heads: bool) {
     let (open, close) = if heads { ("th scope=\"row\"", "th") } else { ("td", "td") };
-    let class = if numeric { " class=\"num\"" } else { "" };
+    let class = match cell {
+        _ if numeric => " class=\"num\"",
+        Cell::Text(text) if text.chars().count() > LONG => " class=\"long\"",
+        _ => "",
+    };
     let key = cell.key().map_or_else(String::new, |k| format!(" data-key=\"{k}\""));
     let text = escape(&cell.plain());
     let text = if cell.is_best() { format!("<strong>{text}</strong>") } else { text };

@@ -2,7 +2,7 @@
 
 use residuum::stats::Summary;
 
-use super::curves::{CHARTED, Palette, charted};
+use super::curves::{CHARTED, Palette, charted, plot};
 use super::ends::head;
 use super::plot::{Chart, Plot, Series};
 use super::study::{Arm, Study};
@@ -145,7 +145,7 @@ pub(super) fn histograms(study: &Study<'_>) -> Option<Plot> {
     }
     let caption =
         format!("Weights after training against the dynamic range, all seeds together.{}", charted(study));
-    (!charts.is_empty()).then(|| Plot { name: "weights".into(), caption, charts })
+    plot("weights", caption, charts)
 }
 
 /// One histogram with its ends.
