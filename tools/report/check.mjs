@@ -6,7 +6,8 @@
 //   npm install playwright-core        and a Chromium: apt install chromium, or npx playwright install chromium
 //   node tools/report/check.mjs /tmp/demo/report.html [/usr/bin/chromium]
 //
-// Pages made by `residuum report` and `residuum compare --to` are checked the same way. Exits with 1 if a check fails. Not part of ./test: a browser is not on every machine.
+// Pages made by `residuum report` and `residuum compare --to` are checked the same way. Exits with 1 if a check fails. Not part of
+// ./test: a browser is not on every machine.
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { statSync } from "node:fs";

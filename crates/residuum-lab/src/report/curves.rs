@@ -53,7 +53,7 @@ pub(super) fn curves(study: &Study<'_>, options: &Options) -> Option<Plot> {
 /// Charts as a plot; no more than a reader looks at and a page should hold.
 pub(super) fn plot(name: &str, mut caption: String, mut charts: Vec<Chart>) -> Option<Plot> {
     if charts.len() > CHARTS {
-        caption += &format!(" The first {CHARTS} of {} charts.", charts.len());
+        caption = format!("{caption} The first {CHARTS} of {} charts.", charts.len());
         charts.truncate(CHARTS);
     }
     (!charts.is_empty()).then(|| Plot { name: name.into(), caption, charts })

@@ -68,11 +68,15 @@ fn write_section(page: &mut String, section: &Section, index: usize, titled: boo
     }
     // The main numbers and how sure they are, then the pictures, then the details.
     let (first, rest) = section.tables.split_at(section.tables.iter().take_while(|t| is_main(t)).count());
-    first.iter().for_each(|table| write_table(page, table, &anchor(section, index)));
+    for table in first {
+        write_table(page, table, &anchor(section, index));
+    }
     for (number, plot) in section.plots.iter().enumerate() {
         write_plot(page, plot, &format!("s{index}p{number}"), &slug(&section.heading));
     }
-    rest.iter().for_each(|table| write_table(page, table, &anchor(section, index)));
+    for table in rest {
+        write_table(page, table, &anchor(section, index));
+    }
     write_facts(page, section);
     write_settings(page, &section.settings);
     page.push_str("</section>\n");
@@ -145,7 +149,7 @@ fn download(name: &str, words: &str, content: &str) -> String {
 
 fn write_plot(page: &mut String, plot: &Plot, id: &str, prefix: &str) {
     let caption = escape(&plot.caption);
-    let _ = write!(page, "<figure class=\"block\" id=\"{id}\">\n");
+    let _ = writeln!(page, "<figure class=\"block\" id=\"{id}\">");
     page.push_str(&legend(plot));
     page.push_str("<div class=\"charts\">\n");
     for (number, chart) in plot.charts.iter().enumerate() {
