@@ -57,7 +57,7 @@ fn table_of(
     (columns, all)
 }
 
-/// κ₂ and drift of every array after training.
+/// κ₂ and drift of every layer after training.
 pub(super) fn hardware(study: &Study<'_>) -> Option<Table> {
     let metrics = ["kappa2", "drift", "range_low", "range_high"];
     let heads = ["κ₂", "drift", "range, low", "range, high"].map(String::from);
@@ -71,7 +71,10 @@ pub(super) fn hardware(study: &Study<'_>) -> Option<Table> {
         names.iter().map(told).collect()
     });
     let notes = vec![
-        "After the last epoch, over the weights of each array; mean ± standard error over seeds.".to_string(),
+        "κ₂: largest over least response of the mean main device between the smallest and the largest weight before and after \
+         training. Drift: mean distance of the main weights from the symmetric point before less that after; positive where they \
+         were pulled towards it. Mean ± standard error over seeds."
+            .to_string(),
     ];
     let caption = "Hardware condition and drift of every layer".to_string();
     (!rows.is_empty()).then(|| Table { name: "hardware".into(), caption, columns, rows, notes })
