@@ -2,12 +2,12 @@
 // columns sort, curves tell their values, series can be hidden, and the page is never wider than the window, at 1280 and 400 px,
 // light and dark. Screenshots of all four are left beside the page.
 //
-//   cargo run --release -p residuum-lab --example report_store -- /tmp/store     a store with made-up numbers
-//   cargo run --release -p residuum-cli -- report /tmp/store --to /tmp/report.html
+//   cargo run --release -p residuum-lab --example report_store -- /tmp/demo     a store with made-up numbers, and its report
 //   npm install playwright-core        and a Chromium: apt install chromium, or npx playwright install chromium
-//   node tools/report/check.mjs /tmp/report.html [/usr/bin/chromium]
+//   node tools/report/check.mjs /tmp/demo/report.html [/usr/bin/chromium]
 //
-// Exits with 1 if a check fails. Not part of ./test: a browser is not on every machine.
+// Pages made by `residuum report` and `residuum compare --to` are checked the same way. Exits with 1 if a check fails. Not part of
+// ./test: a browser is not on every machine.
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { statSync } from "node:fs";

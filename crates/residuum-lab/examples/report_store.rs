@@ -15,7 +15,7 @@ fn row(epoch: Option<u64>, step: u64, metric: &str, part: &str, index: Option<u6
     Row { epoch, step, metric: metric.into(), part: part.into(), index, value }
 }
 
-fn parameter(field: &str, value: impl ToString, given: bool) -> Parameter {
+fn parameter(field: &str, value: &(impl ToString + ?Sized), given: bool) -> Parameter {
     Parameter { field: field.into(), value: value.to_string(), given }
 }
 
@@ -101,10 +101,10 @@ fn network(
         parameter("network.model", "\"fcn\"", true),
         parameter("device.response", "\"power\"", true),
         parameter("device.radius", radius, true),
-        parameter("device.joules_per_pulse", 2e-15, false),
-        parameter("rule.kind", format!("{rule:?}"), true),
-        parameter("training.epochs", EPOCHS, true),
-        parameter("training.batch_size", 10, false),
+        parameter("device.joules_per_pulse", &2e-15, false),
+        parameter("rule.kind", &format!("{rule:?}"), true),
+        parameter("training.epochs", &EPOCHS, true),
+        parameter("training.batch_size", &10, false),
     ];
     let labels = [("device.radius", radius), ("variant", rule)];
     (manifest("mnist-fcn", Kind::Network, &labels, seed, spec), rows)
@@ -124,7 +124,7 @@ fn problem(seed: u64, rule: &str, bias: f64) -> (TrialManifest, Vec<Row>) {
         let value = 0.5 - bias + 0.05 * chance[150 + i as usize];
         rows.push(row(None, 10_000, "effective", "", Some(i), value));
     }
-    let spec = vec![parameter("rule.kind", format!("{rule:?}"), true), parameter("steps", 10_000, true)];
+    let spec = vec![parameter("rule.kind", &format!("{rule:?}"), true), parameter("steps", &10_000, true)];
     (manifest("toy", Kind::Problem, &[("variant", rule)], seed, spec), rows)
 }
 

@@ -144,7 +144,7 @@ fn layers_pulses_and_ranges_are_told() {
     let pulses: Vec<String> = find(&report, "pulses").rows.iter().map(|r| r[2].plain()).collect();
     assert_eq!(pulses, ["1200 ± 0", "132 ± 0"]);
     let hardware: Vec<String> = find(&report, "hardware").rows[0].iter().map(Cell::plain).collect();
-    assert_eq!(hardware[..4], ["A", "a.main", "2.500 ± 0.000", "0.1250 ± 0.0000"]);
+    assert_eq!(hardware[..4], ["A", "a.main", "2.500 ± 0", "0.1250 ± 0"]);
     let weights = report.sections[0].plots.iter().find(|p| p.name == "weights").unwrap();
     assert_eq!(weights.charts[0].bounds.iter().map(|b| b.0).collect::<Vec<_>>(), [-0.6, 0.6]);
     // Uniform weights on [-0.5, 0.5] have density one.

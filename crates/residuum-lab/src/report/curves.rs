@@ -15,6 +15,8 @@ use crate::store::Kind;
 const POINTS: usize = 160;
 /// Blocks that get charts of their own; the tables have them all.
 pub(super) const CHARTED: usize = 12;
+/// Charts of one plot.
+const CHARTS: usize = 24;
 /// A positive curve over more than this ratio is drawn on a logarithmic axis.
 const LOG_RATIO: f64 = 30.0;
 /// Fewer entries than this have no density to speak of.
@@ -45,7 +47,16 @@ pub(super) fn curves(study: &Study<'_>, options: &Options) -> Option<Plot> {
     let several = study.blocks.iter().flat_map(|b| &b.arms).any(|a| a.runs.len() > 1);
     let band = if several { format!("mean over seeds; {band}") } else { "one seed".into() };
     let caption = format!("Learning curves ({band}).{}", charted(study));
-    (!charts.is_empty()).then(|| Plot { name: "curves".into(), caption, charts })
+    plot("curves", caption, charts)
+}
+
+/// Charts as a plot; no more than a reader looks at and a page should hold.
+pub(super) fn plot(name: &str, mut caption: String, mut charts: Vec<Chart>) -> Option<Plot> {
+    if charts.len() > CHARTS {
+        caption = format!("{caption} The first {CHARTS} of {} charts.", charts.len());
+        charts.truncate(CHARTS);
+    }
+    (!charts.is_empty()).then(|| Plot { name: name.into(), caption, charts })
 }
 
 /// What is said where not every block has its charts.
@@ -184,7 +195,7 @@ pub(super) fn densities(study: &Study<'_>) -> Option<Plot> {
         "Entries after the last step, all seeds together (Gaussian kernels, Silverman's width).{}",
         charted(study)
     );
-    (!charts.is_empty()).then(|| Plot { name: "densities".into(), caption, charts })
+    plot("densities", caption, charts)
 }
 
 fn density_chart(

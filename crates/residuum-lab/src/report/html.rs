@@ -7,6 +7,9 @@ use super::table::{Cell, Table};
 use super::{Report, Section, Settings, slug};
 use crate::figure::escape;
 
+/// Words of more letters than this are broken into lines.
+const LONG: usize = 48;
+
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
@@ -65,11 +68,15 @@ fn write_section(page: &mut String, section: &Section, index: usize, titled: boo
     }
     // The main numbers and how sure they are, then the pictures, then the details.
     let (first, rest) = section.tables.split_at(section.tables.iter().take_while(|t| is_main(t)).count());
-    first.iter().for_each(|table| write_table(page, table, &anchor(section, index)));
+    for table in first {
+        write_table(page, table, &anchor(section, index));
+    }
     for (number, plot) in section.plots.iter().enumerate() {
         write_plot(page, plot, &format!("s{index}p{number}"), &slug(&section.heading));
     }
-    rest.iter().for_each(|table| write_table(page, table, &anchor(section, index)));
+    for table in rest {
+        write_table(page, table, &anchor(section, index));
+    }
     write_facts(page, section);
     write_settings(page, &section.settings);
     page.push_str("</section>\n");
@@ -113,7 +120,11 @@ fn write_table(page: &mut String, table: &Table, prefix: &str) {
 
 fn write_cell(page: &mut String, cell: &Cell, numeric: bool, heads: bool) {
     let (open, close) = if heads { ("th scope=\"row\"", "th") } else { ("td", "td") };
-    let class = if numeric { " class=\"num\"" } else { "" };
+    let class = match cell {
+        _ if numeric => " class=\"num\"",
+        Cell::Text(text) if text.chars().count() > LONG => " class=\"long\"",
+        _ => "",
+    };
     let key = cell.key().map_or_else(String::new, |k| format!(" data-key=\"{k}\""));
     let text = escape(&cell.plain());
     let text = if cell.is_best() { format!("<strong>{text}</strong>") } else { text };
@@ -138,7 +149,7 @@ fn download(name: &str, words: &str, content: &str) -> String {
 
 fn write_plot(page: &mut String, plot: &Plot, id: &str, prefix: &str) {
     let caption = escape(&plot.caption);
-    let _ = write!(page, "<figure class=\"block\" id=\"{id}\">\n");
+    let _ = writeln!(page, "<figure class=\"block\" id=\"{id}\">");
     page.push_str(&legend(plot));
     page.push_str("<div class=\"charts\">\n");
     for (number, chart) in plot.charts.iter().enumerate() {

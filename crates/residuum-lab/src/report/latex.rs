@@ -68,6 +68,8 @@ fn escape(text: &str) -> String {
                 safe.push('\\');
                 safe.push(letter);
             }
+            // At the start of a row a bare bracket would belong to the line break before it.
+            '[' => safe.push_str("{[}"),
             '\\' => safe.push_str("\\textbackslash{}"),
             '~' => safe.push_str("\\textasciitilde{}"),
             '^' => safe.push_str("\\textasciicircum{}"),
@@ -88,7 +90,7 @@ fn escape(text: &str) -> String {
                 }
                 None if ('\u{c0}'..='\u{17f}').contains(&other) => safe.push(other),
                 None => {
-                    let _ = write!(safe, "[U+{:04X}]", other as u32);
+                    let _ = write!(safe, "{{[}}U+{:04X}]", other as u32);
                 }
             },
         }
@@ -173,6 +175,6 @@ mod tests {
             escape("a_b & 5 % of {x}^2\\"),
             "a\\_b \\& 5 \\% of \\{x\\}\\textasciicircum{}2\\textbackslash{}"
         );
-        assert_eq!(escape("κ₂ ≤ 3 – W̄ é 中"), "$\\kappa$${}_2$ $\\le$ 3 -- $\\bar{W}$ é [U+4E2D]");
+        assert_eq!(escape("κ₂ ≤ 3 – W̄ é 中"), "$\\kappa$${}_2$ $\\le$ 3 -- $\\bar{W}$ é {[}U+4E2D]");
     }
 }

@@ -2,7 +2,7 @@
 
 use residuum::stats::Summary;
 
-use super::curves::{CHARTED, Palette, charted};
+use super::curves::{CHARTED, Palette, charted, plot};
 use super::ends::head;
 use super::plot::{Chart, Plot, Series};
 use super::study::{Arm, Study};
@@ -57,7 +57,7 @@ fn table_of(
     (columns, all)
 }
 
-/// κ₂ and drift of every array after training.
+/// κ₂ and drift of every layer after training.
 pub(super) fn hardware(study: &Study<'_>) -> Option<Table> {
     let metrics = ["kappa2", "drift", "range_low", "range_high"];
     let heads = ["κ₂", "drift", "range, low", "range, high"].map(String::from);
@@ -71,7 +71,10 @@ pub(super) fn hardware(study: &Study<'_>) -> Option<Table> {
         names.iter().map(told).collect()
     });
     let notes = vec![
-        "After the last epoch, over the weights of each array; mean ± standard error over seeds.".to_string(),
+        "κ₂: largest over least response of the mean main device between the smallest and the largest weight before and after \
+         training. Drift: mean distance of the main weights from the symmetric point before less that after; positive where they \
+         were pulled towards it. Mean ± standard error over seeds."
+            .to_string(),
     ];
     let caption = "Hardware condition and drift of every layer".to_string();
     (!rows.is_empty()).then(|| Table { name: "hardware".into(), caption, columns, rows, notes })
@@ -145,7 +148,7 @@ pub(super) fn histograms(study: &Study<'_>) -> Option<Plot> {
     }
     let caption =
         format!("Weights after training against the dynamic range, all seeds together.{}", charted(study));
-    (!charts.is_empty()).then(|| Plot { name: "weights".into(), caption, charts })
+    plot("weights", caption, charts)
 }
 
 /// One histogram with its ends.

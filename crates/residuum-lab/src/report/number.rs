@@ -13,6 +13,8 @@ pub struct Written {
     pub exponent: Option<i32>,
 }
 
+/// An error below this share of its mean is none.
+const DUST: f64 = 1e-12;
 /// Digits of a number without an error.
 const DIGITS: i32 = 4;
 
@@ -23,7 +25,8 @@ fn magnitude(x: f64) -> i32 {
 
 /// A mean with two digits of its standard error, or with four digits if it has none.
 pub fn written(mean: f64, error: Option<f64>) -> Written {
-    let error = error.filter(|e| e.is_finite());
+    // Equal numbers differ by rounding once they have been averaged.
+    let error = error.filter(|e| e.is_finite()).map(|e| if e > DUST * mean.abs() { e } else { 0.0 });
     if !mean.is_finite() {
         return Written {
             mean: if mean.is_nan() { "–".into() } else { "∞".into() },
@@ -42,7 +45,11 @@ pub fn written(mean: f64, error: Option<f64>) -> Written {
     let exact = mean == mean.trunc() && error.is_none_or(|e| e == 0.0) && exponent.is_none();
     let decimals = if exact { 0 } else { decimals.clamp(0, 10) as usize };
     let digits = |x: f64| signed(&format!("{x:.decimals$}"));
-    Written { mean: digits(mean), error: error.map(digits), exponent }
+    Written {
+        mean: digits(mean),
+        error: error.map(|e| if e == 0.0 { "0".into() } else { digits(e) }),
+        exponent,
+    }
 }
 
 /// With a true minus, and none before zero.

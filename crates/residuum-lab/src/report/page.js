@@ -63,7 +63,7 @@
     let place = null;
 
     const hide = () => { tip.hidden = true; line.setAttribute("visibility", "hidden"); place = null; };
-    const show = x => {
+    const show = (x, low = true) => {
       const visible = shown();
       if (!visible.length) return hide();
       const picks = visible.map(s => [s, nearest(s, x)]);
@@ -89,11 +89,13 @@
       const left = place * scale + 12;
       const room = chart.clientWidth - tip.offsetWidth;
       tip.style.left = `${left <= room ? left : Math.max(0, Math.min(place * scale - tip.offsetWidth - 12, room))}px`;
-      tip.style.top = `${Math.max(0, top * scale + 6)}px`;
+      // Beside the hand, not under it: values stand in the other half of the plot.
+      tip.style.top = `${low ? Math.max(0, (top + height) * scale - tip.offsetHeight - 6) : top * scale + 6}px`;
     };
     svg.addEventListener("pointermove", event => {
       const box = svg.getBoundingClientRect();
-      show((event.clientX - box.left) * svg.viewBox.baseVal.width / box.width);
+      const scale = svg.viewBox.baseVal.width / box.width;
+      show((event.clientX - box.left) * scale, (event.clientY - box.top) * scale < top + height / 2);
     });
     svg.addEventListener("pointerleave", hide);
     svg.setAttribute("tabindex", "0");

@@ -9,6 +9,9 @@ use residuum::stats::Summary;
 /// A difference is called significant if chance alone gives one as large less often than this, after Holm's correction.
 pub const LEVEL: f64 = 0.05;
 
+/// A spread below this share of the numbers it comes from is rounding.
+const ROUNDING: f64 = 1e-12;
+
 /// The difference of two arms over the seeds they share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Paired {
@@ -24,14 +27,22 @@ impl Paired {
     /// The values of `a` less those of `b` with the same seed.
     pub fn new(a: &[(u64, f64)], b: &[(u64, f64)]) -> Self {
         let partner = |seed: u64| b.iter().find(|(s, _)| *s == seed).map(|(_, value)| *value);
-        Self::of(a.iter().filter_map(|&(seed, value)| Some(value - partner(seed)?)))
+        let differences = a.iter().filter_map(|&(seed, value)| Some(value - partner(seed)?));
+        Self::measured(
+            Summary::of(differences),
+            a.iter().chain(b).map(|(_, value)| value.abs()).fold(0.0, f64::max),
+        )
     }
 
     /// Of differences that are at hand.
     pub fn of(differences: impl IntoIterator<Item = f64>) -> Self {
         let difference = Summary::of(differences);
-        // Differences that are equal to the last bit have no spread to measure their mean by.
-        let t = (difference.se > 0.0).then(|| difference.mean / difference.se);
+        Self::measured(difference, difference.mean.abs())
+    }
+
+    fn measured(difference: Summary, size: f64) -> Self {
+        // Differences that are equal up to rounding have no spread to measure their mean by.
+        let t = (difference.se > ROUNDING * size).then(|| difference.mean / difference.se);
         let p = t.map(|t| student_two_sided(t, difference.n - 1));
         Self { difference, t, p }
     }
@@ -120,6 +131,9 @@ mod tests {
     fn nothing_is_claimed_without_a_spread() {
         assert_eq!(Paired::of([1.0]).p, None);
         assert_eq!(Paired::of([0.5, 0.5, 0.5]).p, None);
+        let shifted = [(1, 0.1), (2, 0.2), (3, 0.7)].map(|(seed, x)| (seed, x + 0.3));
+        let rounded = Paired::new(&shifted, &[(1, 0.1), (2, 0.2), (3, 0.7)]);
+        assert!(rounded.difference.se > 0.0 && rounded.p.is_none(), "{rounded:?}");
         assert_eq!(Paired::new(&[(1, 2.0)], &[(2, 1.0)]).difference.n, 0);
     }
 

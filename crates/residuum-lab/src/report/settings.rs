@@ -69,7 +69,7 @@ pub(super) fn settings(study: &Study<'_>) -> Settings {
         .map(|(p, values, count)| {
             let mut told = values.iter().take(LISTED).copied().collect::<Vec<_>>().join(" | ");
             if values.len() > LISTED {
-                told += &format!(" | … {} in all", values.len());
+                told = format!("{told} | … {} in all", values.len());
             }
             if *count < trials.len() {
                 told += " | –";

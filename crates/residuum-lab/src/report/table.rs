@@ -107,17 +107,14 @@ impl Table {
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
         let mut text = format!("{}\n\n", self.caption);
         for line in &lines {
-            let mut written = String::new();
-            for ((cell, column), width) in line.iter().zip(&self.columns).zip(&widths) {
-                let space = " ".repeat(width - cell.chars().count());
-                written +=
-                    &if column.numeric { format!("{space}{cell}  ") } else { format!("{cell}{space}  ") };
-            }
-            text += written.trim_end();
+            let padded = line.iter().zip(&self.columns).zip(&widths).map(|((cell, column), &width)| {
+                if column.numeric { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+            });
+            text += padded.collect::<Vec<_>>().join("  ").trim_end();
             text.push('\n');
         }
         for note in &self.notes {
-            text += &format!("\n{note}\n");
+            text += &["\n", note, "\n"].concat();
         }
         text
     }

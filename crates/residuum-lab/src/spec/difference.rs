@@ -1,5 +1,7 @@
 //! Where two specs differ, and specs in between.
 
+use std::fmt::Write as _;
+
 use super::grid::Grid;
 use super::overlay::IDENTITIES;
 use super::reader::{Node, SpecError, Value};
@@ -53,7 +55,9 @@ impl Node {
     /// The document as TOML, a field of the root in each line.
     pub(crate) fn to_toml(&self) -> String {
         let Value::Table(entries) = &self.value else { return self.inline() };
-        entries.iter().map(|(name, node)| format!("{} = {}\n", key(name), node.inline())).collect()
+        let lines: Vec<String> =
+            entries.iter().map(|(name, node)| format!("{} = {}", key(name), node.inline())).collect();
+        lines.join("\n") + "\n"
     }
 
     /// The value as TOML in one line.
@@ -148,7 +152,9 @@ fn quoted(text: &str) -> String {
                 safe.push('\\');
                 safe.push(letter);
             }
-            control if control.is_control() => safe += &format!("\\u{:04X}", control as u32),
+            control if control.is_control() => {
+                let _ = write!(safe, "\\u{:04X}", control as u32);
+            }
             other => safe.push(other),
         }
     }
