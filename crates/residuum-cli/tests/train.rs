@@ -149,7 +149,7 @@ fn a_run_names_no_folder_of_the_machine() {
     let manifest = fs::read_to_string(folder.path().join("runs/own/rl-0/run.json")).unwrap();
     let document: Value = serde_json::from_str(&manifest).unwrap();
     let names: Vec<&String> = document.as_object().unwrap().keys().collect();
-    assert_eq!(names, ["profile", "schema", "seed", "trial", "version"]);
+    assert_eq!(names, ["schema", "version", "trial", "seed", "profile"]);
 
     let output = residuum(&["export", "runs/own/sgd-0", "--to", "sgd.safetensors"], folder.path());
     assert!(output.status.success(), "{}", text(&output.stderr));
