@@ -141,6 +141,39 @@ fn runs_lie_in_folders_that_can_be_tested_and_exported() {
     );
 }
 
+#[test]
+fn a_run_names_no_folder_of_the_machine() {
+    let folder = with_spec();
+    let output = residuum(&["train", "own.toml", "--profile", "quick"], folder.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let manifest = fs::read_to_string(folder.path().join("runs/own/rl-0/run.json")).unwrap();
+    let document: Value = serde_json::from_str(&manifest).unwrap();
+    let names: Vec<&String> = document.as_object().unwrap().keys().collect();
+    assert_eq!(names, ["schema", "version", "trial", "seed", "profile"]);
+
+    let output = residuum(&["export", "runs/own/sgd-0", "--to", "sgd.safetensors"], folder.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    fs::create_dir(folder.path().join("specs")).unwrap();
+    for (name, frozen) in [("free", "none"), ("cold", "backbone")] {
+        let fields = format!("hidden = [16]\nweights = \"../sgd.safetensors\"\nfrozen = \"{frozen}\"");
+        // Nothing on tiles, so that a frozen backbone is one.
+        let spec = SPEC.replace("hidden = [16]", &fields).replace("[data]", "analog = \"head\"\n[data]");
+        fs::write(folder.path().join(format!("specs/{name}.toml")), spec).unwrap();
+        let train = ["train", &format!("specs/{name}.toml"), "--profile", "quick", "--variant", "sgd"];
+        let output = residuum(&train, folder.path());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    // A checkpoint holds all that has learned; the weights below a head that learned alone are where the spec says.
+    let eval = |run: &str, more: &[&str]| residuum(&[&["eval", run][..], more].concat(), folder.path());
+    let output = eval("runs/free/sgd-0", &[]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = eval("runs/cold/sgd-0", &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("sgd.safetensors"), "{}", text(&output.stderr));
+    let output = eval("runs/cold/sgd-0", &["--base", "specs"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
 /// Two tiny files of images and labels with MNIST's names.
 fn made_mnist(folder: &Path) {
     fs::create_dir_all(folder).unwrap();

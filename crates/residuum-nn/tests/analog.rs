@@ -3,22 +3,24 @@
 
 use std::sync::Arc;
 
-use residuum::readout::Settings;
+use residuum::readout::{Nonlinearity, Settings};
 use residuum::rule::crossbar::{Columns, PulsedSgd, ResidualLearning, Transfer};
-use residuum::tile::{CycleNoise, Device, Drift, Retention, Scheme, Spread, StepModel, Tile, Trains};
+use residuum::tile::{CycleNoise, Decay, Device, Drift, Retention, Scheme, Spread, StepModel, Tile, Trains};
 use residuum::{Key, ParameterError, Readout, UpdateRule};
-use residuum_nn::analog::{AnalogFactory, Mapping, OutputScaling, Reads, Recipe};
+use residuum_nn::analog::{Analog, AnalogFactory, Mapping, OutputScaling, Reads, Recipe};
 use residuum_nn::data::{Batches, Pipeline, embedded};
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{DigitalFactory, Factory, Select, cnn, mlp};
 use residuum_nn::state::{Scope, Values};
-use residuum_nn::{Loss, Network, Sgd, Shape, StepError, Tensor};
+use residuum_nn::{Loss, Network, Sgd, Shape, StepError, Tensor, Weights};
 
 const RATE: f64 = 0.2;
 
 #[derive(Debug)]
 enum Kind {
     Ideal,
+    /// Cells that lose half in a mini-batch, and never learn.
+    Leaky,
     Sgd,
     Residual,
 }
@@ -40,6 +42,12 @@ impl Recipe for Kind {
         let trains = Trains::default();
         Ok(match self {
             Self::Ideal => Box::new(PulsedSgd::new(tile("main", &ideal)?, RATE, Scheme::Expected)?),
+            Self::Leaky => {
+                let decay = Some(Decay { lifetime: 2.0, spread: 0.0 });
+                let retention = Retention { decay, ..Retention::default() };
+                let leaky = Device { retention, ..ideal };
+                Box::new(PulsedSgd::new(tile("main", &leaky)?, 0.0, Scheme::Expected)?)
+            }
             Self::Sgd => Box::new(PulsedSgd::new(tile("main", &real)?, RATE, trains)?),
             Self::Residual => Box::new(ResidualLearning::new(
                 tile("main", &real)?,
@@ -126,6 +134,45 @@ fn ideal_tiles_train_as_digital_memory_does() {
         assert!(far < 2e-5, "{far}");
         assert!(farthest(&start, &trained) > 0.05);
     }
+}
+
+#[test]
+fn cells_that_leak_do_so_once_a_step() {
+    let weight = |network: &mut Network| match &network.state(Scope::Network)["1.weight"].values {
+        Values::F32(values) => values.clone(),
+        Values::U64(_) => panic!("weights are floats"),
+    };
+    let mut network = perceptron(&mut factory(Kind::Leaky, Mapping::default(), &Readout::default()));
+    let start = weight(&mut network);
+    train(&mut network, 0, 3);
+    let left: Vec<f32> = start.iter().map(|w| w / 8.0).collect();
+    assert!(farthest(&weight(&mut network), &left) < 1e-7);
+    assert!(farthest(&start, &left) > 0.05);
+}
+
+/// Each tile has lines of its own, and the same ones at every read.
+#[test]
+fn lines_differ_from_tile_to_tile() {
+    let mut settings = Settings::default();
+    settings.output.bound = Some(10.0);
+    settings.nonlinearity = Some(Nonlinearity { strength: 0.5, spread: 0.5 });
+    let readout = Readout::of_array(settings, Key::new(0)).unwrap();
+    let row = [1.0; 4];
+    let weights = |name: &str| {
+        let factory = factory(Kind::Ideal, Mapping { max_rows: 1, ..Mapping::default() }, &readout);
+        Analog::new(name, [2, 4], &[row, row].concat(), &factory).unwrap()
+    };
+    let read = |weights: &mut Analog, key: u64| {
+        let mut y = [0.0; 2];
+        weights.read(&[1.0; 4], &mut y, Key::new(key));
+        y
+    };
+    let (mut a, mut b) = (weights("a"), weights("b"));
+    let first = read(&mut a, 1);
+    assert_eq!(first, read(&mut a, 2), "nothing here is drawn anew");
+    assert_ne!(first[0], first[1], "two tiles");
+    assert_ne!(first, read(&mut b, 1), "two layers");
+    assert_eq!(first, read(&mut weights("a"), 1));
 }
 
 /// With scales that only rescale, the network computes the same.

@@ -3,9 +3,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-use residuum::Key;
+use residuum::rule::crossbar::{Every, MixedPrecision, PulsedSgd, ResidualLearning, TikiTaka, Transfer};
 use residuum::stats::{Summary, Z};
-use residuum::tile::{Decay, Device, Diffusion, Drift, Reset, Retention, StepModel, Stuck, Tile};
+use residuum::tile::{
+    Decay, Device, Diffusion, Drift, Policy, Reset, Retention, StepModel, Stuck, Tile, Trains, VectorCell,
+};
+use residuum::{Key, Schedule, UpdateRule};
 use serde_json::Value;
 
 const SIDE: usize = 64;
@@ -194,6 +197,53 @@ fn many_mini_batches_at_once_are_the_same_leak() {
     assert_eq!(slow.weights(), [0.7]);
     slow.decay(100_000_000, Key::new(4));
     assert!((slow.weights()[0] - 0.7 / std::f32::consts::E).abs() < 1e-6);
+}
+
+/// A mini-batch is one leak, one step of the walk, and so many seconds of drift; a rule lets all its arrays age.
+#[test]
+fn arrays_age_with_their_rule() {
+    let retention = Retention {
+        diffusion: Some(Diffusion { deviation: 1e-3, spread: 0.2 }),
+        drift: Some(Drift { step_s: 5.0, ..Drift::power_law(0.1, 2.0) }),
+        ..leaky(50.0)
+    };
+    let tile = |key| {
+        let mut tile = Tile::new(4, 5, ideal(retention), Key::new(key)).unwrap();
+        tile.program(&[0.7; 20], Key::new(2)).unwrap();
+        tile
+    };
+    let (key, mut aged, mut by_hand) = (Key::new(3), tile(1), tile(1));
+    aged.age(key);
+    by_hand.decay(1, key.named("decay"));
+    by_hand.diffuse(1, key.named("diffuse"));
+    let before_drift = by_hand.weights().to_vec();
+    by_hand.drift(5.0, key.named("drift")).unwrap();
+    assert_eq!(aged.weights(), by_hand.weights());
+    assert_ne!(before_drift, by_hand.weights());
+
+    let (zero, trains, transfer) = (Schedule::Constant(0.0), Trains::default(), Transfer::default());
+    let rules: [Box<dyn UpdateRule<f32>>; 5] = [
+        Box::new(PulsedSgd::new(tile(1), zero, trains).unwrap()),
+        Box::new(TikiTaka::new(tile(1), tile(2), 0.0, zero, zero, trains, transfer.clone()).unwrap()),
+        Box::new(ResidualLearning::new(tile(1), tile(2), 0.4, zero, zero, trains, transfer).unwrap()),
+        Box::new(MixedPrecision::new(tile(1), zero, Every::Steps(1), trains).unwrap()),
+        Box::new(
+            PulsedSgd::new(VectorCell::new(vec![tile(1), tile(2)], Policy::All).unwrap(), zero, trains)
+                .unwrap(),
+        ),
+    ];
+    for mut rule in rules {
+        let copy = |rule: &dyn UpdateRule<f32>| -> Vec<Vec<f32>> {
+            rule.arrays().iter().map(|(_, weights)| weights.to_vec()).collect()
+        };
+        let before = copy(&*rule);
+        rule.age(key);
+        for (before, after) in before.iter().zip(copy(&*rule)) {
+            // 2 % of leak and the drift to (5/2)^−0.1, against a walk of 0.1 %.
+            let share = after.iter().sum::<f32>() / before.iter().sum::<f32>();
+            assert!((0.85..0.95).contains(&share), "{}: {share}", rule.label());
+        }
+    }
 }
 
 #[test]

@@ -164,9 +164,12 @@ fn read_schedule(fields: &Fields<'_>) -> Result<ScheduleSpec, SpecError> {
         fields.defaulted("schedule", "{ kind = \"constant\" }");
         return Ok(ScheduleSpec::Constant);
     };
-    let warm_up = || match table.has("warm_up") {
-        true => at_least_one(&table, "warm_up").map(Some),
-        false => table.optional_count("warm_up"),
+    let warm_up = || {
+        if table.has("warm_up") {
+            at_least_one(&table, "warm_up").map(Some)
+        } else {
+            table.optional_count("warm_up")
+        }
     };
     let schedule = match table.choice("kind", &["constant", "step", "cosine", "warm_up"])? {
         "constant" => ScheduleSpec::Constant,

@@ -88,7 +88,7 @@ impl Trial {
             for first in (0..samples).step_by(PART) {
                 let count = PART.min(samples - first);
                 let path = folder.as_ref().map(|folder| folder.join(format!("{first:06}.safetensors")));
-                let Some(part) = part(backbone, batches, first..first + count, path.as_deref(), listener)?
+                let Some(part) = part(backbone, batches, &(first..first + count), path.as_deref(), listener)?
                 else {
                     return Ok(Flow::Cancel);
                 };
@@ -106,7 +106,7 @@ impl Trial {
 fn part(
     backbone: &mut Network,
     batches: &Batches,
-    samples: Range<usize>,
+    samples: &Range<usize>,
     path: Option<&Path>,
     listener: &dyn Listener,
 ) -> Result<Option<Vec<f32>>, FeatureError> {
