@@ -49,7 +49,7 @@ fn main() {
         experiment: "overhead".into(),
         labels: Vec::new(),
         seed,
-        work: Work::Problem(Box::new(Spec { seeds: vec![seed], ..spec.clone() })),
+        work: Work::Problem(std::sync::Arc::new(Spec { seeds: vec![seed], ..spec.clone() })),
     };
     let plans: Vec<Plan> = (0..TRIALS).map(plan).collect();
     let options = SweepOptions { threads: 1, ..SweepOptions::new(".") };
