@@ -73,18 +73,10 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Commands that the page on sweeps describes before the program has them; what it has is checked.
-const PLANNED: [&str; 6] = ["explain", "check", "sweep", "runs", "report", "compare"];
-
 /// Why the program would not take a command line.
 fn refusal(line: &str) -> Option<clap::Error> {
-    let words = words(line);
-    let command = words.get(1).map_or("", String::as_str);
-    if PLANNED.contains(&command) && Arguments::command().find_subcommand(command).is_none() {
-        return None;
-    }
     let answered = [ErrorKind::DisplayVersion, ErrorKind::DisplayHelp];
-    Arguments::try_parse_from(words).err().filter(|e| !answered.contains(&e.kind()))
+    Arguments::try_parse_from(words(line)).err().filter(|e| !answered.contains(&e.kind()))
 }
 
 fn markdown(folder: &Path) -> Vec<PathBuf> {

@@ -70,14 +70,7 @@ fn read(example: &str) -> Result<(), String> {
             text = format!("{text}\n[{name}]\n{fields}\n");
         }
     }
-    let read = plans(&text, &base, None, "example").map(drop).map_err(|e| e.to_string());
-    match text.split_once("[sweep]") {
-        // The page on sweeps is older than they are; its grid stands last.
-        Some((rest, _)) if read.as_ref().is_err_and(|e| e.contains("sweep is not a field")) => {
-            plans(rest, &base, None, "example").map(drop).map_err(|e| e.to_string())
-        }
-        _ => read,
-    }
+    plans(&text, &base, None, "example").map(drop).map_err(|e| e.to_string())
 }
 
 #[test]

@@ -238,7 +238,11 @@ fn arrays_age_with_their_rule() {
         };
         let before = copy(&*rule);
         rule.age(key);
-        for (before, after) in before.iter().zip(copy(&*rule)) {
+        // What is kept in digital memory starts at 0 and does not age.
+        let analog = before.iter().zip(copy(&*rule)).filter(|(before, _)| before.iter().any(|w| *w != 0.0));
+        let analog: Vec<_> = analog.collect();
+        assert!(!analog.is_empty());
+        for (before, after) in analog {
             // 2 % of leak and the drift to (5/2)^−0.1, against a walk of 0.1 %.
             let share = after.iter().sum::<f32>() / before.iter().sum::<f32>();
             assert!((0.85..0.95).contains(&share), "{}: {share}", rule.label());

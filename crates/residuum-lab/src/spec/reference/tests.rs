@@ -96,6 +96,8 @@ const NETWORK_TABLES: &[&str] = &[
     "device = { response = \"linear\", slope = 0.5, pulse_step = 0.01, bounds = [-1, 1], slope_spread = { log_normal = 0.1 } }",
     "device = { response = \"exp_step\", states = 100, bound_spread = [0.1, 0.2], cycle_noise = { additive = 0.1 } }",
     "device = { response = \"exponential\", shape = 1, states = 100, stuck = { probability = 0.1 }, reference = {} }",
+    "device = { response = \"constant\", states = 100, reset = {}, decay = { lifetime = 9 }, diffusion = { deviation = 0.1 } }",
+    "device = { response = \"constant\", states = 100, drift = { exponent = 0.1, onset_s = 1, step_s = 1 } }",
     "device = { response = \"formula\", q_plus = \"1 - w/2\", q_minus = \"1 + w/2\", range = [-1, 1], states = 100 }",
     "device = { response = \"table\", csv = \"../../experiments/measured_device.csv\", states = 100 }",
     "device = { main = { preset = \"reram_es\" }, residual = { preset = \"idealized\", step_spread = { log_normal = 0.1 } } }",
