@@ -1,0 +1,381 @@
+//! Networks of the shipped experiments, trained into a store, or the reason why they were not.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use residuum_nn::data::catalogue;
+
+use super::verdict::Measured;
+use super::{Options, Profile, ReproduceError};
+use crate::plan::{Plan, Work, plans};
+use crate::progress::{Cancelled, Progress};
+use crate::spec::{DataSpec, Resolved, TrialSpec};
+use crate::store::{Row, Store};
+use crate::sweep::{self, End, Listener, SweepOptions, sweep};
+use crate::train::CATALOGUE;
+
+/// Where networks find their data, and where they are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkOptions {
+    /// The folder of all data sets.
+    pub data_root: PathBuf,
+    /// The folder that weights named in specs are relative to.
+    pub base: PathBuf,
+    /// The store that trials are kept in; made when the first is run.
+    pub store: PathBuf,
+    /// Trials at a time, each on one thread.
+    pub jobs: usize,
+    /// The commit of the program, for manifests.
+    pub commit: Option<String>,
+}
+
+impl Default for NetworkOptions {
+    /// Everything beside each other in the current folder, one trial at a time.
+    fn default() -> Self {
+        Self {
+            data_root: "data".into(),
+            base: ".".into(),
+            store: "reproduce-store".into(),
+            jobs: 1,
+            commit: None,
+        }
+    }
+}
+
+/// One trial over its seeds: its records, or why there are none.
+#[derive(Clone, Debug)]
+pub(super) struct Point {
+    /// As the spec names it: cell and variant.
+    pub(super) name: String,
+    /// The rule in words.
+    pub(super) title: String,
+    /// What was done, in words: epochs, seeds, and what the profile leaves out.
+    pub(super) words: String,
+    /// Whether nothing was left out.
+    pub(super) complete: bool,
+    /// Seed and records of each run.
+    pub(super) runs: Result<Vec<(u64, Vec<Row>)>, String>,
+    /// What the runs took.
+    pub(super) seconds: f64,
+}
+
+impl Point {
+    /// A metric after each epoch, for each seed.
+    pub(super) fn curves(&self, metric: &str) -> Vec<Vec<f64>> {
+        let of = |rows: &Vec<Row>| rows.iter().filter(|r| r.metric == metric).map(|r| r.value).collect();
+        self.runs.as_ref().map_or_else(|_| Vec::new(), |runs| runs.iter().map(|(_, rows)| of(rows)).collect())
+    }
+
+    /// Test accuracies at the end in per cent: means over the last sixth of the epochs, five at most.
+    pub(super) fn measured(&self) -> Result<Measured, String> {
+        self.runs.as_ref().map_err(String::clone)?;
+        let end = |curve: &Vec<f64>| {
+            let tail = &curve[curve.len() - (curve.len() / 6).clamp(1, 5).min(curve.len())..];
+            100.0 * tail.iter().sum::<f64>() / tail.len() as f64
+        };
+        let ends: Vec<f64> = self.curves("test_accuracy").iter().map(end).collect();
+        Ok(Measured { ends, complete: self.complete })
+    }
+
+    /// Accuracy in per cent and what it is of, or why there is none.
+    pub(super) fn accuracy(&self) -> String {
+        match self.measured() {
+            Ok(measured) => format!("{} % ({})", measured.words(), self.words),
+            Err(_) => "–".into(),
+        }
+    }
+}
+
+/// The trials of an item.
+pub(super) struct Points(Vec<Point>);
+
+impl Points {
+    /// The trial of this name, if it was asked for.
+    pub(super) fn get(&self, name: &str) -> Option<&Point> {
+        self.0.iter().find(|point| point.name == name)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Point> {
+        self.0.iter()
+    }
+
+    /// What all runs took.
+    pub(super) fn seconds(&self) -> f64 {
+        self.0.iter().map(|point| point.seconds).sum()
+    }
+}
+
+/// The text of a shipped experiment.
+pub(super) fn shipped(name: &str) -> Result<&'static str, ReproduceError> {
+    let found = CATALOGUE.iter().find(|shipped| shipped.name == name);
+    found.map(|shipped| shipped.text).ok_or_else(|| ReproduceError::Unknown { name: name.to_owned() })
+}
+
+/// What an item asks of an experiment.
+pub(super) struct Wanted<'a> {
+    /// The experiment.
+    pub(super) text: &'a str,
+    /// Names of its trials, in the order they are to be shown.
+    pub(super) trials: Vec<String>,
+    /// Whether it is too long for the quick profile: hours, roughly.
+    pub(super) hours: Option<f64>,
+}
+
+/// Trains what can be trained and is not in the store yet.
+pub(super) fn obtain(
+    wanted: &Wanted<'_>,
+    options: &Options,
+    label: &str,
+    progress: &dyn Progress,
+) -> Result<Points, ReproduceError> {
+    let networks = &options.networks;
+    let read = |profile| plans(wanted.text, &networks.base, profile, label);
+    let quick = if options.profile == Profile::Quick { Some("quick") } else { None };
+    let (all, full) = (seeded(read(quick)?, options.seed), read(None)?);
+    let full: BTreeMap<&str, &TrialSpec> =
+        full.iter().filter_map(|plan| Some((spec(plan)?.name.as_str(), &**spec(plan)?))).collect();
+    let mut own: BTreeMap<&str, Vec<Plan>> = BTreeMap::new();
+    for plan in &all {
+        if let Some(spec) = spec(plan) {
+            own.entry(&spec.name).or_default().push(plan.clone());
+        }
+    }
+    let mut points = Vec::new();
+    let mut open = Vec::new();
+    for name in &wanted.trials {
+        let Some(seeds) = own.get(name.as_str()) else { continue };
+        let Some(own) = seeds.first().and_then(spec) else { continue };
+        let full = full.get(name.as_str()).copied().unwrap_or(own);
+        let obstacle = obstacle(own, networks).or_else(|| {
+            let hours = wanted.hours.filter(|_| options.profile == Profile::Quick)?;
+            Some(format!("needs --profile full, estimated {hours:.0} hours"))
+        });
+        if obstacle.is_none() {
+            open.extend(seeds.iter().cloned());
+        }
+        let given: Vec<u64> = seeds.iter().map(|plan| plan.seed).collect();
+        points.push((own, full, given, obstacle));
+    }
+    let failed = train(&open, options, label, progress)?;
+    let store = if open.is_empty() { None } else { Some(Store::open(&networks.store)?) };
+    let ids: Vec<(String, u64, String)> =
+        open.iter().filter_map(|plan| Some((spec(plan)?.name.clone(), plan.seed, plan.id()))).collect();
+    let point = |(own, full, seeds, obstacle): (&Arc<TrialSpec>, &TrialSpec, Vec<u64>, Option<String>)| {
+        let mut seconds = 0.0;
+        let runs = match (obstacle, &store) {
+            (Some(reason), _) => Err(reason),
+            (None, None) => Err("no seed".into()),
+            (None, Some(store)) => {
+                let mut runs = Vec::new();
+                let mut reason = None;
+                for (_, seed, id) in ids.iter().filter(|(name, _, _)| *name == own.name) {
+                    if let Some(sentence) = failed.get(id) {
+                        reason = Some(sentence.clone());
+                    } else {
+                        runs.push((*seed, store.records(id)?));
+                        seconds += store.manifest(id)?.seconds;
+                    }
+                }
+                reason.map_or(Ok(runs), Err)
+            }
+        };
+        let left_out = left_out(own, full);
+        let words = words(own, full, &seeds, &left_out);
+        let complete = left_out.is_empty() && own.training.epochs == full.training.epochs;
+        Ok(Point { name: own.name.clone(), title: own.title.clone(), words, complete, runs, seconds })
+    };
+    Ok(Points(points.into_iter().map(point).collect::<Result<_, ReproduceError>>()?))
+}
+
+/// The same trials with seeds from `first` on.
+fn seeded(plans: Vec<Plan>, first: u64) -> Vec<Plan> {
+    plans.into_iter().map(|plan| Plan { seed: plan.seed.wrapping_add(first), ..plan }).collect()
+}
+
+fn spec(plan: &Plan) -> Option<&Arc<TrialSpec>> {
+    match &plan.work {
+        Work::Network(spec) => Some(spec),
+        Work::Problem(_) => None,
+    }
+}
+
+/// Runs trials into the store; gives the sentences of those that have no result.
+fn train(
+    open: &[Plan],
+    options: &Options,
+    label: &str,
+    progress: &dyn Progress,
+) -> Result<BTreeMap<String, String>, ReproduceError> {
+    let networks = &options.networks;
+    if open.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let store = Store::create(&networks.store)?;
+    let options = SweepOptions {
+        jobs: networks.jobs,
+        // The same numbers on any number of threads; trials side by side use the cores best.
+        threads: networks.jobs,
+        commit: networks.commit.clone(),
+        ..SweepOptions::new(&networks.data_root)
+    };
+    let summary = sweep(open, &store, &options, &Watch { label, progress })?;
+    if summary.interrupted {
+        return Err(Cancelled.into());
+    }
+    Ok(summary.failed.into_iter().map(|trial| (trial.id, trial.sentence)).collect())
+}
+
+/// What is missing for a trial.
+fn obstacle(spec: &TrialSpec, networks: &NetworkOptions) -> Option<String> {
+    let missing = |path: &Path| {
+        let shown = path.strip_prefix(&networks.base).unwrap_or(path);
+        format!("weights missing ({})", shown.display())
+    };
+    if !has_data(&spec.data, &networks.data_root) {
+        return Some(format!("data missing ({0}; residuum data fetch {0})", spec.data.set));
+    }
+    spec.network.weights.as_deref().filter(|path| !path.exists()).map(missing)
+}
+
+/// Whether the files of a data set are there, plain or gzipped; whether they are whole is seen when they are read.
+fn has_data(data: &DataSpec, root: &Path) -> bool {
+    let Ok(entry) = catalogue::find(data.set) else {
+        // The others are embedded.
+        return true;
+    };
+    let folder = data.directory.clone().unwrap_or_else(|| root.join(data.set));
+    let here = |name: &str| folder.join(name).exists() || folder.join(format!("{name}.gz")).exists();
+    entry.downloads.iter().flat_map(|download| &download.files).all(|file| here(&file.name))
+}
+
+/// The fields in which a profile differs from the full one, seeds and epochs aside.
+fn left_out<'a>(own: &'a TrialSpec, full: &TrialSpec) -> Vec<&'a Resolved> {
+    let aside = |r: &&Resolved| r.path == "training.epochs" || r.path.starts_with("training.seeds");
+    let same = |r: &&Resolved| full.resolved.iter().any(|f| f.path == r.path && f.value == r.value);
+    own.resolved.iter().filter(|r| !aside(r) && !same(r)).collect()
+}
+
+/// What was done, so that nobody takes it for more.
+fn words(own: &TrialSpec, full: &TrialSpec, seeds: &[u64], left_out: &[&Resolved]) -> String {
+    let (epochs, of) = (own.training.epochs, full.training.epochs);
+    let epochs = if epochs == of { format!("{epochs} epochs") } else { format!("{epochs} of {of} epochs") };
+    let mut parts = vec![epochs];
+    parts.extend(left_out.iter().map(|r| format!("{} = {}", r.path, r.value)));
+    let list: Vec<String> = seeds.iter().map(u64::to_string).collect();
+    parts.push(format!("{} {}", if seeds.len() == 1 { "seed" } else { "seeds" }, list.join(", ")));
+    parts.join(", ")
+}
+
+/// Tells how many trials are done.
+struct Watch<'a> {
+    label: &'a str,
+    progress: &'a dyn Progress,
+}
+
+impl Listener for Watch<'_> {
+    fn begins(&self, total: usize, settled: usize) {
+        self.progress.begin(self.label, total as u64);
+        self.progress.advance(settled as u64);
+    }
+
+    fn trial_ends(&self, _: &Plan, end: &sweep::End) {
+        if !matches!(end, End::Busy | End::Interrupted) {
+            self.progress.advance(1);
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.progress.cancelled()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::progress::Silent;
+    use crate::reproduce::verdict::Verdict;
+
+    /// The embedded digits, through the same code as the paper's networks.
+    fn digits(folder: &Path, jobs: usize, seed: u64) -> Points {
+        let networks = NetworkOptions {
+            store: folder.join("store"),
+            jobs,
+            data_root: folder.into(),
+            ..Default::default()
+        };
+        let options = Options { seed, profile: Profile::Quick, networks, ..Options::default() };
+        let trials = ["digital", "analog", "residual"].map(String::from).to_vec();
+        let wanted = Wanted { text: shipped("digits").unwrap(), trials, hours: None };
+        obtain(&wanted, &options, "digits", &Silent).unwrap()
+    }
+
+    fn accuracies(points: &Points) -> Vec<Vec<Vec<f64>>> {
+        points.iter().map(|point| point.curves("test_accuracy")).collect()
+    }
+
+    #[test]
+    fn trials_are_trained_once_and_say_what_they_are() {
+        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let first = digits(one.path(), 2, 0);
+        assert_eq!(
+            first.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
+            ["digital", "analog", "residual"]
+        );
+        let digital = first.get("digital").unwrap();
+        assert_eq!(digital.words, "3 of 30 epochs, seed 0");
+        assert!(!digital.complete, "a tenth of the epochs is not the whole training");
+        assert_eq!(digital.curves("test_accuracy")[0].len(), 3);
+        let measured = digital.measured().unwrap();
+        assert!(measured.mean() > 80.0, "{}", digital.accuracy());
+        // The digits' number is no agreement with a number it is far from.
+        assert!(matches!(
+            measured.against(crate::reproduce::paper::Printed::Below(15.0), None),
+            Verdict::DiffersBy(_)
+        ));
+        // A second call trains nothing: what was measured the first time is there, to the microsecond.
+        let again = digits(one.path(), 1, 0);
+        assert_eq!(again.seconds().to_bits(), first.seconds().to_bits());
+        assert_eq!(accuracies(&again), accuracies(&first));
+        // Neither the number of jobs nor the store changes a number; the seed does.
+        assert_eq!(accuracies(&digits(two.path(), 1, 0)), accuracies(&first));
+        let other = digits(two.path(), 1, 7);
+        assert_eq!(other.get("digital").unwrap().words, "3 of 30 epochs, seed 7");
+        assert_ne!(accuracies(&other), accuracies(&first));
+    }
+
+    #[test]
+    fn weights_are_counted_under_every_rule() {
+        let folder = tempfile::tempdir().unwrap();
+        let points = digits(folder.path(), 2, 0);
+        for name in ["digital", "analog"] {
+            let (_, rows) = &points.get(name).unwrap().runs.as_ref().unwrap()[0];
+            let counted =
+                |part: &str| rows.iter().filter(|r| r.metric == "weight_count" && r.part == part).count();
+            let parts: Vec<&str> =
+                rows.iter().filter(|r| r.metric == "weight_low").map(|r| r.part.as_str()).collect();
+            let layers: Vec<&&str> = parts.iter().filter(|part| !part.ends_with(".main")).collect();
+            assert_eq!(layers.len(), 2, "{name}: {parts:?}");
+            assert!(layers.iter().all(|layer| counted(layer) == 64));
+            assert_eq!(parts.len() > layers.len(), name == "analog", "{name}: {parts:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_profile_leaves_out_is_said() {
+        let text = shipped("mnist-cnn").unwrap();
+        let networks = NetworkOptions { data_root: "nowhere".into(), ..NetworkOptions::default() };
+        let options = Options { profile: Profile::Quick, networks, ..Options::default() };
+        let wanted = Wanted { text, trials: vec!["radius-0.6-analog".into()], hours: None };
+        let points = obtain(&wanted, &options, "mnist-cnn", &Silent).unwrap();
+        let point = points.iter().next().unwrap();
+        assert!(point.words.contains("3 of 30 epochs, data.train_per_class = 2000"), "{}", point.words);
+        assert!(!point.complete);
+        assert_eq!(point.runs.as_ref().unwrap_err(), "data missing (mnist; residuum data fetch mnist)");
+        let full = Options { profile: Profile::Full, ..options };
+        let points = obtain(&wanted, &full, "mnist-cnn", &Silent).unwrap();
+        let point = points.iter().next().unwrap();
+        assert_eq!(point.words, "30 epochs, seeds 0, 1, 2");
+        assert!(point.complete);
+    }
+}
