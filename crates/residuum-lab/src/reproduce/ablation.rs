@@ -1,7 +1,7 @@
 //! `figure:gamma-ablation`: accuracy against the mixing coefficient γ.
 //!
-//! The paper's own (ResNets on CIFAR from ImageNet weights) is run where weights and time are there. The same sweep on MNIST and
-//! on a perceptron for CIFAR-10 says whether its sentence holds there too; neither is put beside a number of the paper.
+//! The paper's own (ResNets on CIFAR from ImageNet weights) is run where weights and time are there. The same sweep on a perceptron
+//! for CIFAR-10 says whether its sentence holds there too; it is not put beside a number of the paper.
 
 use residuum::stats::Summary;
 use serde::Serialize;

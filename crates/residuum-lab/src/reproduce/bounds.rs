@@ -76,29 +76,30 @@ fn printed(what: &str) -> &'static str {
 
 fn finding(claim: &str, check: &Check) -> Option<Finding> {
     let c = check.comparison?;
-    let paper = match (claim, printed(&check.what)) {
-        ("table-bounds", words) if !words.is_empty() => words.to_string(),
-        _ => format!("{} {}", c.relation.sign(), significant(c.predicted)),
-    };
     // What the theory notes add to the theorems is no number of the paper's.
     let ours_only = check.what.contains("σ²/4");
+    let printed = printed(&check.what);
+    let value = format!("{} {}", c.relation.sign(), significant(c.predicted));
+    let paper = match (claim, printed) {
+        (_, _) if ours_only => format!("Not stated; our stationary law gives {}.", significant(c.predicted)),
+        ("table-bounds", words) if !words.is_empty() => words.to_string(),
+        ("thm-lower-bound", _) => format!("{value}, the theorem as corrected."),
+        _ => format!("{value}, the theorem's bound."),
+    };
     let verdict = match (check.verdict, ours_only) {
         (verify::Verdict::Note, _) => return None,
         (verify::Verdict::Holds, true) => Verdict::NotStated,
         (verify::Verdict::Holds, false) => Verdict::Agrees,
         _ => Verdict::DiffersBy(significant(c.measured - c.predicted)),
     };
-    let note = match (c.tolerance > 0.0, ours_only) {
-        (_, true) => format!("Our stationary law; holds within {}.", significant(c.tolerance)),
-        (true, false) => format!("Tolerance {}.", significant(c.tolerance)),
-        (false, false) => String::new(),
-    };
+    let is_formula = claim == "table-bounds" && check.what.contains("bound");
+    let source = if is_formula { "the formula of the bound, evaluated" } else { "measured" };
     Some(Finding {
         statement: format!("{}.", check.what),
-        paper: if ours_only { format!("Not stated; predicted {}.", significant(c.predicted)) } else { paper },
-        ours: significant(c.measured),
+        paper,
+        ours: format!("{} ± {} ({source})", significant(c.measured), significant(c.tolerance)),
         verdict,
-        note,
+        note: "± is the tolerance: 4.9 standard errors and what the theory leaves out.".into(),
     })
 }
 

@@ -161,11 +161,30 @@ pub(super) fn claim(
             None => Err("not part of this profile".into()),
         })
         .collect();
-    let list: Vec<String> =
-        points.iter().flatten().map(|point| format!("{} {}", point.title, point.accuracy())).collect();
     let (ours, verdict) = match measured {
-        Ok(means) => (format!("{}.", list.join("; ")), judge(&means)),
+        Ok(means) => (accuracies(points), judge(&means)),
         Err(reason) => ("–".into(), Verdict::NotRun(reason)),
     };
     Finding { statement: statement.into(), paper: paper.into(), ours, verdict, note: note.into() }
+}
+
+/// The accuracies of several trials; what they are of is said once if it is the same for all.
+fn accuracies(points: &[Option<&Point>]) -> String {
+    let points: Vec<&Point> = points.iter().flatten().copied().collect();
+    let bare = |point: &&Point| {
+        let measured =
+            point.measured().map_or_else(|_| "–".into(), |measured| format!("{} %", measured.words()));
+        format!("{}: {measured}", point.title)
+    };
+    match points.split_first() {
+        Some((first, rest)) if rest.iter().all(|point| point.words == first.words) => {
+            let list: Vec<String> = points.iter().map(bare).collect();
+            format!("{} ({}).", list.join("; "), first.words)
+        }
+        _ => {
+            let list: Vec<String> =
+                points.iter().map(|point| format!("{} ({})", bare(point), point.words)).collect();
+            format!("{}.", list.join("; "))
+        }
+    }
 }

@@ -184,7 +184,8 @@ impl Page {
 
 fn section(text: &mut String, entry: &Entry) {
     let _ = writeln!(text, "\n## {}\n", entry.name);
-    if let Some(picture) = entry.files.iter().find(|file| file.ends_with(".png")) {
+    let picture = format!("{}.png", entry.name);
+    if entry.files.contains(&picture) {
         let _ = writeln!(text, "![{}]({picture})\n", entry.name);
     }
     match &entry.findings {
