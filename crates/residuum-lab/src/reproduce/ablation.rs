@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::cifar::{SMALL, SMALL_WORDS, resnet_hours};
 use super::curves::{claim, curve_table, trial_settings};
-use super::networks::{Point, Points, Wanted, obtain, shipped};
+use super::networks::{Point, Points, Wanted, obtain};
 use super::verdict::Verdict;
 use super::{Finding, Options, ReproduceError, Reproduction, table};
 use crate::figure::{Axis, Color, Figure, Legend, Line, Panel, Points as Dots};
@@ -32,12 +32,12 @@ struct Row<'a> {
 }
 
 pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
-    let named = |prefix: &str| MIXINGS.iter().map(|mixing| format!("{prefix}mixing-{mixing}")).collect();
-    let hours = Some(resnet_hours("resnet18"));
-    let wanted = Wanted { text: shipped(PAPERS)?, trials: named(""), hours };
-    let papers = obtain(&wanted, options, PAPERS, progress)?;
-    let wanted = Wanted { text: shipped(SMALL)?, trials: named("exponential-"), hours: None };
-    let small = obtain(&wanted, options, SMALL, progress)?;
+    let named = |prefix: &str| MIXINGS.map(|mixing| format!("{prefix}mixing-{mixing}"));
+    let wanted = [
+        Wanted { hours: Some(resnet_hours("resnet18")), ..Wanted::new(PAPERS, named("")) },
+        Wanted::new(SMALL, named("exponential-")),
+    ];
+    let [papers, small] = obtain(&wanted, options, NAME, progress)?;
     let experiments = [(PAPERS, &papers), (SMALL, &small)];
     let rows: Vec<Row<'_>> =
         experiments.iter().flat_map(|(experiment, points)| rows(experiment, points)).collect();

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::curves::{claim, curve_table, number, panel, trial_settings};
-use super::networks::{Points, Wanted, obtain, shipped};
+use super::networks::{Points, Wanted, obtain};
 use super::paper::{CIFAR_EXPONENTIAL, CIFAR_POWER, CifarCell, Printed};
 use super::verdict::{Verdict, same_order};
 use super::{Finding, Options, ReproduceError, Reproduction, table};
@@ -64,9 +64,10 @@ fn run(
     let mut obtained: Vec<(String, Points)> = Vec::new();
     for cell in cells {
         let experiment = format!("{}-resnet", cell.set);
-        let trials = RULES.map(|rule| format!("{}-{response}-{rule}", cell.network)).to_vec();
-        let wanted = Wanted { text: shipped(&experiment)?, trials, hours: Some(resnet_hours(cell.network)) };
-        let points = obtain(&wanted, options, &experiment, progress)?;
+        let trials = RULES.map(|rule| format!("{}-{response}-{rule}", cell.network));
+        let hours = Some(resnet_hours(cell.network));
+        let wanted = Wanted { hours, ..Wanted::new(&experiment, trials) };
+        let [points] = obtain(&[wanted], options, name, progress)?;
         let own = numbers(cell, response, &points);
         rows.extend(own.iter().zip(["Digital SGD", "Analog SGD", "Residual Learning"]).map(|(f, rule)| Row {
             set: cell.set,
@@ -79,8 +80,8 @@ fn run(
         findings.extend(own);
         obtained.push((experiment, points));
     }
-    let trials = SMALL_RULES.map(|rule| format!("{response}-{rule}")).to_vec();
-    let small = obtain(&Wanted { text: shipped(SMALL)?, trials, hours: None }, options, SMALL, progress)?;
+    let trials = SMALL_RULES.map(|rule| format!("{response}-{rule}"));
+    let [small] = obtain(&[Wanted::new(SMALL, trials)], options, name, progress)?;
     findings.push(order(response, &small));
     let mut experiments: Vec<(&str, &Points)> =
         obtained.iter().map(|(experiment, points)| (experiment.as_str(), points)).collect();

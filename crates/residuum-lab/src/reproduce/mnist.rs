@@ -5,7 +5,7 @@
 //! recursion with a full transfer at every step is shown besides.
 
 use super::curves::{claim, curve_table, panel, trial_settings};
-use super::networks::{Points, Wanted, obtain, shipped};
+use super::networks::{Points, Wanted, obtain};
 use super::paper::{CNN_ANALOG, MNIST_DROP};
 use super::verdict::{ONE_RUN_TOLERANCE, Verdict, points as signed};
 use super::{Finding, Options, Profile, ReproduceError, Reproduction};
@@ -36,17 +36,17 @@ fn cnn_radii(profile: Profile) -> &'static [f64] {
 }
 
 fn networks(options: &Options, progress: &dyn Progress) -> Result<Networks, ReproduceError> {
-    let get = |experiment: &str, trials: Vec<String>| {
-        obtain(&Wanted { text: shipped(experiment)?, trials, hours: None }, options, experiment, progress)
-    };
-    let rules = ["digital", "analog", "tiki-taka-mixed", "tiki-taka", "residual"];
+    // The slowest first, so that the others are done beside it.
+    let rules = ["residual", "digital", "analog", "tiki-taka-mixed", "tiki-taka"];
     let other: Vec<String> = RADII[1..].iter().map(|radius| format!("power-1-{radius}")).collect();
     let cnn: Vec<String> = cnn_radii(options.profile).iter().map(|radius| format!("radius-{radius}")).collect();
-    Ok(Networks {
-        fcn: get("mnist-fcn", rules.map(String::from).to_vec())?,
-        radii: get("mnist-table", trials(&other, &["analog", "tiki-taka-mixed"]))?,
-        cnn: get("mnist-cnn", trials(&cnn, &["digital", "analog", "tiki-taka-mixed"]))?,
-    })
+    let wanted = [
+        Wanted::new("mnist-cnn", trials(&cnn, &["analog", "tiki-taka-mixed", "digital"])),
+        Wanted::new("mnist-fcn", rules),
+        Wanted::new("mnist-table", trials(&other, &["analog", "tiki-taka-mixed"])),
+    ];
+    let [cnn, fcn, radii] = obtain(&wanted, options, NAME, progress)?;
+    Ok(Networks { fcn, radii, cnn })
 }
 
 pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {

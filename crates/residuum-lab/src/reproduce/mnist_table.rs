@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::curves::{claim, curve_table, number, trial_settings};
-use super::networks::{Point, Points, Wanted, obtain, shipped};
+use super::networks::{Point, Points, Wanted, obtain};
 use super::paper::{MNIST, MNIST_DIGITAL, MnistCell};
 use super::verdict::{Verdict, same_order};
 use super::{Finding, Options, ReproduceError, Reproduction, table};
@@ -64,11 +64,9 @@ struct Row {
 }
 
 pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
-    let trials = MNIST.iter().flat_map(|cell| RULES.map(|rule| format!("{}-{rule}", cell.name()))).collect();
-    let wanted = Wanted { text: shipped("mnist-table")?, trials, hours: None };
-    let points = obtain(&wanted, options, "mnist-table", progress)?;
-    let wanted = Wanted { text: shipped("mnist-fcn")?, trials: vec!["digital".into()], hours: None };
-    let baseline = obtain(&wanted, options, "mnist-fcn", progress)?;
+    let trials = MNIST.iter().flat_map(|cell| RULES.map(|rule| format!("{}-{rule}", cell.name())));
+    let wanted = [Wanted::new("mnist-table", trials), Wanted::new("mnist-fcn", ["digital"])];
+    let [points, baseline] = obtain(&wanted, options, NAME, progress)?;
     let cells: Vec<Cell<'_>> = MNIST.iter().map(|paper| Cell::new(paper, &points)).collect();
     let digital = baseline.get("digital");
     let findings = findings(&cells, digital);

@@ -107,85 +107,119 @@ impl Points {
 }
 
 /// The text of a shipped experiment.
-pub(super) fn shipped(name: &str) -> Result<&'static str, ReproduceError> {
+fn shipped(name: &str) -> Result<&'static str, ReproduceError> {
     let found = CATALOGUE.iter().find(|shipped| shipped.name == name);
     found.map(|shipped| shipped.text).ok_or_else(|| ReproduceError::Unknown { name: name.to_owned() })
 }
 
 /// What an item asks of an experiment.
 pub(super) struct Wanted<'a> {
-    /// The experiment.
-    pub(super) text: &'a str,
+    /// The name of the experiment.
+    pub(super) experiment: &'a str,
     /// Names of its trials, in the order they are to be shown.
     pub(super) trials: Vec<String>,
-    /// Whether it is too long for the quick profile: hours, roughly.
+    /// Hours that each takes, roughly, if that is too long for the quick profile.
     pub(super) hours: Option<f64>,
 }
 
-/// Trains what can be trained and is not in the store yet.
-pub(super) fn obtain(
-    wanted: &Wanted<'_>,
+impl<'a> Wanted<'a> {
+    /// Trials that fit the quick profile.
+    pub(super) fn new<S: Into<String>>(experiment: &'a str, trials: impl IntoIterator<Item = S>) -> Self {
+        Self { experiment, trials: trials.into_iter().map(Into::into).collect(), hours: None }
+    }
+}
+
+/// A trial before it is run.
+struct Prepared {
+    /// As the profile has it.
+    own: Arc<TrialSpec>,
+    /// As the paper has it.
+    full: Arc<TrialSpec>,
+    /// One for each seed.
+    plans: Vec<Plan>,
+    /// Why it cannot be run.
+    obstacle: Option<String>,
+}
+
+/// Trains what can be trained and is not in the store yet, all experiments side by side.
+pub(super) fn obtain<const N: usize>(
+    wanted: &[Wanted<'_>; N],
     options: &Options,
     label: &str,
     progress: &dyn Progress,
-) -> Result<Points, ReproduceError> {
-    let networks = &options.networks;
-    let read = |profile| plans(wanted.text, &networks.base, profile, label);
-    let quick = if options.profile == Profile::Quick { Some("quick") } else { None };
-    let (all, full) = (seeded(read(quick)?, options.seed), read(None)?);
-    let full: BTreeMap<&str, &TrialSpec> =
-        full.iter().filter_map(|plan| Some((spec(plan)?.name.as_str(), &**spec(plan)?))).collect();
-    let mut own: BTreeMap<&str, Vec<Plan>> = BTreeMap::new();
-    for plan in &all {
-        if let Some(spec) = spec(plan) {
-            own.entry(&spec.name).or_default().push(plan.clone());
+) -> Result<[Points; N], ReproduceError> {
+    let mut prepared = Vec::new();
+    for wanted in wanted {
+        prepared.push(prepare(wanted, options)?);
+    }
+    let open: Vec<Plan> = prepared
+        .iter()
+        .flatten()
+        .filter(|trial| trial.obstacle.is_none())
+        .flat_map(|trial| trial.plans.iter().cloned())
+        .collect();
+    let failed = train(&open, options, label, progress)?;
+    let mut all = [const { Points(Vec::new()) }; N];
+    for (points, trials) in all.iter_mut().zip(prepared) {
+        for trial in trials {
+            points.0.push(collect(trial, &failed, &options.networks.store)?);
         }
     }
-    let mut points = Vec::new();
-    let mut open = Vec::new();
-    for name in &wanted.trials {
-        let Some(seeds) = own.get(name.as_str()) else { continue };
-        let Some(own) = seeds.first().and_then(spec) else { continue };
-        let full = full.get(name.as_str()).copied().unwrap_or(own);
-        let obstacle = obstacle(own, networks).or_else(|| {
-            let hours = wanted.hours.filter(|_| options.profile == Profile::Quick)?;
+    Ok(all)
+}
+
+/// The trials of an experiment in the profile, beside what the paper did.
+fn prepare(wanted: &Wanted<'_>, options: &Options) -> Result<Vec<Prepared>, ReproduceError> {
+    let text = shipped(wanted.experiment)?;
+    let read = |profile| plans(text, &options.networks.base, profile, wanted.experiment);
+    let quick = options.profile == Profile::Quick;
+    let all = seeded(read(quick.then_some("quick"))?, options.seed);
+    let full = read(None)?;
+    let of = |plans: &[Plan], name: &str| -> Vec<Plan> {
+        plans.iter().filter(|plan| spec(plan).is_some_and(|spec| spec.name == name)).cloned().collect()
+    };
+    let trial = |name: &String| {
+        let plans = of(&all, name);
+        let own = Arc::clone(spec(plans.first()?)?);
+        let full = Arc::clone(spec(of(&full, name).first()?)?);
+        let obstacle = obstacle(&own, &options.networks).or_else(|| {
+            let hours = wanted.hours.filter(|_| quick)?;
             Some(format!("needs --profile full, estimated {hours:.0} hours"))
         });
-        if obstacle.is_none() {
-            open.extend(seeds.iter().cloned());
-        }
-        let given: Vec<u64> = seeds.iter().map(|plan| plan.seed).collect();
-        points.push((own, full, given, obstacle));
-    }
-    let failed = train(&open, options, label, progress)?;
-    let store = if open.is_empty() { None } else { Some(Store::open(&networks.store)?) };
-    let ids: Vec<(String, u64, String)> =
-        open.iter().filter_map(|plan| Some((spec(plan)?.name.clone(), plan.seed, plan.id()))).collect();
-    let point = |(own, full, seeds, obstacle): (&Arc<TrialSpec>, &TrialSpec, Vec<u64>, Option<String>)| {
-        let mut seconds = 0.0;
-        let runs = match (obstacle, &store) {
-            (Some(reason), _) => Err(reason),
-            (None, None) => Err("no seed".into()),
-            (None, Some(store)) => {
-                let mut runs = Vec::new();
-                let mut reason = None;
-                for (_, seed, id) in ids.iter().filter(|(name, _, _)| *name == own.name) {
-                    if let Some(sentence) = failed.get(id) {
-                        reason = Some(sentence.clone());
-                    } else {
-                        runs.push((*seed, store.records(id)?));
-                        seconds += store.manifest(id)?.seconds;
-                    }
-                }
-                reason.map_or(Ok(runs), Err)
-            }
-        };
-        let left_out = left_out(own, full);
-        let words = words(own, full, &seeds, &left_out);
-        let complete = left_out.is_empty() && own.training.epochs == full.training.epochs;
-        Ok(Point { name: own.name.clone(), title: own.title.clone(), words, complete, runs, seconds })
+        Some(Prepared { own, full, plans, obstacle })
     };
-    Ok(Points(points.into_iter().map(point).collect::<Result<_, ReproduceError>>()?))
+    Ok(wanted.trials.iter().filter_map(trial).collect())
+}
+
+/// What the store holds of a trial.
+fn collect(trial: Prepared, failed: &BTreeMap<String, String>, store: &Path) -> Result<Point, ReproduceError> {
+    let Prepared { own, full, plans, obstacle } = trial;
+    let mut seconds = 0.0;
+    let mut reason = obstacle;
+    let mut runs = Vec::new();
+    if reason.is_none() {
+        let store = Store::open(store)?;
+        for plan in &plans {
+            let id = plan.id();
+            match failed.get(&id) {
+                Some(sentence) => reason = Some(sentence.clone()),
+                None => {
+                    runs.push((plan.seed, store.records(&id)?));
+                    seconds += store.manifest(&id)?.seconds;
+                }
+            }
+        }
+    }
+    let left_out = left_out(&own, &full);
+    let seeds: Vec<u64> = plans.iter().map(|plan| plan.seed).collect();
+    Ok(Point {
+        name: own.name.clone(),
+        title: own.title.clone(),
+        words: words(&own, &full, &seeds, &left_out),
+        complete: left_out.is_empty() && own.training.epochs == full.training.epochs,
+        runs: reason.map_or(Ok(runs), Err),
+        seconds,
+    })
 }
 
 /// The same trials with seeds from `first` on.
@@ -305,9 +339,9 @@ mod tests {
             ..Default::default()
         };
         let options = Options { seed, profile: Profile::Quick, networks, ..Options::default() };
-        let trials = ["digital", "analog", "residual"].map(String::from).to_vec();
-        let wanted = Wanted { text: shipped("digits").unwrap(), trials, hours: None };
-        obtain(&wanted, &options, "digits", &Silent).unwrap()
+        let wanted = Wanted::new("digits", ["digital", "analog", "residual"]);
+        let [points] = obtain(&[wanted], &options, "digits", &Silent).unwrap();
+        points
     }
 
     fn accuracies(points: &Points) -> Vec<Vec<Vec<f64>>> {
@@ -363,19 +397,18 @@ mod tests {
 
     #[test]
     fn what_a_profile_leaves_out_is_said() {
-        let text = shipped("mnist-cnn").unwrap();
         let networks = NetworkOptions { data_root: "nowhere".into(), ..NetworkOptions::default() };
         let options = Options { profile: Profile::Quick, networks, ..Options::default() };
-        let wanted = Wanted { text, trials: vec!["radius-0.6-analog".into()], hours: None };
-        let points = obtain(&wanted, &options, "mnist-cnn", &Silent).unwrap();
+        let wanted = || [Wanted::new("cifar10-small", ["power-analog"])];
+        let [points] = obtain(&wanted(), &options, "cifar10-small", &Silent).unwrap();
         let point = points.iter().next().unwrap();
-        assert!(point.words.contains("3 of 30 epochs, data.train_per_class = 2000"), "{}", point.words);
+        assert!(point.words.contains("5 of 20 epochs, data.train_per_class = 2000"), "{}", point.words);
         assert!(!point.complete);
-        assert_eq!(point.runs.as_ref().unwrap_err(), "data missing (mnist; residuum data fetch mnist)");
+        assert_eq!(point.runs.as_ref().unwrap_err(), "data missing (cifar10; residuum data fetch cifar10)");
         let full = Options { profile: Profile::Full, ..options };
-        let points = obtain(&wanted, &full, "mnist-cnn", &Silent).unwrap();
+        let [points] = obtain(&wanted(), &full, "cifar10-small", &Silent).unwrap();
         let point = points.iter().next().unwrap();
-        assert_eq!(point.words, "30 epochs, seeds 0, 1, 2");
+        assert_eq!(point.words, "20 epochs, seeds 0, 1, 2");
         assert!(point.complete);
     }
 }

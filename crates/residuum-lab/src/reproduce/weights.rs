@@ -6,13 +6,15 @@
 use serde::Serialize;
 
 use super::curves::{Style, curve_table, style, trial_settings};
-use super::networks::{Point, Points, Wanted, obtain, shipped};
+use super::networks::{Point, Points, Wanted, obtain};
 use super::{Finding, Options, ReproduceError, Reproduction, Verdict, table};
 use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Panel, Reference};
 use crate::progress::Progress;
 use crate::store::Row;
 
 const NAME: &str = "fig-weights";
+/// τ of the devices.
+const RADIUS: f64 = 0.6;
 const NETWORK: &str = "not the paper's network: FCN on MNIST, power response, τ = 0.6";
 
 /// Counts of the weights of one layer or array, from the first seed.
@@ -68,10 +70,20 @@ fn layers(point: &Point) -> Vec<String> {
     counted.map(|row| row.part.clone()).filter(|part| !ends_in_array(part)).collect()
 }
 
-/// Effective weights of all layers: mean distance from 0.
-fn distance(point: &Point) -> Option<f64> {
+/// What lies on the cells of a layer; under a digital rule, its weights.
+fn cells(point: &Point, layer: &str) -> Option<Histogram> {
+    Histogram::read(point, &format!("{layer}.main")).or_else(|| effective(point, layer))
+}
+
+/// What the network computes with: cells times output scales.
+fn effective(point: &Point, layer: &str) -> Option<Histogram> {
+    Histogram::read(point, layer)
+}
+
+/// Mean distance from 0 over all layers.
+fn distance(point: &Point, of: fn(&Point, &str) -> Option<Histogram>) -> Option<f64> {
     let means: Vec<(f64, f64)> =
-        layers(point).iter().filter_map(|l| Some(Histogram::read(point, l)?.mean_distance())).collect();
+        layers(point).iter().filter_map(|layer| Some(of(point, layer)?.mean_distance())).collect();
     let total: f64 = means.iter().map(|(_, count)| count).sum();
     (total > 0.0).then(|| means.iter().map(|(mean, count)| mean * count).sum::<f64>() / total)
 }
@@ -87,12 +99,11 @@ struct Bin<'a> {
 }
 
 pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
-    let get = |experiment: &str, trials: &[&str]| {
-        let trials = trials.iter().map(ToString::to_string).collect();
-        obtain(&Wanted { text: shipped(experiment)?, trials, hours: None }, options, experiment, progress)
-    };
-    let fcn = get("mnist-fcn", &["digital", "analog", "tiki-taka-mixed"])?;
-    let mild = get("mnist-table", &["power-0.5-0.6-analog"])?;
+    let wanted = [
+        Wanted::new("mnist-fcn", ["digital", "analog", "tiki-taka-mixed"]),
+        Wanted::new("mnist-table", ["power-0.5-0.6-analog"]),
+    ];
+    let [fcn, mild] = obtain(&wanted, options, NAME, progress)?;
     let experiments = [("mnist-fcn", &fcn), ("mnist-table", &mild)];
     let all: Vec<&Point> = fcn.iter().chain(mild.iter()).collect();
     Ok(Reproduction {
@@ -134,17 +145,17 @@ fn draw(fcn: &Points, mild: &Points) -> Option<Figure> {
     let residual = fcn.get("tiki-taka-mixed")?;
     let layers = layers(residual);
     let mut figure = Figure::new(layers.len().max(1)).panel_size(400.0, 340.0).description(
-        "Densities of weights after training, one panel for each layer. Above, the weights the network computes with under Digital \
-         SGD and Analog SGD; below, the cells of the main and the residual array of Residual Learning. Dashed lines are the \
+        "Densities of weights after training, one panel for each layer. Above, the weights of Digital SGD and the cells of Analog \
+         SGD; below, the cells of the main and the residual array of Residual Learning. Dashed lines are the \
          bounds of the dynamic range.",
     );
     for layer in &layers {
-        let mut panel = axes(format!("{layer}: effective weights"), "weight");
+        let mut panel = axes(format!("Layer {layer}: Digital and Analog SGD"));
         let mut range = None;
         for point in
             [fcn.get("digital"), fcn.get("analog"), mild.get("power-0.5-0.6-analog")].into_iter().flatten()
         {
-            let Some(histogram) = Histogram::read(point, layer) else { continue };
+            let Some(histogram) = cells(point, layer) else { continue };
             let Style { color, .. } = style(&point.name);
             // The milder device is told from the other by its line.
             let (shape, dash) = if point.name.starts_with("power-0.5") {
@@ -159,7 +170,7 @@ fn draw(fcn: &Points, mild: &Points) -> Option<Figure> {
         figure = figure.panel(bounded(panel, range));
     }
     for layer in &layers {
-        let mut panel = axes(format!("{layer}: arrays of Residual Learning"), "conductance");
+        let mut panel = axes(format!("Layer {layer}: arrays of Residual Learning"));
         let mut range = None;
         for (array, color) in [("main", Color::RESIDUAL_LEARNING), ("residual", Color::ORANGE)] {
             let Some(histogram) = Histogram::read(residual, &format!("{layer}.{array}")) else { continue };
@@ -171,8 +182,10 @@ fn draw(fcn: &Points, mild: &Points) -> Option<Figure> {
     (!layers.is_empty()).then_some(figure)
 }
 
-fn axes(title: String, quantity: &str) -> Panel {
-    Panel::new(title).x_axis(Axis::linear(quantity)).y_axis(Axis::linear("density")).legend(Legend::Below)
+fn axes(title: String) -> Panel {
+    // A little more than the dynamic range; few digital weights lie outside.
+    let axis = Axis::linear("weight on a cell").range(-1.15 * RADIUS, 1.15 * RADIUS);
+    Panel::new(title).x_axis(axis).y_axis(Axis::linear("density")).legend(Legend::Below)
 }
 
 fn density(histogram: &Histogram, color: Color) -> Line {
@@ -180,8 +193,9 @@ fn density(histogram: &Histogram, color: Color) -> Line {
 }
 
 fn bounded(panel: Panel, range: Option<[f64; 2]>) -> Panel {
-    let bound = |at: f64| Reference::vertical(at).color(Color::GREY).label("τ");
-    range.into_iter().flatten().fold(panel, |panel, at| panel.reference(bound(at)))
+    let Some([low, high]) = range else { return panel };
+    let bound = |at: f64, label: &str| Reference::vertical(at).color(Color::GREY).label(label);
+    panel.reference(bound(low, "−τ")).reference(bound(high, "τ").other_side())
 }
 
 fn findings(fcn: &Points, mild: &Points) -> Vec<Finding> {
@@ -196,7 +210,7 @@ fn findings(fcn: &Points, mild: &Points) -> Vec<Finding> {
             paper: format!("{CLAIM} Shown as densities of ResNet heads, without numbers."),
             ours,
             verdict,
-            note: "Judged by the mean of |w| over the effective weights of all layers, first seed.".into(),
+            note: "Judged by the mean of |w| over the cells of all layers, first seed; the network multiplies them by learned output scales.".into(),
         }
     };
     let mut findings =
@@ -225,18 +239,20 @@ fn array_words(point: &Point, layer: &str) -> Option<String> {
 }
 
 fn compared(digital: Option<&Point>, analog: Option<&Point>) -> (String, Verdict) {
-    for point in [digital, analog] {
-        match point.map(|point| &point.runs) {
-            Some(Ok(_)) => {}
-            Some(Err(reason)) => return ("–".into(), Verdict::NotRun(reason.clone())),
-            None => return ("–".into(), Verdict::NotRun("not part of this profile".into())),
-        }
+    if let Some(reason) = [digital, analog].into_iter().flatten().find_map(|point| point.runs.as_ref().err()) {
+        return ("–".into(), Verdict::NotRun(reason.clone()));
     }
-    let (Some((d, a)), Some(point)) = (digital.and_then(distance).zip(analog.and_then(distance)), analog)
-    else {
+    let Some((digital, analog)) = digital.zip(analog) else {
+        return ("–".into(), Verdict::NotRun("not part of this profile".into()));
+    };
+    let (d, a, scaled) = (distance(digital, cells), distance(analog, cells), distance(analog, effective));
+    let Some(((d, a), scaled)) = d.zip(a).zip(scaled) else {
         return ("–".into(), Verdict::NotRun("the records hold no weights".into()));
     };
-    let ours = format!("Mean |w| {a:.4} against {d:.4} under Digital SGD ({}).", point.words);
+    let words = &analog.words;
+    let ours = format!(
+        "Mean |w| {a:.4} on the cells against {d:.4} under Digital SGD; times output scales {scaled:.4} ({words})."
+    );
     (ours, if a < d { Verdict::SameOrdering(String::new()) } else { Verdict::Differs })
 }
 
