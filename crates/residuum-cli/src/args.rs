@@ -23,7 +23,7 @@ Examples:
   residuum explain experiments/toy.toml          its parameters, units, rates and cost
   residuum device show power shape=2 radius=0.6  what a response does to training
   residuum verify --quick                        the paper's claims, measured
-  residuum reproduce fig-kappa --out figures     a figure of the paper"
+  residuum reproduce all --profile quick         the paper's figures and tables beside ours"
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -449,25 +449,46 @@ pub struct VerifyOptions {
     pub list: bool,
 }
 
-/// A figure of the paper as SVG, PNG and CSV, with the settings used.
+/// Figures and tables of the paper, run again: the paper's numbers beside ours, with a verdict for each.
+///
+/// Files go to --out DIR (residuum-out by default): figures as SVG and PNG, numbers as CSV, settings as TOML, and one page with
+/// everything, reproduce.md and reproduce.json. Networks are kept in a store: the same command goes on where it was
+/// interrupted. What cannot be run says so and why.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Figures:
-  fig-toy       densities of Analog SGD and Residual Learning in the 1-D toy
-  fig-kappa     error against step for several hardware condition numbers
-  fig-response  examples of response functions
-  fig-bias      desired and realized steps in the plane
-  fig-shift     objective and penalty before and after shifting
+Figures and tables:
+  fig-toy            densities of Analog SGD and Residual Learning in the 1-D toy
+  fig-kappa          error against step for several hardware condition numbers
+  fig-response       examples of response functions
+  fig-bias           desired and realized steps in the plane
+  fig-shift          objective and penalty before and after shifting
+  fig-mnist          accuracy curves of the FCN and the CNN on MNIST
+  fig-ablation       accuracy against the mixing coefficient
+  fig-weights        weights against their dynamic range
+  table-mnist        FCN on MNIST: responses, shapes, radii
+  table-cifar-power  fine-tuned ResNets on CIFAR, power response
+  table-cifar-exp    the same, exponential response
+  table-bounds       upper and lower bounds beside what is measured
 
-Example:
-  residuum reproduce fig-toy --out figures")]
+Examples:
+  residuum reproduce fig-toy --out figures
+  residuum reproduce all --profile quick --data ~/data --out results")]
 pub struct ReproduceOptions {
-    /// Names of figures, or `all`.
-    #[arg(value_name = "FIGURE", required = true)]
+    /// Names of figures and tables, or `all`.
+    #[arg(value_name = "NAME", required = true)]
     pub names: Vec<String>,
-    /// Fewer samples (quick) or the paper's own numbers (full).
+    /// Fewer samples, epochs and seeds (quick) or the paper's own (full).
     #[arg(long, value_name = "PROFILE", value_parser = ["quick", "full"], default_value = "full")]
     pub profile: String,
+    /// Folder of all data sets, as `residuum data --dir` has it.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Store of the trained networks; reproduce-store in --out by default.
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Networks trained at a time, one thread each; as many as --threads by default.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
 }
 
 /// Tables and figures of the trials in run stores, as one page.

@@ -12,7 +12,7 @@ use residuum_lab::reproduce::{NAMES, Options, Profile, ReproduceError, Reproduct
 use Verdict::{Agrees, Differs, NotStated};
 
 fn quick(name: &str) -> Reproduction {
-    let options = Options { seed: 11, replicas: None, profile: Profile::Quick };
+    let options = Options { seed: 11, profile: Profile::Quick, ..Options::default() };
     reproduce(name, &options, &Silent).unwrap()
 }
 
@@ -31,7 +31,7 @@ fn number(record: &Record, field: &str) -> f64 {
 fn check_whole(name: &str, verdicts: &[Verdict], numbers: usize) -> Reproduction {
     let r = quick(name);
     assert_eq!(r.name, name);
-    let found: Vec<Verdict> = r.findings.iter().map(|f| f.verdict).collect();
+    let found: Vec<Verdict> = r.findings.iter().map(|f| f.verdict.clone()).collect();
     assert_eq!(found, verdicts, "{:#?}", r.findings);
     let mut count = 0;
     for (stem, bytes) in &r.tables {
@@ -49,7 +49,7 @@ fn check_whole(name: &str, verdicts: &[Verdict], numbers: usize) -> Reproduction
     assert_eq!(settings["seed"].as_str(), Some("11"));
     assert_eq!(settings["profile"].as_str(), Some("quick"));
     assert!(settings["settings"].as_table().is_some_and(|t| !t.is_empty()));
-    let svg = r.figure.to_svg();
+    let svg = r.figure.as_ref().unwrap().to_svg();
     assert!(svg.contains("<path") && !svg.contains("NaN"));
     r
 }
@@ -99,7 +99,7 @@ fn toy_densities_integrate_to_one() {
 #[test]
 fn toy_does_not_depend_on_the_number_of_threads() {
     // Not a multiple of the block, so that the last block is short.
-    let options = |seed| Options { seed, replicas: Some(1300), profile: Profile::Quick };
+    let options = |seed| Options { seed, replicas: Some(1300), profile: Profile::Quick, ..Options::default() };
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| reproduce("fig-toy", &options(3), &Silent)).unwrap()
@@ -107,7 +107,7 @@ fn toy_does_not_depend_on_the_number_of_threads() {
     let (one, two) = (run(1), run(2));
     assert_eq!(one.tables, two.tables);
     assert_eq!(one.findings, two.findings);
-    assert_eq!(one.figure.to_svg(), two.figure.to_svg());
+    assert_eq!(one.figure.unwrap().to_svg(), two.figure.unwrap().to_svg());
     assert_ne!(reproduce("fig-toy", &options(4), &Silent).unwrap().tables, one.tables);
 }
 
@@ -196,7 +196,7 @@ fn saving_writes_every_file_and_nothing_else() {
         ["fig-bias-steps.csv", "fig-bias-turns.csv", "fig-bias.png", "fig-bias.svg", "fig-bias.toml"]
     );
     assert_eq!(paths.len(), listed.len());
-    assert_eq!(fs::read(dir.join("fig-bias.svg")).unwrap(), r.figure.to_svg().into_bytes());
+    assert_eq!(fs::read(dir.join("fig-bias.svg")).unwrap(), r.figure.as_ref().unwrap().to_svg().into_bytes());
     assert_eq!(fs::read(dir.join("fig-bias-turns.csv")).unwrap(), r.tables[1].1);
     assert_eq!(fs::read_to_string(dir.join("fig-bias.toml")).unwrap(), r.settings);
     assert!(fs::read(dir.join("fig-bias.png")).unwrap().starts_with(b"\x89PNG"));

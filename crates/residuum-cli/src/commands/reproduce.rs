@@ -1,46 +1,87 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use residuum_lab::reproduce::{NAMES, Options, Profile, Reproduction, reproduce as reproduce_figure};
-use serde_json::json;
+use anyhow::bail;
+use residuum_lab::files::write_atomic;
+use residuum_lab::reproduce::{
+    Entry, NAMES, NetworkOptions, Options, Page, Profile, ReproduceError, Reproduction, check_names,
+    reproduce as reproduce_item,
+};
 
 use super::Context;
+use super::train::data_root;
 use crate::args::ReproduceOptions;
 use crate::terminal;
 
-/// Where figures go unless the user says otherwise.
+/// Where files go unless the user says otherwise.
 const DEFAULT_OUT: &str = "residuum-out";
+/// Where networks are kept in the folder for files.
+const STORE: &str = "reproduce-store";
+/// The commit of the program, where the build tells it.
+const COMMIT: Option<&str> = option_env!("RESIDUUM_COMMIT");
 
-pub fn reproduce(context: &Context, options: &ReproduceOptions) -> anyhow::Result<bool> {
-    let profile = if options.profile == "quick" { Profile::Quick } else { Profile::Full };
-    let names: Vec<&str> = if options.names.iter().any(|n| n == "all") {
+pub fn reproduce(context: &Context, given: &ReproduceOptions) -> anyhow::Result<bool> {
+    let names: Vec<&str> = if given.names.iter().any(|n| n == "all") {
         NAMES.to_vec()
     } else {
-        options.names.iter().map(String::as_str).collect()
+        given.names.iter().map(String::as_str).collect()
     };
-    residuum_lab::reproduce::check_names(&names)?;
-    let mut documents = Vec::new();
+    check_names(&names)?;
+    let out = context.out.as_deref().unwrap_or(Path::new(DEFAULT_OUT));
+    let options = options(context, given, out)?;
+    let mut page = Page::new(&options);
     for name in names {
-        let result = figure(context, name, profile)?;
-        let files = result.save(out(context))?;
-        if context.json {
-            documents.push(result.to_json());
-        } else {
-            terminal::print(&result.to_text())?;
-            let files: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
-            terminal::print(&format!("\nwritten: {}\n\n", files.join(", ")))?;
-        }
+        let start = Instant::now();
+        let entry = match reproduce_item(name, &options, &context.bar) {
+            Ok(item) => {
+                let files = item.save(out)?;
+                if !context.json {
+                    show(&item)?;
+                }
+                let names = files.iter().filter_map(|file| Some(file.file_name()?.to_str()?.to_string()));
+                Entry::new(&item, names.collect(), start.elapsed().as_secs_f64())
+            }
+            Err(ReproduceError::Cancelled(_)) => bail!(
+                "interrupted; items that were done are in {}, and the same command goes on with networks that were begun",
+                out.display()
+            ),
+            // One item that cannot be done does not take the others with it.
+            Err(error) => Entry::failed(name, error.to_string(), start.elapsed().as_secs_f64()),
+        };
+        page.entries.push(entry);
+        // After every item, so that little is lost.
+        write(&page, out)?;
     }
     if context.json {
-        Context::print_json(&json!({ "schema": "residuum.reproduce/1", "figures": documents }))?;
+        Context::print_json(&page.to_json())?;
+    } else {
+        terminal::print(&format!("{}\nwritten: {}\n", page.to_text(), out.join("reproduce.md").display()))?;
     }
-    Ok(true)
+    Ok(page.entries.iter().all(|entry| entry.findings.is_ok()))
 }
 
-fn figure(context: &Context, name: &str, profile: Profile) -> anyhow::Result<Reproduction> {
-    let options = Options { seed: context.seed.unwrap_or(0), replicas: None, profile };
-    Ok(reproduce_figure(name, &options, &context.bar)?)
+fn options(context: &Context, given: &ReproduceOptions, out: &Path) -> anyhow::Result<Options> {
+    let jobs = given.jobs.unwrap_or(context.threads);
+    if jobs == 0 {
+        bail!("--jobs must be at least 1, got 0");
+    }
+    let profile = if given.profile == "quick" { Profile::Quick } else { Profile::Full };
+    let networks = NetworkOptions {
+        data_root: data_root(given.data.as_deref()),
+        base: PathBuf::from("."),
+        store: given.store.clone().unwrap_or_else(|| out.join(STORE)),
+        jobs,
+        commit: COMMIT.map(String::from),
+    };
+    Ok(Options { seed: context.seed.unwrap_or(0), replicas: None, profile, networks })
 }
 
-fn out(context: &Context) -> &Path {
-    context.out.as_deref().unwrap_or(Path::new(DEFAULT_OUT))
+fn show(item: &Reproduction) -> anyhow::Result<()> {
+    terminal::print(&format!("{}\n", item.to_text()))
+}
+
+fn write(page: &Page, out: &Path) -> anyhow::Result<()> {
+    let json = format!("{}\n", serde_json::to_string_pretty(&page.to_json())?);
+    write_atomic(out.join("reproduce.json"), json.as_bytes())?;
+    Ok(write_atomic(out.join("reproduce.md"), page.to_markdown().as_bytes())?)
 }

@@ -131,7 +131,8 @@ pub(super) fn run(options: &Options) -> Result<Reproduction, ReproduceError> {
     let rows: Vec<Row> = shown.into_iter().flatten().collect();
     Ok(Reproduction {
         name: NAME,
-        figure,
+        training_seconds: 0.0,
+        figure: Some(figure),
         summary: String::new(),
         findings: findings(&turns),
         tables: vec![table(&format!("{NAME}-steps"), &rows)?, table(&format!("{NAME}-turns"), &turns)?],
@@ -214,7 +215,7 @@ fn findings(turns: &[TurnRow]) -> Vec<Finding> {
             statement: "The bias of a step grows with the hardware condition number.".into(),
             paper: "The bias is exacerbated when the hardware condition number increases.".into(),
             ours: format!("Largest turn {}.", list.join(", ")),
-            verdict: if rising { Verdict::Agrees } else { Verdict::Differs },
+            verdict: Verdict::of(rising),
             note: "The largest turn is arctan((κ₂ − 1)/(2√κ₂)), met in the corners of the dynamic range.".into(),
         },
         Finding {

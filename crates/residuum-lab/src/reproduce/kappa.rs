@@ -223,7 +223,8 @@ pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduc
     let results = simulate(&setting, key(NAME, options), progress)?;
     Ok(Reproduction {
         name: NAME,
-        figure: draw(&setting, &results),
+        training_seconds: 0.0,
+        figure: Some(draw(&setting, &results)),
         tables: vec![
             table(&format!("{NAME}-final"), &final_rows(&setting, &results))?,
             table(&format!("{NAME}-curves"), &curve_rows(&setting, &results))?,
@@ -406,7 +407,7 @@ fn findings(setting: &Setting, results: &Results) -> Vec<Finding> {
             statement: "A larger hardware condition number slows Residual Learning down.".into(),
             paper: "Increasing κ₂ consistently degrades the convergence rate.".into(),
             ours: format!("Final errors for κ₂ = {kappas}: {}.", finals.join("; ")),
-            verdict: if ordered { Verdict::Agrees } else { Verdict::Differs },
+            verdict: Verdict::of(ordered),
             note: format!(
                 "With mixing γ = {}; ordered at every step without noise, at the last step with it.",
                 setting.mixing
@@ -423,7 +424,7 @@ fn findings(setting: &Setting, results: &Results) -> Vec<Finding> {
                     .collect::<Vec<_>>()
                     .join(" and ")
             ),
-            verdict: if steep { Verdict::Agrees } else { Verdict::Differs },
+            verdict: Verdict::of(steep),
             note: "The sweep shows a monotone dependence, not a fourth power: q(W⋄) = 1 for every κ₂ and the steps \
                    are fixed, so κ₂ acts through the transient alone."
                 .into(),

@@ -1,5 +1,4 @@
-//! The paper's optimisation-level figures, run again: the figure, its numbers, its settings, and what they say of
-//! the paper's claims.
+//! The paper's figures and tables, run again: the numbers, their settings, and what they say of the paper's.
 //!
 //! | name | paper | shows |
 //! |---|---|---|
@@ -8,14 +7,33 @@
 //! | `fig-response` | `fig:response-factor` | response functions, their asymmetry and its potential |
 //! | `fig-bias` | `fig:hardware-challenge` | desired and realized steps in the plane |
 //! | `fig-shift` | `fig:shift-problem` | the shifted problem and its penalty |
+//! | `fig-mnist` | `figure:FCN-CNN-MNIST` | accuracy curves of the two networks on MNIST |
+//! | `fig-ablation` | `figure:gamma-ablation` | accuracy against the mixing coefficient |
+//! | `fig-weights` | `figure:verification-implicit-bias` | weights against their dynamic range |
+//! | `table-mnist` | `table:MNIST-pow-and-exp` | responses × shapes × radii |
+//! | `table-cifar-power` | `table:CIFAR-fine-tune-pow` | fine-tuned ResNets, power response |
+//! | `table-cifar-exp` | `table:CIFAR-fine-tune-exp` | the same, exponential response |
+//! | `table-bounds` | `table:mu-sc-classical-bounds` | upper and lower bounds beside what is measured |
 //!
-//! Everything follows from the name and the [`Options`]: no clock, no thread count, no machine enters a number.
+//! Everything follows from the name and the [`Options`]: no clock, no thread count, no machine enters a number. Networks are
+//! trained into a [`Store`](crate::store::Store), so that work that was broken off goes on where it was.
 
+mod ablation;
 mod bias;
+mod bounds;
+mod cifar;
+mod curves;
 mod kappa;
+mod mnist;
+mod mnist_table;
+mod networks;
+mod page;
+pub mod paper;
 mod response;
 mod shift;
 mod toy;
+mod verdict;
+mod weights;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,18 +42,58 @@ use residuum::theory::TheoryError;
 use residuum::{Key, ParameterError};
 use serde::Serialize;
 
+pub use networks::NetworkOptions;
+pub use page::{Entry, Page};
+pub use verdict::{ONE_RUN_TOLERANCE, Verdict};
+
 use crate::figure::{Figure, FigureError};
 use crate::files::write_atomic;
 use crate::progress::{Cancelled, Progress};
+use crate::spec::SpecError;
+use crate::store::StoreError;
+use crate::sweep::SweepError;
+use crate::verify::VerifyError;
 
-/// Every figure that can be reproduced.
-pub const NAMES: [&str; 5] = ["fig-toy", "fig-kappa", "fig-response", "fig-bias", "fig-shift"];
+/// Every figure and table that can be reproduced, the quick ones first.
+pub const NAMES: [&str; 12] = [
+    "fig-toy",
+    "fig-kappa",
+    "fig-response",
+    "fig-bias",
+    "fig-shift",
+    "table-bounds",
+    "fig-mnist",
+    "fig-weights",
+    "table-mnist",
+    "fig-ablation",
+    "table-cifar-power",
+    "table-cifar-exp",
+];
+
+/// The label that a figure or table has in the paper.
+pub fn paper_label(name: &str) -> &'static str {
+    match name {
+        "fig-toy" => "figure:toy-and-kappa (left, middle)",
+        "fig-kappa" => "figure:toy-and-kappa (right)",
+        "fig-response" => "fig:response-factor",
+        "fig-bias" => "fig:hardware-challenge",
+        "fig-shift" => "fig:shift-problem",
+        "fig-mnist" => paper::MNIST_CURVES_LABEL,
+        "fig-ablation" => paper::ABLATION_LABEL,
+        "fig-weights" => paper::WEIGHTS_LABEL,
+        "table-mnist" => paper::MNIST_LABEL,
+        "table-cifar-power" => paper::CIFAR_POWER_LABEL,
+        "table-cifar-exp" => paper::CIFAR_EXPONENTIAL_LABEL,
+        "table-bounds" => paper::BOUNDS_LABEL,
+        _ => "",
+    }
+}
 
 /// How much work to spend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// Seconds: fewer replicas and instances, the same settings otherwise.
+    /// Fewer replicas, instances, epochs and seeds, the same settings otherwise; under an hour for everything.
     Quick,
     /// The numbers to publish.
     #[default]
@@ -45,23 +103,14 @@ pub enum Profile {
 /// What a reproduction may be asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Seed of every random number.
+    /// Seed of every random number; networks with several seeds count from it on.
     pub seed: u64,
     /// Replicas of `fig-toy`; the profile decides if not given.
     pub replicas: Option<usize>,
     /// How much work to spend.
     pub profile: Profile,
-}
-
-/// How a claim of the paper fares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Verdict {
-    /// The numbers support it.
-    Agrees,
-    /// The numbers contradict it.
-    Differs,
-    /// The paper does not speak of it.
-    NotStated,
+    /// Where networks find their data, and where they are kept.
+    pub networks: NetworkOptions,
 }
 
 /// One claim beside our numbers. Plain text, fit for a table.
@@ -79,13 +128,15 @@ pub struct Finding {
     pub note: String,
 }
 
-/// A figure with everything that is behind it.
+/// A figure or table with everything that is behind it.
 #[derive(Clone, Debug)]
 pub struct Reproduction {
     /// One of [`NAMES`].
     pub name: &'static str,
-    /// The figure.
-    pub figure: Figure,
+    /// The figure, where there is one to draw.
+    pub figure: Option<Figure>,
+    /// What the networks behind it took to train, now or earlier.
+    pub training_seconds: f64,
     /// CSV files: stem of the file name, and bytes.
     pub tables: Vec<(String, Vec<u8>)>,
     /// TOML text: every number that was chosen, the seed and the version.
@@ -116,14 +167,17 @@ impl Reproduction {
         serde_json::json!({ "name": self.name, "settings": self.settings, "findings": self.findings })
     }
 
-    /// Writes `NAME.svg`, `NAME.png`, the tables as `STEM.csv` and the settings as `NAME.toml`, each whole or not at
+    /// Writes `NAME.svg` and `NAME.png` if there is a figure, the tables as `STEM.csv` and the settings as `NAME.toml`, each whole or not at
     /// all, and returns the paths in this order.
     ///
     /// # Errors
     /// If the picture cannot be rasterised (nothing is written then) or a file cannot be written.
     pub fn save(&self, dir: &Path) -> Result<Vec<PathBuf>, FigureError> {
-        let (svg, png) = self.figure.save(dir, self.name)?;
-        let mut paths = vec![svg, png];
+        let mut paths = Vec::new();
+        if let Some(figure) = &self.figure {
+            let (svg, png) = figure.save(dir, self.name)?;
+            paths.extend([svg, png]);
+        }
         let texts = self.tables.iter().map(|(stem, bytes)| (format!("{stem}.csv"), bytes.as_slice()));
         for (file, bytes) in texts.chain([(format!("{}.toml", self.name), self.settings.as_bytes())]) {
             let path = dir.join(file);
@@ -134,22 +188,11 @@ impl Reproduction {
     }
 }
 
-impl Verdict {
-    /// The words of the table.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Agrees => "agrees",
-            Self::Differs => "differs",
-            Self::NotStated => "not stated in the paper",
-        }
-    }
-}
-
-/// Why a figure could not be reproduced.
+/// Why a figure or table could not be reproduced.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReproduceError {
-    /// No figure has this name.
+    /// Nothing has this name.
     #[error("name must be one of {}, got {name:?}", NAMES.join(", "))]
     Unknown {
         /// The name as given.
@@ -170,6 +213,18 @@ pub enum ReproduceError {
     /// The settings could not be written as TOML.
     #[error("settings must be writable as TOML: {0}")]
     Settings(#[from] toml::ser::Error),
+    /// A shipped experiment could not be read.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// The store refused.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Networks could not be trained.
+    #[error(transparent)]
+    Sweep(#[from] SweepError),
+    /// The bounds could not be measured.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
     /// The listener asked to stop.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
@@ -186,7 +241,7 @@ pub fn check_names(names: &[&str]) -> Result<(), ReproduceError> {
     }
 }
 
-/// Runs one figure of [`NAMES`].
+/// Runs one figure or table of [`NAMES`].
 ///
 /// # Errors
 /// If the name is unknown, an option is impossible, or `progress` asks to stop.
@@ -201,6 +256,13 @@ pub fn reproduce(
         "fig-response" => response::run(options),
         "fig-bias" => bias::run(options),
         "fig-shift" => shift::run(options, progress),
+        "fig-mnist" => mnist::run(options, progress),
+        "fig-ablation" => ablation::run(options, progress),
+        "fig-weights" => weights::run(options, progress),
+        "table-mnist" => mnist_table::run(options, progress),
+        "table-cifar-power" => cifar::power(options, progress),
+        "table-cifar-exp" => cifar::exponential(options, progress),
+        "table-bounds" => bounds::run(options, progress),
         _ => Err(ReproduceError::Unknown { name: name.to_owned() }),
     }
 }

@@ -112,7 +112,8 @@ pub(super) fn run(options: &Options) -> Result<Reproduction, ReproduceError> {
         listed.iter().flat_map(|&(name, response, shown)| rows(name, response, shown)).collect();
     Ok(Reproduction {
         name: NAME,
-        figure: draw(&examples, &families),
+        training_seconds: 0.0,
+        figure: Some(draw(&examples, &families)),
         tables: vec![table(NAME, &rows)?],
         settings: settings(NAME, options, &setting)?,
         summary: String::new(),
@@ -183,7 +184,7 @@ fn draw(examples: &[Example], families: &[Family]) -> Figure {
 }
 
 fn findings(examples: &[Example], families: &[Family]) -> Vec<Finding> {
-    let holds = |condition: bool| if condition { Verdict::Agrees } else { Verdict::Differs };
+    let holds = Verdict::of;
     let conditions: Vec<f64> =
         examples.iter().map(|e| e.response.bounds(e.shown).hardware_condition()).collect();
     let slopes: Vec<f64> = families.iter().map(|f| f.response.asymmetry_ratio_derivative(0.0)).collect();

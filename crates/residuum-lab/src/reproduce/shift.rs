@@ -263,7 +263,8 @@ pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduc
     };
     Ok(Reproduction {
         name: NAME,
-        figure: draw(&setting, &surfaces, &drift, &weighed),
+        training_seconds: 0.0,
+        figure: Some(draw(&setting, &surfaces, &drift, &weighed)),
         tables: vec![
             table(&format!("{NAME}-surfaces"), &surfaces.rows())?,
             table(&format!("{NAME}-points"), &points)?,
@@ -375,7 +376,7 @@ fn findings(setting: &Setting, surfaces: &Surfaces, weighed: &Weighed) -> Vec<Fi
                  penalized objective at W* is ({:.3}, {:.3}).",
                 at_minimizer[0], at_minimizer[1]
             ),
-            verdict: if shared { Verdict::Agrees } else { Verdict::Differs },
+            verdict: Verdict::of(shared),
             note: "With W = W*; until W gets there, the shifted problem keeps a penalty.".into(),
         },
         Finding {
@@ -386,7 +387,7 @@ fn findings(setting: &Setting, surfaces: &Surfaces, weighed: &Weighed) -> Vec<Fi
                  drift is {:.4}.",
                 setting.weighing.mixing, weighed.printed, weighed.weighted, weighed.fixed_point
             ),
-            verdict: if measured.agrees(weighed.printed, allowed) { Verdict::Agrees } else { Verdict::Differs },
+            verdict: Verdict::of(measured.agrees(weighed.printed, allowed)),
             note: "The weight must be γ, as P meets ∇f and not γ∇f. The solution of the bilevel problem is the same."
                 .into(),
         },

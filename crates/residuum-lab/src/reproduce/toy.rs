@@ -291,7 +291,8 @@ pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduc
         .collect();
     Ok(Reproduction {
         name: NAME,
-        figure: draw(&setting, &levels)?,
+        training_seconds: 0.0,
+        figure: Some(draw(&setting, &levels)?),
         tables: vec![
             table(&format!("{NAME}-summary"), &rows)?,
             table(&format!("{NAME}-densities"), &density_rows(&levels))?,
@@ -454,7 +455,7 @@ fn findings(setting: &Setting, levels: &[Level]) -> Vec<Finding> {
     let analog = |level: &Level| level.summary(Series::Analog).mean;
     let drift = |level: &Level| setting.minimizer - analog(level);
     let bias = |level: &Level| level.summary(Series::Effective).mean - setting.minimizer;
-    let holds = |condition: bool| if condition { Verdict::Agrees } else { Verdict::Differs };
+    let holds = Verdict::of;
     let falling = levels.windows(2).all(|pair| analog(&pair[1]) < analog(&pair[0]));
     let leading = levels
         .iter()

@@ -187,7 +187,7 @@ impl Store {
         let mut trials = Vec::new();
         for id in self.ids()? {
             if self.state(&id) == State::Done {
-                trials.push(read_json::<TrialManifest>(&self.folder(&id).join(MANIFEST))?);
+                trials.push(self.manifest(&id)?);
             }
         }
         trials.sort_by(|a, b| a.place().cmp(&b.place()));
@@ -251,6 +251,14 @@ impl Store {
             Some(id) if count == 1 => Ok(id),
             _ => Err(StoreError::NotOne { prefix: prefix.into(), count }),
         }
+    }
+
+    /// The manifest of a trial that is done.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn manifest(&self, id: &str) -> Result<TrialManifest, StoreError> {
+        read_json(&self.folder(id).join(MANIFEST))
     }
 
     /// The numbers of a trial that is done.

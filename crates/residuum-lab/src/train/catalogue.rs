@@ -26,5 +26,6 @@ pub const CATALOGUE: &[Shipped] = shipped![
     "cifar10-pretrain",
     "cifar10-finetune",
     "cifar10-features",
+    "cifar10-small",
     "ablation",
 ];

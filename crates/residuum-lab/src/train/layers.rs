@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use residuum_nn::Network;
+use residuum_nn::model::Select;
 use residuum_nn::state::{Role, Visit, Visitor};
 
-/// The weights of one layer on tiles.
+/// The weights of one layer on tiles, or of one that would be under another rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerWeights {
     /// Name of the layer.
@@ -14,7 +15,7 @@ pub struct LayerWeights {
     pub effective: Vec<f32>,
     /// The dynamic range of the main array in the same units, where the devices have one.
     pub range: Option<[f64; 2]>,
-    /// Its arrays, `main` first, in the units of their cells; tiles one after the other.
+    /// Its arrays, `main` first, in the units of their cells; tiles one after the other. Under a digital rule there are none.
     pub arrays: Vec<ArrayWeights>,
 }
 
@@ -29,11 +30,12 @@ pub struct ArrayWeights {
     pub end: Vec<f32>,
 }
 
-/// The layers on tiles as they are, in the order of the network; both ends of their arrays are what is there now.
-pub(super) fn layer_weights(network: &mut Network) -> Vec<LayerWeights> {
+/// The layers on tiles as they are, in the order of the network; both ends of their arrays are what is there now. Under a digital
+/// rule they are those that `analog` names, so that rules can be compared.
+pub(super) fn layer_weights(network: &mut Network, analog: &Select) -> Vec<LayerWeights> {
     let mut collect = Collect::default();
     network.visit("", &mut collect);
-    collect.layers.retain(|layer| !layer.arrays.is_empty());
+    collect.layers.retain(|layer| !layer.arrays.is_empty() || analog.includes(&layer.layer));
     for layer in &mut collect.layers {
         layer.range = collect.ranges.get(&format!("{}.weight", layer.layer)).copied();
     }

@@ -1,0 +1,272 @@
+//! `figure:verification-implicit-bias`: where weights lie in their dynamic range after training.
+//!
+//! The paper shows the heads of its ResNets. Here it is the fully connected network on MNIST, whose layers are all on tiles: the
+//! sentence about Analog SGD and Digital SGD is looked at there, and so are the two arrays of Residual Learning.
+
+use serde::Serialize;
+
+use super::curves::{Style, curve_table, style, trial_settings};
+use super::networks::{Point, Points, Wanted, obtain};
+use super::{Finding, Options, ReproduceError, Reproduction, Verdict, table};
+use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Panel, Reference};
+use crate::progress::Progress;
+use crate::store::Row;
+
+const NAME: &str = "fig-weights";
+/// τ of the devices.
+const RADIUS: f64 = 0.6;
+const NETWORK: &str = "not the paper's network: FCN on MNIST, power response, τ = 0.6";
+
+/// Counts of the weights of one layer or array, from the first seed.
+struct Histogram {
+    part: String,
+    low: f64,
+    high: f64,
+    counts: Vec<f64>,
+    range: Option<[f64; 2]>,
+}
+
+impl Histogram {
+    fn read(point: &Point, part: &str) -> Option<Self> {
+        let (_, rows) = point.runs.as_ref().ok()?.first()?;
+        let last = |metric: &str| -> Option<f64> {
+            rows.iter().rev().find(|row| row.metric == metric && row.part == part).map(|row| row.value)
+        };
+        let counted = |row: &&Row| row.metric == "weight_count" && row.part == part;
+        let range = last("range_low").zip(last("range_high")).map(|(low, high)| [low, high]);
+        Some(Self {
+            part: part.to_string(),
+            low: last("weight_low")?,
+            high: last("weight_high")?,
+            counts: rows.iter().filter(counted).map(|row| row.value).collect(),
+            range,
+        })
+    }
+
+    fn centres(&self) -> Vec<f64> {
+        let width = (self.high - self.low) / self.counts.len() as f64;
+        (0..self.counts.len()).map(|i| self.low + (i as f64 + 0.5) * width).collect()
+    }
+
+    /// Counts as a density.
+    fn heights(&self) -> Vec<f64> {
+        let area = self.counts.iter().sum::<f64>() * (self.high - self.low) / self.counts.len() as f64;
+        self.counts.iter().map(|count| count / area).collect()
+    }
+
+    /// Mean distance from the symmetric point 0, with the number of weights.
+    fn mean_distance(&self) -> (f64, f64) {
+        let total: f64 = self.counts.iter().sum();
+        let sum: f64 = self.centres().iter().zip(&self.counts).map(|(w, count)| w.abs() * count).sum();
+        (sum / total, total)
+    }
+}
+
+/// Layers on tiles, in the order of the records.
+fn layers(point: &Point) -> Vec<String> {
+    let rows = point.runs.iter().flatten().next().map(|(_, rows)| rows.as_slice()).unwrap_or_default();
+    let counted = rows.iter().filter(|row| row.metric == "weight_low");
+    let ends_in_array = |part: &str| [".main", ".residual"].iter().any(|array| part.ends_with(array));
+    counted.map(|row| row.part.clone()).filter(|part| !ends_in_array(part)).collect()
+}
+
+/// What lies on the cells of a layer; under a digital rule, its weights.
+fn cells(point: &Point, layer: &str) -> Option<Histogram> {
+    Histogram::read(point, &format!("{layer}.main")).or_else(|| effective(point, layer))
+}
+
+/// What the network computes with: cells times output scales.
+fn effective(point: &Point, layer: &str) -> Option<Histogram> {
+    Histogram::read(point, layer)
+}
+
+/// Mean distance from 0 over all layers.
+fn distance(point: &Point, of: fn(&Point, &str) -> Option<Histogram>) -> Option<f64> {
+    let means: Vec<(f64, f64)> =
+        layers(point).iter().filter_map(|layer| Some(of(point, layer)?.mean_distance())).collect();
+    let total: f64 = means.iter().map(|(_, count)| count).sum();
+    (total > 0.0).then(|| means.iter().map(|(mean, count)| mean * count).sum::<f64>() / total)
+}
+
+#[derive(Serialize)]
+struct Bin<'a> {
+    trial: &'a str,
+    part: String,
+    weight: f64,
+    density: f64,
+    range_low: Option<f64>,
+    range_high: Option<f64>,
+}
+
+pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
+    let wanted = [
+        Wanted::new("mnist-fcn", ["digital", "analog", "tiki-taka-mixed"]),
+        Wanted::new("mnist-table", ["power-0.5-0.6-analog"]),
+    ];
+    let [fcn, mild] = obtain(&wanted, options, NAME, progress)?;
+    let experiments = [("mnist-fcn", &fcn), ("mnist-table", &mild)];
+    let all: Vec<&Point> = fcn.iter().chain(mild.iter()).collect();
+    Ok(Reproduction {
+        name: NAME,
+        figure: draw(&fcn, &mild),
+        training_seconds: fcn.seconds() + mild.seconds(),
+        tables: vec![table(NAME, &bins(&all))?, curve_table(&format!("{NAME}-curves"), &experiments)?],
+        settings: trial_settings(NAME, options, &experiments)?,
+        summary: String::new(),
+        findings: findings(&fcn, &mild),
+    })
+}
+
+fn bins<'a>(points: &[&'a Point]) -> Vec<Bin<'a>> {
+    let mut bins = Vec::new();
+    for point in points {
+        for layer in layers(point) {
+            for part in [layer.clone(), format!("{layer}.main"), format!("{layer}.residual")] {
+                let Some(histogram) = Histogram::read(point, &part) else { continue };
+                let [low, high] = [0, 1].map(|i| histogram.range.map(|range| range[i]));
+                bins.extend(histogram.centres().into_iter().zip(histogram.heights()).map(
+                    |(weight, density)| Bin {
+                        trial: &point.name,
+                        part: histogram.part.clone(),
+                        weight,
+                        density,
+                        range_low: low,
+                        range_high: high,
+                    },
+                ));
+            }
+        }
+    }
+    bins
+}
+
+/// A row of panels for effective weights, one for the arrays of Residual Learning.
+fn draw(fcn: &Points, mild: &Points) -> Option<Figure> {
+    let residual = fcn.get("tiki-taka-mixed")?;
+    let layers = layers(residual);
+    let mut figure = Figure::new(layers.len().max(1)).panel_size(400.0, 340.0).description(
+        "Densities of weights after training, one panel for each layer. Above, the weights of Digital SGD and the cells of Analog \
+         SGD; below, the cells of the main and the residual array of Residual Learning. Dashed lines are the \
+         bounds of the dynamic range.",
+    );
+    for layer in &layers {
+        let mut panel = axes(format!("Layer {layer}: Digital and Analog SGD"));
+        let mut range = None;
+        for point in
+            [fcn.get("digital"), fcn.get("analog"), mild.get("power-0.5-0.6-analog")].into_iter().flatten()
+        {
+            let Some(histogram) = cells(point, layer) else { continue };
+            let Style { color, .. } = style(&point.name);
+            // The milder device is told from the other by its line.
+            let (shape, dash) = if point.name.starts_with("power-0.5") {
+                (", γ_{res} = 0.5", Dash::Dashed)
+            } else {
+                ("", Dash::Solid)
+            };
+            range = range.or(histogram.range);
+            let label = format!("{}{shape}", point.title);
+            panel = panel.line(density(&histogram, color).dash(dash).label(label));
+        }
+        figure = figure.panel(bounded(panel, range));
+    }
+    for layer in &layers {
+        let mut panel = axes(format!("Layer {layer}: arrays of Residual Learning"));
+        let mut range = None;
+        for (array, color) in [("main", Color::RESIDUAL_LEARNING), ("residual", Color::ORANGE)] {
+            let Some(histogram) = Histogram::read(residual, &format!("{layer}.{array}")) else { continue };
+            range = histogram.range;
+            panel = panel.line(density(&histogram, color).label(array));
+        }
+        figure = figure.panel(bounded(panel, range));
+    }
+    (!layers.is_empty()).then_some(figure)
+}
+
+fn axes(title: String) -> Panel {
+    // A little more than the dynamic range; few digital weights lie outside.
+    let axis = Axis::linear("weight on a cell").range(-1.15 * RADIUS, 1.15 * RADIUS);
+    Panel::new(title).x_axis(axis).y_axis(Axis::linear("density")).legend(Legend::Below)
+}
+
+fn density(histogram: &Histogram, color: Color) -> Line {
+    Line::new(histogram.centres(), histogram.heights()).color(color).width(1.3)
+}
+
+fn bounded(panel: Panel, range: Option<[f64; 2]>) -> Panel {
+    let Some([low, high]) = range else { return panel };
+    let bound = |at: f64, label: &str| Reference::vertical(at).color(Color::GREY).label(label);
+    panel.reference(bound(low, "−τ")).reference(bound(high, "τ").other_side())
+}
+
+fn findings(fcn: &Points, mild: &Points) -> Vec<Finding> {
+    const CLAIM: &str =
+        "Weights of Analog SGD are more concentrated around the symmetric point 0 than those of Digital SGD.";
+    let digital = fcn.get("digital");
+    let pair = |analog: Option<&Point>, device: &str| {
+        let statement = format!("Analog SGD{device} leaves weights closer to 0 than Digital SGD ({NETWORK}).");
+        let (ours, verdict) = compared(digital, analog);
+        Finding {
+            statement,
+            paper: format!("{CLAIM} Shown as densities of ResNet heads, without numbers."),
+            ours,
+            verdict,
+            note: "Judged by the mean of |w| over the cells of all layers, first seed; the network multiplies them by learned output scales.".into(),
+        }
+    };
+    let mut findings =
+        vec![pair(fcn.get("analog"), ""), pair(mild.get("power-0.5-0.6-analog"), " with γ_res = 0.5")];
+    if let Some(point) = fcn.get("tiki-taka-mixed")
+        && point.runs.is_ok()
+    {
+        let within: Vec<String> = layers(point).iter().filter_map(|layer| array_words(point, layer)).collect();
+        findings.push(Finding {
+            statement: format!("Where the arrays of Residual Learning lie ({NETWORK})."),
+            paper: "Not shown.".into(),
+            ours: format!("{} ({}).", within.join("; "), point.words),
+            verdict: Verdict::NotStated,
+            note: "Mean of |w|/τ of the main and of the residual array.".into(),
+        });
+    }
+    findings
+}
+
+fn array_words(point: &Point, layer: &str) -> Option<String> {
+    let share = |array: &str| {
+        let histogram = Histogram::read(point, &format!("{layer}.{array}"))?;
+        Some(histogram.mean_distance().0 / histogram.range?[1])
+    };
+    Some(format!("{layer}: main {:.2}, residual {:.2}", share("main")?, share("residual")?))
+}
+
+fn compared(digital: Option<&Point>, analog: Option<&Point>) -> (String, Verdict) {
+    if let Some(reason) = [digital, analog].into_iter().flatten().find_map(|point| point.runs.as_ref().err()) {
+        return ("–".into(), Verdict::NotRun(reason.clone()));
+    }
+    let Some((digital, analog)) = digital.zip(analog) else {
+        return ("–".into(), Verdict::NotRun("not part of this profile".into()));
+    };
+    let (d, a, scaled) = (distance(digital, cells), distance(analog, cells), distance(analog, effective));
+    let Some(((d, a), scaled)) = d.zip(a).zip(scaled) else {
+        return ("–".into(), Verdict::NotRun("the records hold no weights".into()));
+    };
+    let words = &analog.words;
+    let ours = format!(
+        "Mean |w| {a:.4} on the cells against {d:.4} under Digital SGD; times output scales {scaled:.4} ({words})."
+    );
+    (ours, if a < d { Verdict::SameOrdering(String::new()) } else { Verdict::Differs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_come_from_the_bins() {
+        let counts = vec![1.0, 0.0, 0.0, 3.0];
+        let histogram = Histogram { part: String::new(), low: -1.0, high: 1.0, counts, range: None };
+        assert_eq!(histogram.centres(), [-0.75, -0.25, 0.25, 0.75]);
+        assert_eq!(histogram.mean_distance(), (0.75, 4.0));
+        // Bins are half a unit wide.
+        assert_eq!(histogram.heights(), [0.5, 0.0, 0.0, 1.5]);
+    }
+}
