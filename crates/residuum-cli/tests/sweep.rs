@@ -145,3 +145,52 @@ fn a_folder_of_something_else_is_no_store() {
     let output = residuum(&["runs", "list", "."], folder.path());
     assert_eq!(text(&output.stderr), "error: . must be a run store: it has no store.json\n");
 }
+
+#[test]
+fn a_store_becomes_a_page_and_tables() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    fs::write(at.join("own.toml"), SPEC).unwrap();
+    told(&["sweep", "own.toml"], at);
+    let report = |to: &str| {
+        told(&["report", "runs/small", "--to", to, "--figures", "figures"], at);
+        fs::read_to_string(at.join(to)).unwrap()
+    };
+    let (page, markdown, latex) = (report("a.html"), report("a.md"), report("a.tex"));
+    for text in [&page, &markdown, &latex] {
+        assert!(text.contains("Analog SGD") && text.contains("Digital SGD, plain"));
+    }
+    assert!(
+        page.starts_with("<!DOCTYPE html>") && !page.contains("src=\"http") && !page.contains("href=\"http")
+    );
+    assert!(markdown.contains("| n |") && latex.contains("\\toprule"));
+    assert!(fs::read_dir(at.join("figures")).unwrap().count() >= 2);
+
+    let wrong = |arguments: &[&str]| {
+        let output = residuum(arguments, at);
+        assert_eq!(output.status.code(), Some(2));
+        text(&output.stderr)
+    };
+    assert_eq!(
+        wrong(&["report", "nowhere", "--to", "b.html"]),
+        "error: nowhere must be a run store: it has no store.json\n"
+    );
+    assert!(wrong(&["report", "runs/small", "--to", "b.pdf"]).contains("--to must end in .html, .md or .tex"));
+    assert!(!at.join("b.html").exists() && !at.join("b.pdf").exists());
+}
+
+#[test]
+fn two_specs_are_compared_difference_by_difference() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    fs::write(at.join("a.toml"), SPEC).unwrap();
+    fs::write(at.join("b.toml"), SPEC.replace("states = 1200", "states = 300\ncycle_noise = 0.3")).unwrap();
+    let table = told(&["compare", "a.toml:analog", "b.toml:analog"], at);
+    for piece in
+        ["device.states", "device.cycle_noise", "all: B − A", "left for interactions", "2 common seeds"]
+    {
+        assert!(table.contains(piece), "{piece}: {table}");
+    }
+    let output = residuum(&["compare", "a.toml", "missing.toml"], at);
+    assert_eq!((output.status.code(), text(&output.stderr).contains("missing.toml")), (Some(2), true));
+}

@@ -1,6 +1,6 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use residuum_lab::compare::{Attribution, Side};
 use residuum_lab::files::write_atomic;
 use residuum_lab::plan::Plan;
@@ -8,10 +8,10 @@ use residuum_lab::progress::Progress as _;
 use residuum_lab::report::{load, table::Table};
 use residuum_lab::store::Store;
 use residuum_lab::sweep::{End, Listener, SweepOptions, sweep};
-use residuum_lab::train::CATALOGUE;
 
 use super::Context;
 use super::report::renderer;
+use super::spec_file::SpecFile;
 use super::train::data_root;
 use crate::args::CompareOptions;
 use crate::terminal::{self, Bar};
@@ -19,10 +19,9 @@ use crate::terminal::{self, Bar};
 /// Where trials go unless the user says otherwise.
 const OUT: &str = "runs/compare";
 
-/// A spec as it was named: its text, where it lies, and which of its trials is meant.
+/// A spec, and which of its trials is meant: `SPEC` or `SPEC:TRIAL`.
 struct Named {
-    text: String,
-    base: PathBuf,
+    spec: SpecFile,
     trial: Option<String>,
 }
 
@@ -32,23 +31,19 @@ impl Named {
             Some((spec, trial)) if !Path::new(given).exists() => (spec, Some(trial.to_string())),
             _ => (given, None),
         };
-        if let Some(shipped) = CATALOGUE.iter().find(|s| s.name == spec) {
-            return Ok(Self { text: shipped.text.to_string(), base: PathBuf::from("."), trial });
-        }
-        let text = std::fs::read_to_string(spec).with_context(|| format!("cannot read {spec}"))?;
-        let parent = Path::new(spec).parent().filter(|p| !p.as_os_str().is_empty());
-        Ok(Self { text, base: parent.unwrap_or(Path::new(".")).into(), trial })
+        Ok(Self { spec: SpecFile::open(spec)?, trial })
     }
 
     fn side(&self) -> Side<'_> {
-        Side { text: &self.text, trial: self.trial.as_deref() }
+        Side { text: &self.spec.text, trial: self.trial.as_deref() }
     }
 }
 
 pub fn compare(context: &Context, options: &CompareOptions) -> anyhow::Result<bool> {
     let render = options.to.as_deref().map(renderer).transpose()?;
     let (a, b) = (Named::new(&options.a)?, Named::new(&options.b)?);
-    let attribution = Attribution::new(a.side(), b.side(), &a.base, options.profile.as_deref(), "compare")?;
+    let attribution =
+        Attribution::new(a.side(), b.side(), &a.spec.base, options.profile.as_deref(), "compare")?;
     let store = Store::create(context.out.as_deref().unwrap_or(Path::new(OUT)))?;
     let plans = attribution.plans();
     let settings = SweepOptions {

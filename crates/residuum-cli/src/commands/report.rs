@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use residuum_lab::files::write_atomic;
 use residuum_lab::report::{Options, Report, Spread, load};
 use serde_json::json;
@@ -13,7 +13,7 @@ pub fn report(context: &Context, options: &ReportOptions) -> anyhow::Result<bool
     let render = renderer(&options.to)?;
     let mut trials = Vec::new();
     for store in &options.stores {
-        trials.extend(load(store).with_context(|| format!("{} must be a run store", store.display()))?);
+        trials.extend(load(store)?);
     }
     if trials.is_empty() {
         bail!("STORE must hold finished trials, got none");
