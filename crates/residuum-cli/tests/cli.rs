@@ -204,9 +204,33 @@ fn reproduce_writes_figure_numbers_and_settings() {
     for ending in ["svg", "png", "toml"] {
         assert!(folder.path().join(format!("figures/fig-bias.{ending}")).exists(), "{ending}");
     }
+    let page = std::fs::read_to_string(folder.path().join("figures/reproduce.md")).unwrap();
+    assert!(page.contains("| [fig-bias](#fig-bias) | `fig:hardware-challenge` |"), "{page}");
     let output = residuum(&["reproduce", "fig-nothing"], folder.path());
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("fig-toy"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn reproduce_without_data_says_so_on_every_line() {
+    let folder = TempDir::new().unwrap();
+    let command =
+        ["reproduce", "table-mnist", "--profile", "quick", "--data", "nowhere", "--jobs", "1", "--json"];
+    let output = residuum(&command, folder.path());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document = json(&output);
+    assert_eq!(document["schema"], "residuum.reproduce/2");
+    let findings = document["items"][0]["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 38);
+    for finding in findings {
+        assert_eq!(finding["verdict"], "not run: data missing (mnist; residuum data fetch mnist)");
+    }
+    let out = folder.path().join("residuum-out");
+    assert!(out.join("reproduce.md").exists() && out.join("reproduce.json").exists());
+    assert!(!out.join("reproduce-store").exists(), "a store for nothing");
+    let output = residuum(&["reproduce", "table-mnist", "--jobs", "0"], folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--jobs must be at least 1, got 0"), "{}", text(&output.stderr));
 }
 
 #[test]
