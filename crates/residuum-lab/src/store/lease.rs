@@ -36,7 +36,7 @@ impl Lease {
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(source)) => return Err(StoreError::Io { path, source }),
             }
-            if is_current(&path).map_err(StoreError::io(&path))? {
+            if is_current(&lock, &path).map_err(StoreError::io(&path))? {
                 return Ok(Some(Self { folder: folder.into(), lock }));
             }
         }
@@ -118,16 +118,21 @@ fn open(path: &Path) -> std::io::Result<File> {
 
 /// Whether the lock that we hold is that of the file now at `path`: whoever held it before may have removed the file, and
 /// somebody else may have made a new one.
-fn is_current(path: &Path) -> std::io::Result<bool> {
-    let again = match OpenOptions::new().write(true).open(path) {
+#[cfg(unix)]
+fn is_current(lock: &File, path: &Path) -> std::io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    let here = match fs::metadata(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
-        opened => opened?,
+        found => found?,
     };
-    match again.try_lock() {
-        Ok(()) => Ok(false),
-        Err(TryLockError::WouldBlock) => Ok(true),
-        Err(TryLockError::Error(e)) => Err(e),
-    }
+    let held = lock.metadata()?;
+    Ok((held.dev(), held.ino()) == (here.dev(), here.ino()))
+}
+
+/// Elsewhere a file that is open cannot be removed.
+#[cfg(not(unix))]
+fn is_current(_: &File, path: &Path) -> std::io::Result<bool> {
+    path.try_exists()
 }
 
 fn writer(seconds: f64) -> impl Fn(PathBuf, &[u8]) -> Result<(), FileError> {
