@@ -54,7 +54,8 @@ impl Tile {
                     *place = (part * LONGEST + i) * cols + column;
                 }
                 let hidden = self.hidden.as_deref_mut();
-                site.together(places, &mut self.weights, hidden, |stretch, seen, hidden| {
+                let up = |i: usize| scale * values[i] >= 0.0;
+                site.together(places, up, &mut self.weights, hidden, |stretch, seen, hidden| {
                     write(seen, hidden, |state| stretch.realize(scale, values, state));
                 });
             }

@@ -1,6 +1,6 @@
 //! Cells that lie apart, brought together as one stretch and put back: what a column is, and where few cells are pulsed.
 
-use super::cells::Cells;
+use super::cells::{Cells, side};
 use super::column_lines::{BAND, Lines};
 use super::counted::{LONGEST, Stretch};
 use super::device::Device;
@@ -18,10 +18,12 @@ pub(super) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Lets the cells at `places` be changed as if they were a stretch: parameters, what a read sees, hidden state.
+    /// Lets the cells at `places` be changed as if they were a stretch: parameters, what a read sees, hidden state. `up` says in
+    /// which direction each will be changed; nothing else is looked up, as every look at a column is one at memory far away.
     pub(super) fn together(
         &self,
         places: &[usize],
+        up: impl Fn(usize) -> bool,
         weights: &mut [f32],
         hidden: Option<&mut [f32]>,
         change: impl FnOnce(&Stretch<'_>, &mut [f32], Option<&mut [f32]>),
@@ -37,19 +39,27 @@ impl Site<'_> {
             }
             out
         };
-        let both = |pair: &[Vec<f32>; 2]| [gather(&pair[0], self.first), gather(&pair[1], self.first)];
-        let (scale, base, shape) = (both(&cells.scale), both(&cells.base), both(&cells.shape));
-        let base = if cells.base[0].is_empty() { &scale } else { &base };
+        let directed = |pair: &[Vec<f32>; 2]| {
+            let mut out = [0.0; LONGEST];
+            if !pair[0].is_empty() {
+                for (k, (out, place)) in out.iter_mut().zip(places).enumerate() {
+                    *out = pair[side(up(k))][self.first + place];
+                }
+            }
+            out
+        };
+        let (scale, shape) = (directed(&cells.scale), directed(&cells.shape));
+        let base = if cells.base[0].is_empty() { scale } else { directed(&cells.base) };
         let [max, min, inverse_range] =
             [&cells.max, &cells.min, &cells.inverse_range].map(|from| gather(from, self.first));
         let parameters = Parameters {
-            scale: [&base[0][..n], &base[1][..n]],
-            shape: [&shape[0][..n], &shape[1][..n]],
+            scale: [&base[..n]; 2],
+            shape: [&shape[..n]; 2],
             max: &max[..n],
             min: &min[..n],
             inverse_range: &inverse_range[..n],
         };
-        let stretch = Stretch { device: self.device, parameters, scale: [&scale[0][..n], &scale[1][..n]] };
+        let stretch = Stretch { device: self.device, parameters, scale: [&scale[..n]; 2] };
         let mut seen = gather(weights, 0);
         let mut state = hidden.as_deref().map(|hidden| gather(hidden, 0));
         change(&stretch, &mut seen[..n], state.as_mut().map(|s| &mut s[..n]));
@@ -116,6 +126,7 @@ impl<'a> Packed<'a> {
         if len == 0 {
             return;
         }
+        let directions = self.counts;
         let (places, origins, counts) = (&self.places[..len], &self.origins[..len], &mut self.counts[..len]);
         let (lines, at_once) = (self.lines, self.site.cells.at_once);
         let pulse = |n: u32, counts: &[i32], xi: &mut [f32]| {
@@ -130,7 +141,8 @@ impl<'a> Packed<'a> {
         let shown = |xi: &mut [f32]| {
             simd::dispatch(Draw { lines, origins, wanted: |_| true, pulse: None, xi });
         };
-        self.site.together(places, band.weights, band.hidden.as_deref_mut(), |stretch, seen, hidden| {
+        let up = |k: usize| directions[k] > 0;
+        self.site.together(places, up, band.weights, band.hidden.as_deref_mut(), |stretch, seen, hidden| {
             stretch.send(at_once, counts, seen, hidden, pulse, shown);
         });
     }

@@ -24,18 +24,9 @@ impl Stream {
         for (i, block) in (0u64..).zip(&mut counter[0]) {
             *block = i;
         }
-        let words = philox_lanes(counter, key.philox_key());
-        // Loops, not `map`: a closure that is not inlined would not be vector code.
-        let mut state = [[0; LANES]; 4];
-        for (state, words) in state.iter_mut().zip(&words) {
-            for i in 0..LANES {
-                state[i] = words[i] as u32;
-            }
-        }
+        let mut state = philox_lanes(counter, key.philox_key()).map(|words| words.map(|w| w as u32));
         // The one state to avoid is all zeros.
-        for word in &mut state[3] {
-            *word |= 1;
-        }
+        state[3] = state[3].map(|w| w | 1);
         Self(state)
     }
 
