@@ -38,7 +38,7 @@ impl Curve {
         self.runs.iter().filter(|(_, records)| !records.is_empty()).map(|(_, records)| end(records)).collect()
     }
 
-    /// Mean over the seeds of what [`Curve::ends`] gives.
+    /// Mean over the seeds of the test accuracy at the end.
     pub fn accuracy(&self) -> f64 {
         let ends = self.ends();
         ends.iter().sum::<f64>() / ends.len() as f64

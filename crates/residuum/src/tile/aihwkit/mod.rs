@@ -1,4 +1,4 @@
-//! Devices by the names of AIHWKIT 1.1.0: its classes and parameters to [`Device`] and back.
+//! Devices by the names of AIHWKIT 1.1.0: its classes and parameters to [`Device`](super::Device) and back.
 //!
 //! ```
 //! use residuum::tile::aihwkit::{Class, PowStep};
