@@ -6,7 +6,7 @@ use std::path::Path;
 use residuum::readout::{BoundManagement, NoiseManagement, Readout, Scratch, Settings};
 use residuum::rule::crossbar::{Columns, Every};
 use residuum::tile::{Decay, Device, Diffusion, Drift, Reset, Retention, Spread, StepModel, presets};
-use residuum::{Falling, Key, Schedule};
+use residuum::{Key, Schedule};
 use residuum_lab::spec::{Experiment, Rate, ScheduleSpec, SpecError, TileRuleKind, TrialSpec};
 use residuum_lab::train::{CATALOGUE, Origin, Trial};
 use residuum_nn::Loss;
@@ -282,16 +282,19 @@ fn rates_follow_the_schedule_unless_constant() {
          [training]\nschedule = { kind = \"step\", every = 15, factor = 0.5 }",
     )
     .unwrap();
-    assert_eq!(spec.training.schedule, ScheduleSpec::Step { every: 15, factor: 0.5, warm_up: None });
+    assert_eq!(spec.training.schedule, ScheduleSpec::Step { every: 15, factor: 0.5, warm_up: 0 });
     let TileRuleKind::TikiTaka { transfer_rate, mixing, ref transfer } = spec.rule.kind else { panic!() };
     assert_eq!((mixing, transfer.columns, transfer.every), (0.0, Columns::Some(1), Every::Samples(2)));
     let shape = |rate| spec.training.schedule.of(rate, 30, 6);
-    assert_eq!(transfer_rate.schedule(shape), Schedule::Step { initial: 0.05, every: 90, factor: 0.5 });
+    assert_eq!(
+        transfer_rate.schedule(shape),
+        Schedule::Step { initial: 0.05, every: 90, factor: 0.5, warm_up: 0 }
+    );
     assert_eq!(spec.rule.learning_rate, Rate { value: 0.01, scheduled: false });
     assert_eq!(spec.rule.learning_rate.schedule(shape), Schedule::Constant(0.01));
     assert_eq!(
-        ScheduleSpec::Cosine { last: 0.1, warm_up: None }.of(2.0, 3, 7),
-        Schedule::Cosine { initial: 2.0, last: 0.2, steps: 21 }
+        ScheduleSpec::Cosine { last: 0.1, warm_up: 0 }.of(2.0, 3, 7),
+        Schedule::Cosine { initial: 2.0, last: 0.2, steps: 21, warm_up: 0 }
     );
     assert_eq!(ScheduleSpec::WarmUp { epochs: 2 }.of(2.0, 3, 7), Schedule::WarmUp { rate: 2.0, steps: 14 });
 }
@@ -303,11 +306,9 @@ fn a_warm_up_precedes_steps_and_cosines() {
         spec.map(|spec| spec.training.schedule.of(0.5, 10, 6))
     };
     let step = schedule("kind = \"step\", every = 4, factor = 0.1, warm_up = 2").unwrap();
-    let then = Falling::Step { initial: 0.5, every: 24, factor: 0.1 };
-    assert_eq!(step, Schedule::WarmUpThen { steps: 12, then });
+    assert_eq!(step, Schedule::Step { initial: 0.5, every: 24, factor: 0.1, warm_up: 12 });
     let cosine = schedule("kind = \"cosine\", warm_up = 1").unwrap();
-    let then = Falling::Cosine { initial: 0.5, last: 0.0, steps: 60 };
-    assert_eq!(cosine, Schedule::WarmUpThen { steps: 6, then });
+    assert_eq!(cosine, Schedule::Cosine { initial: 0.5, last: 0.0, steps: 60, warm_up: 6 });
     let refused = schedule("kind = \"step\", every = 4, factor = 0.1, warm_up = 0").unwrap_err().to_string();
     assert!(refused.contains("schedule.warm_up must be at least 1, got 0"), "{refused}");
     assert!(schedule("kind = \"constant\", warm_up = 1").is_err());

@@ -213,7 +213,7 @@ fn what_does_not_fit_is_refused_before_the_first_step() {
 #[test]
 fn divergence_names_the_step_and_leaves_the_last_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
-    let schedule = residuum::Schedule::Step { initial: 0.05, every: 50, factor: 1e300 };
+    let schedule = residuum::Schedule::Step { initial: 0.05, every: 50, factor: 1e300, warm_up: 0 };
     let setup = Setup { sgd: Sgd::new(schedule), ..Setup::new(3) };
     let error = setup.start(Some(folder.path()), &mut Silent).unwrap_err();
     let TrainError::Step { epoch: 2, source: StepError::Diverged { k, .. } } = error else { panic!("{error}") };

@@ -50,4 +50,4 @@ pub use range::Range;
 pub use readout::Readout;
 pub use response::{Bounds, ResponseFunction};
 pub use rule::{Gradient, StepError, UpdateRule};
-pub use schedule::{Falling, Schedule};
+pub use schedule::Schedule;

@@ -22,6 +22,8 @@ pub enum Schedule {
         every: u64,
         /// Factor of each drop.
         factor: f64,
+        /// First steps, in which the rate rises on a line from 0 besides.
+        warm_up: u64,
     },
     /// Half a cosine from `initial` at k = 0 to `last` at k = `steps` and after.
     Cosine {
@@ -31,6 +33,8 @@ pub enum Schedule {
         last: f64,
         /// Length of the descent.
         steps: u64,
+        /// First steps, in which the rate rises on a line from 0 besides.
+        warm_up: u64,
     },
     /// A straight line from 0 (not included) to `rate` at k = `steps` − 1, then constant.
     WarmUp {
@@ -39,45 +43,6 @@ pub enum Schedule {
         /// Length of the warm-up.
         steps: u64,
     },
-    /// A falling rate whose first steps are those of a warm-up: `then.at(k) · min((k + 1)/steps, 1)`.
-    WarmUpThen {
-        /// Length of the warm-up.
-        steps: u64,
-        /// The rate but for the warm-up, counted from k = 0 as well.
-        then: Falling,
-    },
-}
-
-/// The schedules that a warm-up can precede.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Falling {
-    /// As [`Schedule::Step`].
-    Step {
-        /// Rate at k = 0.
-        initial: f64,
-        /// Steps between drops.
-        every: u64,
-        /// Factor of each drop.
-        factor: f64,
-    },
-    /// As [`Schedule::Cosine`].
-    Cosine {
-        /// Rate at k = 0.
-        initial: f64,
-        /// Rate at the end.
-        last: f64,
-        /// Length of the descent.
-        steps: u64,
-    },
-}
-
-impl From<Falling> for Schedule {
-    fn from(falling: Falling) -> Self {
-        match falling {
-            Falling::Step { initial, every, factor } => Self::Step { initial, every, factor },
-            Falling::Cosine { initial, last, steps } => Self::Cosine { initial, last, steps },
-        }
-    }
 }
 
 impl Schedule {
@@ -94,12 +59,12 @@ impl Schedule {
                 non_negative("initial", initial)?;
                 positive("half_life", half_life)?;
             }
-            Self::Step { initial, every, factor } => {
+            Self::Step { initial, every, factor, .. } => {
                 non_negative("initial", initial)?;
                 require(every > 0, "every", "at least 1", every as f64)?;
                 non_negative("factor", factor)?;
             }
-            Self::Cosine { initial, last, steps } => {
+            Self::Cosine { initial, last, steps, .. } => {
                 non_negative("initial", initial)?;
                 non_negative("last", last)?;
                 require(steps > 0, "steps", "at least 1", steps as f64)?;
@@ -107,10 +72,6 @@ impl Schedule {
             Self::WarmUp { rate, steps } => {
                 non_negative("rate", rate)?;
                 require(steps > 0, "steps", "at least 1", steps as f64)?;
-            }
-            Self::WarmUpThen { steps, then } => {
-                require(steps > 0, "steps", "at least 1", steps as f64)?;
-                Self::from(then).validate()?;
             }
         }
         Ok(self)
@@ -121,20 +82,21 @@ impl Schedule {
         match *self {
             Self::Constant(rate) => rate,
             Self::Inverse { initial, half_life } => initial / (1.0 + k as f64 / half_life),
-            Self::Step { initial, every, factor } => {
-                initial * factor.powi(i32::try_from(k / every).unwrap_or(i32::MAX))
+            Self::Step { initial, every, factor, warm_up } => {
+                let fallen = factor.powi(i32::try_from(k / every).unwrap_or(i32::MAX));
+                initial * fallen * risen(k, warm_up)
             }
-            Self::Cosine { initial, last, steps } => {
+            Self::Cosine { initial, last, steps, warm_up } => {
                 let t = (k as f64 / steps as f64).min(1.0);
-                last + 0.5 * (initial - last) * (1.0 + (std::f64::consts::PI * t).cos())
+                let fallen = last + 0.5 * (initial - last) * (1.0 + (std::f64::consts::PI * t).cos());
+                fallen * risen(k, warm_up)
             }
             Self::WarmUp { rate, steps } => rate * risen(k, steps),
-            Self::WarmUpThen { steps, then } => Self::from(then).at(k) * risen(k, steps),
         }
     }
 }
 
-/// Share of the rate that a warm-up of `steps` has reached at step k.
+/// Share of the rate that a warm-up of `steps` has reached at step k; all of it without one.
 fn risen(k: u64, steps: u64) -> f64 {
     ((k + 1) as f64 / steps as f64).min(1.0)
 }
@@ -153,16 +115,14 @@ mod tests {
     fn schedules_are_what_they_say() {
         assert_eq!(Schedule::from(0.3).at(7), 0.3);
         assert_eq!(Schedule::Inverse { initial: 1.0, half_life: 10.0 }.at(10), 0.5);
-        let step = Schedule::Step { initial: 1.0, every: 5, factor: 0.1 };
+        let step = Schedule::Step { initial: 1.0, every: 5, factor: 0.1, warm_up: 0 };
         assert_eq!((step.at(4), step.at(5)), (1.0, 0.1));
-        let cosine = Schedule::Cosine { initial: 1.0, last: 0.2, steps: 10 };
+        let cosine = Schedule::Cosine { initial: 1.0, last: 0.2, steps: 10, warm_up: 0 };
         assert!((cosine.at(5) - 0.6).abs() < 1e-15 && cosine.at(99) == 0.2);
         assert_eq!(Schedule::WarmUp { rate: 2.0, steps: 4 }.at(0), 0.5);
-        let then = Falling::Step { initial: 8.0, every: 3, factor: 0.5 };
-        let warmed = Schedule::WarmUpThen { steps: 4, then };
+        let warmed = Schedule::Step { initial: 8.0, every: 3, factor: 0.5, warm_up: 4 };
         assert_eq!([0, 1, 2, 3, 5, 6].map(|k| warmed.at(k)), [2.0, 4.0, 6.0, 4.0, 4.0, 2.0]);
-        let then = Falling::Cosine { initial: 1.0, last: 0.2, steps: 10 };
-        let warmed = Schedule::WarmUpThen { steps: 2, then };
+        let warmed = Schedule::Cosine { initial: 1.0, last: 0.2, steps: 10, warm_up: 2 };
         assert_eq!((warmed.at(0), warmed.at(5)), (0.5, cosine.at(5)));
     }
 
@@ -170,11 +130,9 @@ mod tests {
     fn impossible_schedules_are_refused() {
         assert!(Schedule::Constant(-1.0).validate().is_err());
         assert!(Schedule::Constant(f64::NAN).validate().is_err());
-        let e = Schedule::Step { initial: 1.0, every: 0, factor: 0.5 }.validate().unwrap_err();
+        let e = Schedule::Step { initial: 1.0, every: 0, factor: 0.5, warm_up: 0 }.validate().unwrap_err();
         assert_eq!(e.to_string(), "every must be at least 1, got 0");
-        let then = Falling::Step { initial: -1.0, every: 1, factor: 0.5 };
-        assert!(Schedule::WarmUpThen { steps: 1, then }.validate().is_err());
-        let then = Falling::Step { initial: 1.0, every: 1, factor: 0.5 };
-        assert!(Schedule::WarmUpThen { steps: 0, then }.validate().is_err());
+        assert!(Schedule::Step { initial: -1.0, every: 1, factor: 0.5, warm_up: 1 }.validate().is_err());
+        assert!(Schedule::WarmUp { rate: 1.0, steps: 0 }.validate().is_err());
     }
 }

@@ -410,11 +410,13 @@ fn schedule_of(fields: &Fields<'_>, name: &'static str, node: &Node) -> Result<S
             initial: table.number("initial")?,
             every: table.count("every")?,
             factor: table.number("factor")?,
+            warm_up: 0,
         },
         "cosine" => Schedule::Cosine {
             initial: table.number("initial")?,
             last: table.number_or("last", 0.0)?,
             steps: table.count("steps")?,
+            warm_up: 0,
         },
         _ => Schedule::WarmUp { rate: table.number("rate")?, steps: table.count("steps")? },
     };

@@ -24,7 +24,7 @@
 //! | `columnwise` | a scale for each output instead of one for all | `false` |
 //! | `output_scaling` | scales learned by SGD: `off`, `tile` (one for each tile) or `output` | `off` |
 
-use residuum::{Falling, Schedule};
+use residuum::Schedule;
 use residuum_nn::analog::{Mapping, OutputScaling};
 use residuum_nn::{Loss, Sgd};
 
@@ -65,15 +65,15 @@ pub enum ScheduleSpec {
         every: u64,
         /// Factor of each.
         factor: f64,
-        /// Epochs of a straight line from 0 at the start.
-        warm_up: Option<u64>,
+        /// Epochs of a straight line from 0 at the start; 0 for none.
+        warm_up: u64,
     },
     /// Half a cosine down to this share after the last epoch.
     Cosine {
         /// Share of the rate at the end.
         last: f64,
-        /// Epochs of a straight line from 0 at the start.
-        warm_up: Option<u64>,
+        /// Epochs of a straight line from 0 at the start; 0 for none.
+        warm_up: u64,
     },
     /// A straight line from 0 during the first epochs.
     WarmUp {
@@ -85,19 +85,16 @@ pub enum ScheduleSpec {
 impl ScheduleSpec {
     /// The schedule of a rate, where an epoch has `steps` steps.
     pub fn of(self, rate: f64, epochs: u64, steps: u64) -> Schedule {
-        let (then, warm_up) = match self {
-            Self::Constant => return Schedule::Constant(rate),
-            Self::WarmUp { epochs } => return Schedule::WarmUp { rate, steps: epochs * steps },
+        match self {
+            Self::Constant => Schedule::Constant(rate),
             Self::Step { every, factor, warm_up } => {
-                (Falling::Step { initial: rate, every: every * steps, factor }, warm_up)
+                Schedule::Step { initial: rate, every: every * steps, factor, warm_up: warm_up * steps }
             }
             Self::Cosine { last, warm_up } => {
-                (Falling::Cosine { initial: rate, last: rate * last, steps: epochs * steps }, warm_up)
+                let [length, warm_up] = [epochs, warm_up].map(|epochs| epochs * steps);
+                Schedule::Cosine { initial: rate, last: rate * last, steps: length, warm_up }
             }
-        };
-        match warm_up {
-            None => then.into(),
-            Some(epochs) => Schedule::WarmUpThen { steps: epochs * steps, then },
+            Self::WarmUp { epochs } => Schedule::WarmUp { rate, steps: epochs * steps },
         }
     }
 }
@@ -164,12 +161,9 @@ fn read_schedule(fields: &Fields<'_>) -> Result<ScheduleSpec, SpecError> {
         fields.defaulted("schedule", "{ kind = \"constant\" }");
         return Ok(ScheduleSpec::Constant);
     };
-    let warm_up = || {
-        if table.has("warm_up") {
-            at_least_one(&table, "warm_up").map(Some)
-        } else {
-            table.optional_count("warm_up")
-        }
+    let warm_up = || match table.optional_count("warm_up")? {
+        None => Ok(0),
+        Some(_) => at_least_one(&table, "warm_up"),
     };
     let schedule = match table.choice("kind", &["constant", "step", "cosine", "warm_up"])? {
         "constant" => ScheduleSpec::Constant,

@@ -38,7 +38,7 @@ impl Setup {
     pub fn new(epochs: u64) -> Self {
         let digits = embedded::digits().unwrap();
         let pipeline = Pipeline::new(&digits.train, &[]).unwrap();
-        let rate = Schedule::Step { initial: 0.05, every: 100, factor: 0.5 };
+        let rate = Schedule::Step { initial: 0.05, every: 100, factor: 0.5, warm_up: 0 };
         Self {
             train: Batches::new(digits.train, pipeline.clone(), 32, Key::new(1)).unwrap().shuffled(),
             test: Batches::new(digits.test, pipeline, 100, Key::new(2)).unwrap(),
