@@ -43,13 +43,13 @@ pub fn compare(context: &Context, options: &CompareOptions) -> anyhow::Result<bo
     let render = options.to.as_deref().map(renderer).transpose()?;
     let (a, b) = (Named::new(&options.a)?, Named::new(&options.b)?);
     let attribution =
-        Attribution::new(a.side(), b.side(), &a.spec.base, options.profile.as_deref(), "compare")?;
+        Attribution::new(a.side(), b.side(), &a.spec.base, options.settings.profile.as_deref(), "compare")?;
     let store = Store::create(context.out.as_deref().unwrap_or(Path::new(OUT)))?;
     let plans = attribution.plans();
     let settings = SweepOptions {
         jobs: options.jobs,
         threads: context.threads,
-        ..SweepOptions::new(data_root(options.data.as_deref()))
+        ..SweepOptions::new(data_root(options.settings.data.as_deref()))
     };
     let summary = sweep(&plans, &store, &settings, &Watch(&context.bar))?;
     if summary.interrupted {

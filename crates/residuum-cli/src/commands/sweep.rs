@@ -15,7 +15,7 @@ use crate::terminal;
 
 pub fn sweep(context: &Context, options: &SweepOptions) -> anyhow::Result<bool> {
     let spec = SpecFile::open(&options.spec)?;
-    let mut plans = spec.plans(options.profile.as_deref())?;
+    let mut plans = spec.plans(options.settings.profile.as_deref())?;
     if let Some(seed) = context.seed {
         for plan in &mut plans {
             plan.seed = seed;
@@ -29,7 +29,7 @@ pub fn sweep(context: &Context, options: &SweepOptions) -> anyhow::Result<bool> 
         threads: context.threads,
         shard: options.shard,
         commit: option_env!("RESIDUUM_COMMIT").map(String::from),
-        ..Settings::new(data_root(options.data.as_deref()))
+        ..Settings::new(data_root(options.settings.data.as_deref()))
     };
     let bar = SweepBar::new(context.quiet);
     let summary = run_sweep(&plans, &store, &settings, &bar);

@@ -41,11 +41,11 @@ pub fn train(context: &Context, options: &TrainOptions) -> anyhow::Result<bool> 
         return Ok(true);
     }
     let Some(spec) = &options.spec else { bail!("name a spec: SPEC.toml, or one of `residuum train --list`") };
-    let loaded = Loaded::new(spec, options.profile.as_deref())?;
+    let loaded = Loaded::new(spec, options.settings.profile.as_deref())?;
     let trials = select(&loaded.experiment.trials, &options.variant)?;
     let out = context.out.clone().unwrap_or_else(|| Path::new(RUNS).join(&loaded.name));
-    let root = data_root(options.data.as_deref());
-    let source = Source { text: &loaded.text, profile: options.profile.as_deref() };
+    let root = data_root(options.settings.data.as_deref());
+    let source = Source { text: &loaded.text, profile: options.settings.profile.as_deref() };
     let folders = Folders { out: &out, source, resume: options.resume };
     let comparison = compare(context, &loaded, &trials, &root, Some(folders))?;
     report(context, &comparison, &out, &loaded.name)

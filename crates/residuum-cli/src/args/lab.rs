@@ -1,0 +1,262 @@
+//! What the user can type about specs with grids, stores, reports and the paper.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::SpecSettings;
+
+/// Read a spec with its whole grid, and say how many trials it makes.
+///
+/// Every point of the grid is read and checked. Exits with 2, with the line, the field and the point, if one of them cannot be
+/// run. A data set that is not there is a warning.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum check my.toml
+  residuum check mnist-table --profile quick")]
+pub struct CheckOptions {
+    /// A spec, or the name of one that ships with the program.
+    #[arg(value_name = "NAME|SPEC.toml")]
+    pub spec: String,
+    #[command(flatten)]
+    pub settings: SpecSettings,
+}
+
+/// Print every parameter of a spec with its unit, origin and meaning, effective rates, and what the trials cost.
+///
+/// A few steps of the first trial are taken, for two seconds at most where a step is shorter than that, to estimate the time.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum explain experiments/toy.toml
+  residuum explain mnist-fcn --profile quick --json")]
+pub struct ExplainOptions {
+    /// A spec, or the name of one that ships with the program.
+    #[arg(value_name = "NAME|SPEC.toml")]
+    pub spec: String,
+    #[command(flatten)]
+    pub settings: SpecSettings,
+}
+
+/// Run every trial of a spec into a store, each once.
+///
+/// A trial lies under the content of its spec and its seed: what is there already is not run again, an edited spec runs only
+/// what is new, and several processes may share a store. Ctrl-C or a kill costs the steps since the last checkpoint; the same
+/// command goes on. The numbers depend neither on --jobs and --threads nor on shards. Exits with 1 if a trial failed.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum sweep digits --jobs 2
+  residuum sweep mnist-table --profile quick --data ~/data --store results
+  residuum sweep my.toml --shard 0/4             every fourth trial; 1/4, 2/4, 3/4 elsewhere
+  residuum runs list runs/digits")]
+pub struct SweepOptions {
+    /// A spec, or the name of one that ships with the program.
+    #[arg(value_name = "NAME|SPEC.toml")]
+    pub spec: String,
+    /// Folder of the store; runs/NAME by default.
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Trials at a time; they share --threads.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub jobs: usize,
+    /// Only every n-th trial, from the i-th on, counted from 0.
+    #[arg(long, value_name = "I/N", value_parser = parse_shard)]
+    pub shard: Option<(usize, usize)>,
+    #[command(flatten)]
+    pub settings: SpecSettings,
+}
+
+fn parse_shard(text: &str) -> Result<(usize, usize), String> {
+    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    match parts {
+        Some((i, n)) if i < n => Ok((i, n)),
+        _ => Err(format!("give I/N with I < N, counted from 0, like 0/2, not {text:?}")),
+    }
+}
+
+/// What a store holds: list, show, remove, export.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum runs list runs/digits variant='Analog SGD'
+  residuum runs show runs/digits 3f9a
+  residuum runs rm runs/digits 3f9a 77c0
+  residuum runs export runs/digits --to records.csv")]
+pub struct RunsOptions {
+    #[command(subcommand)]
+    pub action: RunsAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum RunsAction {
+    List(ListOptions),
+    Show(ShowRunOptions),
+    Rm(RemoveOptions),
+    Export(ExportRunsOptions),
+}
+
+/// The trials of a store.
+#[derive(Args, Debug)]
+pub struct ListOptions {
+    /// The store.
+    #[arg(value_name = "STORE")]
+    pub store: PathBuf,
+    /// Only trials with this label, `experiment`, `seed` or field of the spec.
+    #[arg(value_name = "NAME=VALUE", value_parser = parse_filter)]
+    pub filters: Vec<(String, String)>,
+}
+
+/// One trial: its spec, what it took, its last numbers.
+#[derive(Args, Debug)]
+pub struct ShowRunOptions {
+    /// The store.
+    #[arg(value_name = "STORE")]
+    pub store: PathBuf,
+    /// The beginning of its id.
+    #[arg(value_name = "ID")]
+    pub id: String,
+}
+
+/// Remove trials and say which. One that is being run is refused.
+#[derive(Args, Debug)]
+pub struct RemoveOptions {
+    /// The store.
+    #[arg(value_name = "STORE")]
+    pub store: PathBuf,
+    /// The beginnings of their ids.
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// All trials of this experiment.
+    #[arg(long, value_name = "NAME")]
+    pub experiment: Option<String>,
+}
+
+/// All records in one CSV file: a column for the id, the experiment, each label and the seed, then those of the records.
+#[derive(Args, Debug)]
+pub struct ExportRunsOptions {
+    /// The store.
+    #[arg(value_name = "STORE")]
+    pub store: PathBuf,
+    /// Only trials with this label, `experiment`, `seed` or field of the spec.
+    #[arg(value_name = "NAME=VALUE", value_parser = parse_filter)]
+    pub filters: Vec<(String, String)>,
+    /// The file.
+    #[arg(long, value_name = "FILE.csv")]
+    pub to: PathBuf,
+}
+
+fn parse_filter(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').map(|(name, value)| (name.to_string(), value.to_string()));
+    parts.ok_or_else(|| format!("give NAME=VALUE, like seed=3, not {text:?}"))
+}
+
+/// Figures and tables of the paper, run again: the paper's numbers beside ours, with a verdict for each.
+///
+/// Files go to --out DIR (residuum-out by default): figures as SVG and PNG, numbers as CSV, settings as TOML, and one page with
+/// everything, reproduce.md and reproduce.json. Networks are kept in a store: the same command goes on where it was
+/// interrupted. What cannot be run says so and why.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Figures and tables:
+  fig-toy            densities of Analog SGD and Residual Learning in the 1-D toy
+  fig-kappa          error against step for several hardware condition numbers
+  fig-response       examples of response functions
+  fig-bias           desired and realized steps in the plane
+  fig-shift          objective and penalty before and after shifting
+  fig-mnist          accuracy curves of the FCN and the CNN on MNIST
+  fig-ablation       accuracy against the mixing coefficient
+  fig-weights        weights against their dynamic range
+  table-mnist        FCN on MNIST: responses, shapes, radii
+  table-cifar-power  fine-tuned ResNets on CIFAR, power response
+  table-cifar-exp    the same, exponential response
+  table-bounds       upper and lower bounds beside what is measured
+
+Examples:
+  residuum reproduce fig-toy --out figures
+  residuum reproduce all --profile quick --data ~/data --out results")]
+pub struct ReproduceOptions {
+    /// Names of figures and tables, or `all`.
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<String>,
+    /// Fewer samples, epochs and seeds (quick) or the paper's own (full).
+    #[arg(long, value_name = "PROFILE", value_parser = ["quick", "full"], default_value = "full")]
+    pub profile: String,
+    /// Folder of all data sets, as `residuum data --dir` has it.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Store of the trained networks; reproduce-store in --out by default.
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Networks trained at a time, one thread each; as many as --threads by default.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+/// Tables and figures of the trials in run stores, as one page.
+///
+/// The page needs no network. Tables have the mean ± standard error over seeds and paired differences on common seeds; the best is
+/// marked only where the seeds tell it from the runner-up.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum report runs/mnist-fcn --to report.html
+  residuum report runs/a runs/b --to tables.tex
+  residuum report runs/toy --metric gap --metric effective_mean --to toy.md --figures figures")]
+pub struct ReportOptions {
+    /// Run stores; their trials are reported together.
+    #[arg(value_name = "STORE", required = true)]
+    pub stores: Vec<PathBuf>,
+    /// The file: .html, .md or .tex.
+    #[arg(long, value_name = "FILE")]
+    pub to: PathBuf,
+    /// Also write every figure as SVG and PNG into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub figures: Option<PathBuf>,
+    /// Above the page; the names of the experiments by default.
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// The label whose values are compared; the variant or the rule by default.
+    #[arg(long, value_name = "LABEL")]
+    pub by: Option<String>,
+    /// Only this metric; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub metric: Vec<String>,
+    /// What bands around curves show: one standard error (se), or all seeds (range).
+    #[arg(long, value_name = "BAND", value_parser = ["se", "range"], default_value = "se")]
+    pub band: String,
+}
+
+/// What each difference between two specs is worth.
+///
+/// Both specs are run, and between them every spec in which one difference is switched on in A or taken out of B, all with the seeds
+/// of A. The table has the effect of each on the end metric, and what is left for interactions. Trials go into a run store
+/// (--out, runs/compare by default) and are not run twice.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum compare ideal.toml real.toml
+  residuum compare digits:analog digits:residual --to effects.html
+  residuum compare a.toml b.toml --metric test_loss --jobs 2 --out runs/imperfections
+
+A trial of a spec with several is named after a colon: cell, variant and swept values, joined by '-'.")]
+pub struct CompareOptions {
+    /// A spec, or the name of one that ships with the program.
+    #[arg(value_name = "A")]
+    pub a: String,
+    /// The other.
+    #[arg(value_name = "B")]
+    pub b: String,
+    #[command(flatten)]
+    pub settings: SpecSettings,
+    /// The metric that is judged; the main one of the experiment by default.
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+    /// Trials at a time.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub jobs: usize,
+    /// Also write the whole report: .html, .md or .tex.
+    #[arg(long, value_name = "FILE")]
+    pub to: Option<PathBuf>,
+}
