@@ -7,7 +7,7 @@
 use super::curves::{claim, curve_table, panel, trial_settings};
 use super::networks::{Points, Wanted, obtain};
 use super::paper::{CNN_ANALOG, MNIST_DROP};
-use super::verdict::{ONE_RUN_TOLERANCE, Verdict, points as signed};
+use super::verdict::{ONE_RUN_TOLERANCE, Verdict, off_by, points as signed, same_fate};
 use super::{Finding, Options, Profile, ReproduceError, Reproduction};
 use crate::figure::Figure;
 use crate::progress::Progress;
@@ -168,12 +168,9 @@ const CNN_HOURS: u32 = 8;
 fn cnn_verdict(analog: f64, residual: f64) -> Verdict {
     let difference = analog - CNN_ANALOG;
     if difference.abs() <= ABOUT {
-        Verdict::Agrees
-    } else if analog < residual {
-        Verdict::SameOrdering(signed(difference))
-    } else {
-        Verdict::DiffersBy(signed(difference))
+        return Verdict::Agrees;
     }
+    off_by(signed(difference), analog < residual && same_fate(analog, CNN_ANALOG))
 }
 
 #[cfg(test)]
@@ -190,7 +187,8 @@ mod tests {
     #[test]
     fn about_eighty_is_not_ten() {
         assert_eq!(cnn_verdict(82.0, 98.0), Verdict::Agrees);
-        assert_eq!(cnn_verdict(11.35, 98.0).words(), "same ordering, differs by −68.65 points");
+        assert_eq!(cnn_verdict(60.0, 98.0).words(), "same ordering, differs by −20.00 points");
+        assert_eq!(cnn_verdict(11.35, 98.0).words(), "differs by −68.65 points");
         assert_eq!(cnn_verdict(99.0, 98.0).words(), "differs by +19.00 points");
     }
 }

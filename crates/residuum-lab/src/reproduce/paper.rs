@@ -21,7 +21,7 @@ const fn mean(mean: f64, std: f64) -> Printed {
     Printed::Mean { mean, std }
 }
 
-const FAILED: Printed = Printed::Below(15.0);
+pub(super) const FAILED: Printed = Printed::Below(15.0);
 
 /// Label of the table of the fully connected network.
 pub const MNIST_LABEL: &str = "table:MNIST-pow-and-exp";

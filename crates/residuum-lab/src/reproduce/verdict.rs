@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use residuum::stats::Summary;
 use serde::{Serialize, Serializer};
 
-use super::paper::Printed;
+use super::paper::{FAILED, Printed};
 
 /// Points of accuracy within which a single or an unfinished run is said to agree, since it has no error bar of its own. The
 /// paper calls accuracies that differ by less comparable.
@@ -102,9 +102,20 @@ impl Measured {
         if difference.abs() <= tolerance {
             return Verdict::Agrees;
         }
-        let by = points(difference);
-        if same_order == Some(true) { Verdict::SameOrdering(by) } else { Verdict::DiffersBy(by) }
+        let ordered = same_order == Some(true) && same_fate(self.mean(), paper.level());
+        off_by(points(difference), ordered)
     }
+}
+
+/// The verdict on a number that is another one, `ordered` if the rules stand as in the paper nevertheless.
+pub(super) fn off_by(difference: String, ordered: bool) -> Verdict {
+    if ordered { Verdict::SameOrdering(difference) } else { Verdict::DiffersBy(difference) }
+}
+
+/// Whether both learned or neither did: where one of two numbers is that of chance, the order of the rules says little.
+pub(super) fn same_fate(ours: f64, paper: f64) -> bool {
+    let learned = |accuracy: f64| accuracy > FAILED.level();
+    learned(ours) == learned(paper)
 }
 
 /// A signed difference of accuracies.
@@ -148,11 +159,12 @@ mod tests {
 
     #[test]
     fn failing_means_staying_below() {
-        let failed = Printed::Below(15.0);
-        assert_eq!(one(11.35).against(failed, None), Verdict::Agrees);
-        // A rule that learns where the paper's does not is no agreement, and neither is the reverse.
-        assert_eq!(one(95.0).against(failed, None), Verdict::DiffersBy("+80.00 points".into()));
-        assert_eq!(one(11.35).against(PAPER, None).words(), "differs by −85.65 points");
+        assert_eq!(one(11.35).against(FAILED, None), Verdict::Agrees);
+        // A rule that learns where the paper's does not is no agreement, and neither is the reverse, whatever the order.
+        for order in [None, Some(true)] {
+            assert_eq!(one(95.0).against(FAILED, order), Verdict::DiffersBy("+80.00 points".into()));
+            assert_eq!(one(11.35).against(PAPER, order).words(), "differs by −85.65 points");
+        }
     }
 
     #[test]
