@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
-use crate::spec::{Grid, MAX_TRIALS, Node, Point, Resolved, Spec, SpecError, TrialSpec};
+use crate::spec::{Grid, MAX_TRIALS, Node, Point, Resolved, Spec, SpecError, TrialSpec, describe};
 
 /// Version of the numbers: raised when the same spec and seed give other records than before, so that old records are not taken
 /// for new ones.
@@ -76,30 +76,7 @@ impl Plan {
 
     /// Everything that decides the numbers, as text: one parameter in each line.
     pub fn description(&self) -> String {
-        const NOT_VALUES: [&str; 8] = [
-            "seeds",
-            "seeds.first",
-            "seeds.count",
-            "training.seeds",
-            "training.seeds.first",
-            "training.seeds.count",
-            "title",
-            "name",
-        ];
-        let mut lines: Vec<String> = self
-            .resolved()
-            .iter()
-            .filter(|r| !NOT_VALUES.contains(&r.path.as_str()))
-            // 1 and 1.0 are one number.
-            .map(|r| match r.value.parse::<f64>() {
-                Ok(number) => format!("{} = {number:?}", r.path),
-                Err(_) => format!("{} = {}", r.path, r.value),
-            })
-            .collect();
-        lines.sort_unstable();
-        lines.dedup();
-        lines.push(format!("seed = {}\n", self.seed));
-        lines.join("\n")
+        describe(self.resolved(), self.seed)
     }
 
     /// The name of the trial in a store: the same for the same numbers, wherever the spec says them.

@@ -21,8 +21,9 @@ use residuum_nn::analog::Mapping;
 use super::data::DataSpec;
 use super::grid::{Change, Grid, Point, is_plain};
 use super::network::NetworkSpec;
-use super::reader::{Fields, Node, Resolved, SpecError};
+use super::reader::{Fields, Node, SpecError};
 use super::readout::ReadoutSpec;
+use super::resolved::{Resolved, describe};
 use super::tile_device::TileDevices;
 use super::tile_rule::TileRuleSpec;
 use super::training::{DigitalSpec, TrainingSpec, read_mapping};
@@ -177,15 +178,6 @@ fn check_rule(root: &Fields<'_>, rule: &TileRuleSpec, devices: Option<&TileDevic
 impl TrialSpec {
     /// Everything that decides the numbers of a run of this seed, as text: one parameter in each line.
     pub fn description(&self, seed: u64) -> String {
-        let mut lines: Vec<String> = self
-            .resolved
-            .iter()
-            .filter(|r| r.path != "training.seeds")
-            .map(|r| format!("{} = {}", r.path, r.value))
-            .collect();
-        lines.sort_unstable();
-        lines.dedup();
-        lines.push(format!("seed = {seed}\n"));
-        lines.join("\n")
+        describe(&self.resolved, seed)
     }
 }

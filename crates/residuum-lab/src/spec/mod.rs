@@ -3,6 +3,8 @@
 //! The schema is `docs/spec.md`. Reading is strict: an unknown field, an impossible value or a missing field is an
 //! error that names the line and the field, and nothing runs before the whole spec has been read.
 
+#[cfg(test)]
+mod asked;
 mod data;
 mod device;
 mod difference;
@@ -15,6 +17,7 @@ mod reader;
 mod readout;
 mod record;
 pub mod reference;
+mod resolved;
 mod rule;
 mod tile_device;
 mod tile_rule;
@@ -32,8 +35,10 @@ pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};
 pub use device::{CatalogueEntry, DeviceSpec, Family, ResponseSpec, catalogue};
 pub(crate) use difference::Difference;
 pub use problem::{ProblemError, ProblemSpec, noisy};
-pub use reader::{Resolved, SpecError};
+pub use reader::SpecError;
 pub use record::{Metric, RecordSpec, Variable};
+pub use resolved::Resolved;
+pub(crate) use resolved::describe;
 pub use rule::{CellGain, InitialSpec, RateChoice, ResidualSpec, RuleSpec, SymmetricPointSpec, ZeroShift};
 pub use vector::{MatrixSpec, VectorSpec};
 

@@ -10,6 +10,10 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 
+#[cfg(test)]
+use super::asked;
+use super::resolved::Resolved;
+
 /// A spec that cannot be run, with the place to mend.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{}{message}", line_prefix(*line))]
@@ -22,17 +26,6 @@ pub struct SpecError {
 
 fn line_prefix(line: Option<usize>) -> String {
     line.map_or_else(String::new, |line| format!("line {line}: "))
-}
-
-/// One parameter as it will be used.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Resolved {
-    /// Dotted path of the field.
-    pub path: String,
-    /// Its value in TOML notation.
-    pub value: String,
-    /// Whether the spec gave it or it is the default.
-    pub given: bool,
 }
 
 /// A value with the line it stands on.
@@ -465,36 +458,6 @@ impl<'a> Fields<'a> {
             }
         };
         Err(node.error(format!("{} is not a field; {hint}", self.path(key))))
-    }
-}
-
-/// What was asked for while reading, so that a test can compare it with the reference.
-#[cfg(test)]
-pub(crate) mod asked {
-    use std::cell::RefCell;
-    use std::collections::{BTreeMap, BTreeSet};
-
-    #[derive(Debug, Default)]
-    pub(crate) struct Asked {
-        pub(crate) paths: BTreeSet<String>,
-        pub(crate) options: BTreeMap<String, Vec<&'static str>>,
-    }
-
-    thread_local! {
-        static ASKED: RefCell<Asked> = RefCell::default();
-    }
-
-    pub(super) fn field(path: String) {
-        ASKED.with_borrow_mut(|asked| asked.paths.insert(path));
-    }
-
-    pub(super) fn options(path: String, options: &[&'static str]) {
-        ASKED.with_borrow_mut(|asked| asked.options.insert(path, options.to_vec()));
-    }
-
-    /// What was asked for in this thread since the last call.
-    pub(crate) fn take() -> Asked {
-        ASKED.take()
     }
 }
 

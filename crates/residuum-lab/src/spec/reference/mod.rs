@@ -6,9 +6,11 @@
 mod network;
 mod page;
 mod problem;
+mod readout;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod tiles;
 
 pub use page::page;
 
@@ -81,7 +83,8 @@ impl Field {
 
 /// All sections: of every spec, of problems, of networks, and the shared forms.
 pub fn sections() -> Vec<Section> {
-    [shared::FILE, problem::SECTIONS, network::SECTIONS, shared::FORMS].concat()
+    [shared::FILE, problem::SECTIONS, network::SECTIONS, tiles::SECTIONS, readout::SECTIONS, shared::FORMS]
+        .concat()
 }
 
 /// The field that a path of a spec of this kind is about.

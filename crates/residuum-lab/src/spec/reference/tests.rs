@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Default, Kind, find, page, sections};
 use crate::plan::{Plan, Work, plans};
-use crate::spec::reader::asked;
+use crate::spec::asked;
 
 /// Read from the document as a whole, before there are fields.
 const OF_THE_GRID: [&str; 4] = ["profile", "sweep", "sweep.zip", "sweep.exclude"];
