@@ -2,19 +2,22 @@
 // columns sort, curves tell their values, series can be hidden, and the page is never wider than the window, at 1280 and 400 px,
 // light and dark. Screenshots of all four are left beside the page.
 //
-//   cargo run --release -p residuum-lab --example report_store -- /tmp/demo     a store with made-up numbers, and its report
+//   cargo run --release -p residuum-lab --example report_store -- demo     a store with made-up numbers, and its report
 //   npm install playwright-core        and a Chromium: apt install chromium, or npx playwright install chromium
-//   node tools/report/check.mjs /tmp/demo/report.html [/usr/bin/chromium]
+//   node tools/report/check.mjs demo/report.html [chromium]
 //
 // Pages made by `residuum report` and `residuum compare --to` are checked the same way. Exits with 1 if a check fails. Not part of
 // ./test: a browser is not on every machine.
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 import { statSync } from "node:fs";
+import { execFileSync } from "node:child_process";
 
 // Modules are taken from where the command is called, so that the repository needs none.
 const { chromium } = createRequire(resolve("package.json"))("playwright-core");
-const [file, executablePath = "/usr/bin/chromium"] = process.argv.slice(2);
+const [file, browser_name = "chromium"] = process.argv.slice(2);
+// Playwright wants the whole path of a browser that it has not installed itself.
+const executablePath = execFileSync("which", [browser_name]).toString().trim();
 const page_file = resolve(file);
 let failures = 0;
 const check = (holds, words) => {
