@@ -48,18 +48,22 @@ fn a_matrix_is_written_as_its_columns_are() {
         for scheme in schemes() {
             let key = Key::new(3);
             let mut whole = Tile::new(rows, cols, device.clone(), Key::new(2)).unwrap();
-            let mut by_columns = whole.clone();
+            let [mut by_columns, mut backwards] = [whole.clone(), whole.clone()];
             let fresh = seen(&whole);
             // Twice: large and small enough for single pulses.
             for (scale, key) in [(-0.2, key.named("large")), (1e-3, key.named("small"))] {
                 whole.increment(scale, &direction, scheme, key).unwrap();
-                for j in 0..cols {
+                let write = |tile: &mut Tile, j: usize| {
                     let values: Vec<f32> = (0..rows).map(|i| direction[i * cols + j]).collect();
-                    by_columns.update_column(j, scale, &values, scheme, key.fold(j as u64)).unwrap();
-                }
+                    tile.update_column(j, scale, &values, scheme, key.fold(j as u64)).unwrap();
+                };
+                // Columns in turn are found in another place than columns out of it.
+                (0..cols).for_each(|j| write(&mut by_columns, j));
+                (0..cols).rev().for_each(|j| write(&mut backwards, j));
             }
             assert!(seen(&whole) != fresh, "{scheme:?}, {:?}", device.step);
             assert!(seen(&whole) == seen(&by_columns), "{scheme:?}, {:?}", device.step);
+            assert!(seen(&whole) == seen(&backwards), "{scheme:?}, {:?}", device.step);
         }
     }
 }

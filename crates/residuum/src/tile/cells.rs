@@ -5,7 +5,7 @@ use super::fill_normal;
 use crate::Key;
 
 /// Structure of arrays; only what the step model needs is filled.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Cells {
     /// s₊ and s₋.
     pub(super) scale: [Vec<f32>; 2],
@@ -90,6 +90,18 @@ impl Cells {
             }
         }
         cells
+    }
+
+    /// Every array, empty ones too.
+    pub(super) fn arrays(&self) -> [&Vec<f32>; 9] {
+        let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], inverse_range, at_once: _ } = self;
+        [s, t, max, min, b, c, u, v, inverse_range]
+    }
+
+    /// The same, to be filled.
+    pub(super) fn arrays_mut(&mut self) -> [&mut Vec<f32>; 9] {
+        let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], inverse_range, at_once: _ } = self;
+        [s, t, max, min, b, c, u, v, inverse_range]
     }
 
     /// Where linear up and down steps are equal; 0 where they never meet.

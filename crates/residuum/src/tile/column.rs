@@ -10,9 +10,10 @@ use super::column_lines::{BAND, Lines};
 use super::counted::LONGEST;
 use super::expected::write;
 use super::ledger::{Sent, tally};
-use super::packed::{Packed, Site};
+use super::packed::{Packed, Place, Site};
 use super::rows::Band;
 use super::scheme::{Scheme, all_finite};
+use super::turned::Turned;
 use crate::Key;
 use crate::error::{ParameterError, finite, require, same_length};
 
@@ -22,6 +23,7 @@ pub(super) struct Columns {
     /// Largest magnitude of each column.
     peaks: Vec<f32>,
     lines: Vec<Lines>,
+    turned: Turned,
 }
 
 impl Tile {
@@ -45,13 +47,16 @@ impl Tile {
         finite("scale", f64::from(scale))?;
         same_length("values", self.rows, values.len())?;
         all_finite("values", values)?;
-        let (cols, site) = (self.cols, Site { device: &self.device, cells: &self.cells, first: 0 });
+        let cols = self.cols;
+        let (cells, along) = self.columns.turned.column(column, (self.rows, cols), &self.cells);
+        let site = Site { device: &self.device, cells, first: 0 };
+        let place = |row: usize| Place { cell: along.at(row), weight: row * cols + column };
         if scheme == Scheme::Expected {
-            let mut places = [0; LONGEST];
+            let mut places = [Place::default(); LONGEST];
             for (part, values) in values.chunks(LONGEST).enumerate() {
                 let places = &mut places[..values.len()];
-                for (i, place) in places.iter_mut().enumerate() {
-                    *place = (part * LONGEST + i) * cols + column;
+                for (i, here) in places.iter_mut().enumerate() {
+                    *here = place(part * LONGEST + i);
                 }
                 let hidden = self.hidden.as_deref_mut();
                 let up = |i: usize| scale * values[i] >= 0.0;
@@ -79,7 +84,7 @@ impl Tile {
                 if let Some(cells) = &mut all.tally {
                     tally(cells[row * cols + column..].iter_mut().step_by(cols), &counts);
                 }
-                packed.add(&counts, (0, row), |i| (row + i) * cols + column, &mut all);
+                packed.add(&counts, (0, row), |i| place(row + i), &mut all);
             }
         }
         packed.send(&mut all);
@@ -110,7 +115,8 @@ impl Tile {
             return Ok(());
         }
         let cols = self.cols;
-        let Columns { mut peaks, mut lines } = std::mem::take(&mut self.columns);
+        let (mut peaks, mut lines) =
+            (std::mem::take(&mut self.columns.peaks), std::mem::take(&mut self.columns.lines));
         peaks.clear();
         peaks.resize(cols, 0.0);
         for row in direction.chunks_exact(cols) {
@@ -133,7 +139,7 @@ impl Tile {
             }
             sent
         });
-        self.columns = Columns { peaks, lines };
+        (self.columns.peaks, self.columns.lines) = (peaks, lines);
         self.count(sent);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::column_lines::{BAND, Lines};
 use super::counted::{Stretch, most};
 use super::ledger::{Sent, tally};
-use super::packed::{Packed, Site};
+use super::packed::{Packed, Place, Site};
 use super::rows::Band;
 use crate::simd::{self, Kernel};
 
@@ -58,7 +58,10 @@ impl Block<'_> {
         let mut packed = Packed::new(self.site, self.lines);
         for j in 0..self.lines.len() {
             let counts: [i32; BAND] = std::array::from_fn(|i| count(i, j));
-            let place = |i: usize| i * self.cols + self.start + j;
+            let place = |i: usize| {
+                let weight = i * self.cols + self.start + j;
+                Place { cell: self.site.first + weight, weight }
+            };
             packed.add(&counts, (j, band.index * BAND), place, band);
         }
         packed.send(band);

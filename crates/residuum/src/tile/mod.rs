@@ -39,6 +39,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod train;
+mod turned;
 mod unit_cell;
 mod zero_shift;
 

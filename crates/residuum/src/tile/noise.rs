@@ -1,7 +1,6 @@
 //! Cycle-to-cycle noise as vector code.
 
 use super::cells::Cells;
-use super::device::{CycleNoise, Device};
 use super::laws::{both, pick};
 
 /// Noise of one pulse, or of a train taken at once.
@@ -21,6 +20,12 @@ pub(super) trait Noise: Copy {
 #[inline(always)]
 fn carried(b: f32, n: f32, g: f32) -> f32 {
     if n > 1.0 { (1.0 + b * g) * (1.0 - b + b * b) } else { 1.0 }
+}
+
+/// √Σₖ(1+b)²ᵏ: what noise that does not depend on the step is multiplied by after the train.
+#[inline(always)]
+fn spread(b: f32, g: f32) -> f32 {
+    (g * (2.0 + b * g) / (2.0 + b)).sqrt()
 }
 
 /// v(1 + σξ).
@@ -44,51 +49,71 @@ impl Noise for Multiplicative {
     }
 }
 
-/// v + (relative·|v| + additive·s + offset + slope·|w|)ξ, every factor with σ in it.
+/// v + σsξ.
 #[derive(Clone, Copy)]
-pub(super) struct General<'a> {
-    relative: f32,
-    additive: f32,
-    offset: f32,
-    slope: f32,
+pub(super) struct Additive<'a> {
+    deviation: f32,
     scale: [&'a [f32]; 2],
 }
 
-impl<'a> General<'a> {
+impl<'a> Additive<'a> {
     /// The noise of cells `from..to`.
-    pub(super) fn stretch(device: &Device, cells: &'a Cells, from: usize, to: usize) -> Self {
-        let scale = [&cells.scale[0][from..to], &cells.scale[1][from..to]];
-        let none = Self { relative: 0.0, additive: 0.0, offset: 0.0, slope: 0.0, scale };
-        match device.cycle_noise {
-            CycleNoise::Multiplicative(relative) => Self { relative, ..none },
-            CycleNoise::Additive(additive) => Self { additive, ..none },
-            CycleNoise::Complex { deviation, offset, slope } => {
-                Self { relative: deviation, offset: deviation * offset, slope: deviation * slope, ..none }
-            }
-        }
-    }
-
-    /// The part that pulses of one train share, whatever their step.
-    #[inline(always)]
-    fn fixed(&self, j: usize, up: bool, w: f32) -> f32 {
-        self.additive * pick(self.scale, j, up) + self.offset + self.slope * w.abs()
+    pub(super) fn stretch(deviation: f32, cells: &'a Cells, from: usize, to: usize) -> Self {
+        Self { deviation, scale: [&cells.scale[0][from..to], &cells.scale[1][from..to]] }
     }
 }
 
-impl Noise for General<'_> {
+impl Noise for Additive<'_> {
     #[inline(always)]
-    fn pulse(&self, j: usize, up: bool, w: f32, v: f32, xi: f32) -> f32 {
-        v + (self.relative * v.abs() + self.fixed(j, up, w)) * xi
+    fn pulse(&self, j: usize, up: bool, _: f32, v: f32, xi: f32) -> f32 {
+        v + self.deviation * pick(self.scale, j, up) * xi
     }
 
     #[inline(always)]
-    fn train(&self, j: usize, up: bool, w: f32, (v, b): (f32, f32), n: f32, g: f32) -> f32 {
-        let spread = (g * (2.0 + b * g) / (2.0 + b)).sqrt();
-        self.relative * v.abs() * carried(b, n, g) * n.sqrt() + self.fixed(j, up, w) * spread
+    fn train(&self, j: usize, up: bool, _: f32, (_, b): (f32, f32), _: f32, g: f32) -> f32 {
+        self.deviation * pick(self.scale, j, up) * spread(b, g)
     }
 
     #[inline(always)]
     fn part(self, from: usize, n: usize) -> Self {
         Self { scale: both(self.scale, from, n), ..self }
+    }
+}
+
+/// v + σ(|v| + offset + slope·|w|)ξ.
+#[derive(Clone, Copy)]
+pub(super) struct Complex {
+    deviation: f32,
+    /// Those of the device times σ.
+    offset: f32,
+    slope: f32,
+}
+
+impl Complex {
+    pub(super) fn new(deviation: f32, offset: f32, slope: f32) -> Self {
+        Self { deviation, offset: deviation * offset, slope: deviation * slope }
+    }
+
+    /// The part that pulses of one train share, whatever their step.
+    #[inline(always)]
+    fn fixed(self, w: f32) -> f32 {
+        self.offset + self.slope * w.abs()
+    }
+}
+
+impl Noise for Complex {
+    #[inline(always)]
+    fn pulse(&self, _: usize, _: bool, w: f32, v: f32, xi: f32) -> f32 {
+        v + (self.deviation * v.abs() + self.fixed(w)) * xi
+    }
+
+    #[inline(always)]
+    fn train(&self, _: usize, _: bool, w: f32, (v, b): (f32, f32), n: f32, g: f32) -> f32 {
+        self.deviation * v.abs() * carried(b, n, g) * n.sqrt() + self.fixed(w) * spread(b, g)
+    }
+
+    #[inline(always)]
+    fn part(self, _: usize, _: usize) -> Self {
+        self
     }
 }

@@ -8,7 +8,16 @@ use super::laws::Parameters;
 use super::rows::Band;
 use crate::simd::{self, Kernel};
 
-/// A device and its cells from `first` on.
+/// Where a cell is found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    /// Its parameters, among the cells of a site.
+    pub(super) cell: usize,
+    /// Its weight, in a band.
+    pub(super) weight: usize,
+}
+
+/// A device and its cells, those of a band from `first` on.
 #[derive(Clone, Copy)]
 pub(super) struct Site<'a> {
     pub(super) device: &'a Device,
@@ -22,19 +31,19 @@ impl Site<'_> {
     /// which direction each will be changed; nothing else is looked up, as every look at a column is one at memory far away.
     pub(super) fn together(
         &self,
-        places: &[usize],
+        places: &[Place],
         up: impl Fn(usize) -> bool,
         weights: &mut [f32],
         hidden: Option<&mut [f32]>,
         change: impl FnOnce(&Stretch<'_>, &mut [f32], Option<&mut [f32]>),
     ) {
         let (cells, n) = (self.cells, places.len());
-        let gather = |from: &[f32], first: usize| {
+        let gather = |from: &[f32], index: fn(&Place) -> usize| {
             let mut out = [0.0; LONGEST];
             // A parameter that the step model does not have is empty.
             if !from.is_empty() {
                 for (out, place) in out.iter_mut().zip(places) {
-                    *out = from[first + place];
+                    *out = from[index(place)];
                 }
             }
             out
@@ -43,7 +52,7 @@ impl Site<'_> {
             let mut out = [0.0; LONGEST];
             if !pair[0].is_empty() {
                 for (k, (out, place)) in out.iter_mut().zip(places).enumerate() {
-                    *out = pair[side(up(k))][self.first + place];
+                    *out = pair[side(up(k))][place.cell];
                 }
             }
             out
@@ -51,7 +60,7 @@ impl Site<'_> {
         let (scale, shape) = (directed(&cells.scale), directed(&cells.shape));
         let base = if cells.base[0].is_empty() { scale } else { directed(&cells.base) };
         let [max, min, inverse_range] =
-            [&cells.max, &cells.min, &cells.inverse_range].map(|from| gather(from, self.first));
+            [&cells.max, &cells.min, &cells.inverse_range].map(|from| gather(from, |place| place.cell));
         let parameters = Parameters {
             scale: [&base[..n]; 2],
             shape: [&shape[..n]; 2],
@@ -60,12 +69,12 @@ impl Site<'_> {
             inverse_range: &inverse_range[..n],
         };
         let stretch = Stretch { device: self.device, parameters, scale: [&scale[..n]; 2] };
-        let mut seen = gather(weights, 0);
-        let mut state = hidden.as_deref().map(|hidden| gather(hidden, 0));
+        let mut seen = gather(weights, |place| place.weight);
+        let mut state = hidden.as_deref().map(|hidden| gather(hidden, |place| place.weight));
         change(&stretch, &mut seen[..n], state.as_mut().map(|s| &mut s[..n]));
         let scatter = |from: &[f32], to: &mut [f32]| {
             for (value, place) in from.iter().zip(places) {
-                to[*place] = *value;
+                to[place.weight] = *value;
             }
         };
         scatter(&seen, weights);
@@ -80,7 +89,7 @@ pub(super) struct Packed<'a> {
     site: Site<'a>,
     lines: &'a [Lines],
     len: usize,
-    places: [usize; LONGEST],
+    places: [Place; LONGEST],
     origins: [Origin; LONGEST],
     counts: [i32; LONGEST],
 }
@@ -96,17 +105,18 @@ struct Origin {
 
 impl<'a> Packed<'a> {
     pub(super) fn new(site: Site<'a>, lines: &'a [Lines]) -> Self {
-        let (places, origins, counts) = ([0; LONGEST], [Origin::default(); LONGEST], [0; LONGEST]);
+        let (places, origins, counts) =
+            ([Place::default(); LONGEST], [Origin::default(); LONGEST], [0; LONGEST]);
         Self { site, lines, len: 0, places, origins, counts }
     }
 
     /// Adds the cells of a column that are pulsed, whose lines are number `line` and whose first row is `row` of the array;
-    /// `place` says where in the band row number i lies.
+    /// `place` says where row number i lies.
     pub(super) fn add(
         &mut self,
         counts: &[i32],
         (line, row): (usize, usize),
-        place: impl Fn(usize) -> usize,
+        place: impl Fn(usize) -> Place,
         band: &mut Band<'_>,
     ) {
         for (i, count) in counts.iter().enumerate().filter(|(_, count)| **count != 0) {

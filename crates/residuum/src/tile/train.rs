@@ -10,7 +10,7 @@ use super::device::{CycleNoise, Device};
 use super::laws::{Parameters, with_law};
 use super::lines::Lines;
 use super::management::Trains;
-use super::noise::{General, Multiplicative};
+use super::noise::{Additive, Complex, Multiplicative};
 use super::row::{Row, Show};
 use super::rows::Band;
 use crate::Key;
@@ -65,8 +65,12 @@ impl Tile {
                     let noise = Multiplicative(deviation);
                     with_law(device, parameters, Row { lines, index: row, key, noisy, noise, max, min, state })
                 }
-                _ => {
-                    let noise = General::stretch(device, cells, from, to);
+                CycleNoise::Additive(deviation) => {
+                    let noise = Additive::stretch(deviation, cells, from, to);
+                    with_law(device, parameters, Row { lines, index: row, key, noisy, noise, max, min, state })
+                }
+                CycleNoise::Complex { deviation, offset, slope } => {
+                    let noise = Complex::new(deviation, offset, slope);
                     with_law(device, parameters, Row { lines, index: row, key, noisy, noise, max, min, state })
                 }
             }
