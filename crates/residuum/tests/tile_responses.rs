@@ -9,10 +9,10 @@ mod aihwkit;
 
 use residuum::Key;
 use residuum::stats::{Summary, Z};
-use residuum::tile::{Device, Tile, presets};
+use residuum::tile::{Device, Exponents, SlopeBounds, Slopes, StepModel, Tile, presets};
 use serde_json::Value;
 
-const DEVICES: [&str; 21] = [
+const DEVICES: [&str; 29] = [
     "ConstantStepDevice",
     "LinearStepDevice",
     "LinearStepDevice_gamma0.5",
@@ -34,6 +34,14 @@ const DEVICES: [&str; 21] = [
     "EcRamMOPresetDevice",
     "ReRamArrayOMPresetDevice",
     "ReRamArrayHfO2PresetDevice",
+    "LinearStepDevice_spreads",
+    "LinearStepDevice_increasing",
+    "LinearStepDevice_reversed",
+    "SoftBoundsDevice_reversed",
+    "SoftBoundsPmaxDevice_reversed",
+    "SoftBoundsReferenceDevice_slopes",
+    "PowStepDevice_up_down",
+    "PowStepReferenceDevice_symmetric",
 ];
 
 fn reference(name: &str) -> Value {
@@ -145,4 +153,50 @@ fn wrong_devices_are_seen() {
         assert!(distance(name, "default", |d| d.step_spread.deviation *= 1.3) > 1.0, "{name}: spread");
         assert!(distance(name, "ideal", |d| d.max *= 0.9) > 1.0, "{name}: bound");
     }
+}
+
+/// The twin of what slopes do: each change is seen, and where it lies only between cells, in the spread over them.
+#[test]
+fn wrong_slopes_are_seen() {
+    let seen = |name: &str, variant: &str, change: fn(&mut Slopes)| {
+        let change = |device: &mut Device| {
+            let StepModel::Linear(slopes) = &mut device.step else { panic!("{name}: linear steps") };
+            change(slopes);
+        };
+        let d = distance(name, variant, change);
+        assert!(d > 1.0, "{name}, {variant}: {d}");
+    };
+    seen("LinearStepDevice_spreads", "default", |s| s.spread[0] = s.spread[1]);
+    seen("LinearStepDevice_spreads", "default", |s| s.spread[1] = s.spread[0]);
+    seen("LinearStepDevice_increasing", "default", |s| s.increasing = false);
+    seen("LinearStepDevice_reversed", "ideal", |s| s.reversed[0] = None);
+    seen("LinearStepDevice_reversed", "ideal", |s| s.reversed[1] = None);
+    seen("LinearStepDevice_reversed", "ideal", |s| s.reversed = [Some(0.12), Some(0.1)]);
+    seen("SoftBoundsDevice_reversed", "default", |s| s.reversed.swap(0, 1));
+    seen("SoftBoundsPmaxDevice_reversed", "default", |s| s.reversed = [None; 2]);
+    seen("SoftBoundsReferenceDevice_slopes", "default", |s| s.spread.reverse());
+    // Slopes that leave the bounds where they are.
+    seen("SoftBoundsReferenceDevice_slopes", "default", |s| s.bounds = SlopeBounds::Own);
+}
+
+/// The twin of what exponents do.
+#[test]
+fn wrong_exponents_are_seen() {
+    let seen = |name: &str, variant: &str, change: fn(&mut Exponents)| {
+        let change = |device: &mut Device| {
+            let StepModel::Power(exponents) = &mut device.step else { panic!("{name}: power steps") };
+            change(exponents);
+        };
+        let d = distance(name, variant, change);
+        assert!(d > 1.0, "{name}, {variant}: {d}");
+    };
+    for name in ["PowStepDevice_up_down", "PowStepReferenceDevice_symmetric"] {
+        seen(name, "default", |e| e.imbalance = 0.0);
+        seen(name, "ideal", |e| e.imbalance *= 1.1);
+        seen(name, "ideal", |e| e.imbalance = -e.imbalance);
+    }
+    seen("PowStepDevice_up_down", "default", |e| e.imbalance_spread = 0.0);
+    let nowhere = |d: &mut Device| d.reference.as_mut().unwrap().at_symmetric_point = false;
+    assert!(distance("PowStepReferenceDevice_symmetric", "ideal", nowhere) > 1.0);
+    assert!(distance("PowStepReferenceDevice_symmetric", "default", nowhere) > 1.0);
 }
