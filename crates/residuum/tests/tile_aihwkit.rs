@@ -226,7 +226,7 @@ fn what_cannot_be_said_is_named() {
         "lifetime must be 0 with subtract_symmetry_point to become a device of a tile, got 100"
     );
     let class = Class::PowStep(PowStep { pow_up_down: -1.0, ..PowStep::default() });
-    assert_eq!(message(class), "shape imbalance must be between -1 and 1, got -1");
+    assert_eq!(message(class), "shape_imbalance must be between -1 and 1, got -1");
     let class = Class::ConstantStep(Pulsed { w_max: -1.0, ..Pulsed::default() });
     assert!(message(class).starts_with("min must be finite and below max"));
 

@@ -150,9 +150,9 @@ impl Exponents {
     fn validate(&self) -> Result<(), ParameterError> {
         positive("shape", f64::from(self.shape))?;
         non_negative("shape spread", f64::from(self.spread.deviation))?;
-        non_negative("shape imbalance_spread", f64::from(self.imbalance_spread))?;
+        non_negative("shape_imbalance_spread", f64::from(self.imbalance_spread))?;
         let imbalance = f64::from(self.imbalance);
-        require(imbalance.abs() < 1.0, "shape imbalance", "between -1 and 1", imbalance)
+        require(imbalance.abs() < 1.0, "shape_imbalance", "between -1 and 1", imbalance)
     }
 }
 
