@@ -19,7 +19,7 @@ use std::time::Instant;
 use pulp::{Arch, Simd, WithSimd};
 use residuum::readout::{BoundManagement, NoiseManagement, Settings};
 use residuum::rule::crossbar::{Columns, ResidualLearning, TikiTaka, Transfer};
-use residuum::tile::{CycleNoise, Device, Reference, Spread, StepModel, Tile, Trains};
+use residuum::tile::{CycleNoise, Device, Exponents, Reference, Slopes, Spread, StepModel, Tile, Trains};
 use residuum::{Gradient, Key, Readout, UpdateRule};
 use residuum_bench::best_of;
 use serde_json::Value;
@@ -53,9 +53,8 @@ fn models() -> Vec<Model> {
         cycle_noise: CycleNoise::Multiplicative(0.3),
         ..Device::ideal(step, 1e-3, -0.6, 0.6)
     };
-    let linear =
-        |slope_up, spread, own_bounds| StepModel::Linear { slope_up, slope_down: slope_up, spread, own_bounds };
-    let power = |shape| StepModel::Power { shape, spread: Spread::normal(0.1) };
+    let flat = StepModel::Linear(Slopes { spread: [Spread::normal(0.05); 2], ..Slopes::new(0.0, 0.0) });
+    let power = |shape| StepModel::Power(Exponents { spread: Spread::normal(0.1), ..Exponents::new(shape) });
     let exponential = StepModel::Exponential {
         amplitude: [0.00081, 0.36833],
         rate: [12.44625, 12.78785],
@@ -65,13 +64,13 @@ fn models() -> Vec<Model> {
     let reference = Device {
         cycle_noise: CycleNoise::Additive(0.3),
         reference: Some(Reference { mean: 0.0, deviation: 0.0, at_symmetric_point: false }),
-        ..varied(linear(1.0, Spread::NONE, true))
+        ..varied(StepModel::soft_bounds())
     };
     let model = |name, device, bytes, pulse_operations| Model { name, device, bytes, pulse_operations };
     vec![
         model("constant", varied(StepModel::Constant), 24.0, 13.0),
-        model("linear", varied(linear(0.0, Spread::normal(0.05), false)), 32.0, 17.0),
-        model("soft bounds", varied(linear(1.0, Spread::NONE, true)), 32.0, 17.0),
+        model("linear", varied(flat), 32.0, 17.0),
+        model("soft bounds", varied(StepModel::soft_bounds()), 32.0, 17.0),
         model("soft bounds reference", reference, 40.0, 20.0),
         model("power, shape 1", varied(power(1.0)), 32.0, 55.0),
         model("power, shape 2.5", varied(power(2.5)), 32.0, 55.0),

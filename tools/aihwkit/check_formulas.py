@@ -157,11 +157,43 @@ def construction():
     p = hidden(pulse_tile(ideal(D.PowStepDevice(pow_gamma=2.0, pow_up_down=0.3)), ROWS, COLUMNS))
     check("pow_up_down > 0 leaves the up exponent", p["gamma_up"], 2.0, 1e-6)
     check("pow_up_down > 0 lowers the down exponent", p["gamma_down"], 1.4, 1e-6)
+    p = hidden(pulse_tile(ideal(D.PowStepDevice(pow_gamma=2.0, pow_up_down=-0.3)), ROWS, COLUMNS))
+    check("pow_up_down < 0 lowers the up exponent", p["gamma_up"], 1.4, 1e-6)
+    check("pow_up_down < 0 leaves the down exponent", p["gamma_down"], 2.0, 1e-6)
+    p = hidden(pulse_tile(ideal(D.PowStepDevice(pow_up_down=1.5)), ROWS, COLUMNS))
+    check("exponents of the wrong sign are turned round", p["gamma_down"], 0.5, 1e-6)
+    device = ideal(D.PowStepDevice(pow_gamma=2.0))
+    device.pow_up_down_dtod = 0.1
+    p = hidden(pulse_tile(device, ROWS, COLUMNS))
+    check("pow_up_down_dtod moves the exponents oppositely", p["gamma_up"] + p["gamma_down"], 4.0, 1e-6)
+    check("pow_up_down_dtod: std", p["gamma_up"].std() / 2.0, 0.1, 0.1 * 5 / math.sqrt(2 * ROWS * COLUMNS))
     p = hidden(pulse_tile(D.PowStepDevice(pow_gamma=2.0, pow_gamma_dtod=0.1), ROWS, COLUMNS))
     check("pow_gamma_dtod is relative and common to both directions", p["gamma_up"], p["gamma_down"], 1e-6)
     check("pow_gamma_dtod: std", p["gamma_up"].std() / 2.0, 0.1, 0.1 * 5 / math.sqrt(2 * ROWS * COLUMNS))
     p = hidden(pulse_tile(D.LinearStepDevice(gamma_up=0.05, gamma_up_dtod=0.1), ROWS, COLUMNS))
     check("LinearStep: |gamma| without allow_increasing", (p["slope_up"] > 0).sum(), 0, 0.0)
+
+    slopes = {"gamma_up": 0.1, "gamma_down": 0.2, "gamma_up_dtod": 0.2, "gamma_down_dtod": 0.4, "construction_seed": 7}
+    signed = hidden(pulse_tile(D.LinearStepDevice(allow_increasing=True, **slopes), ROWS, COLUMNS))
+    turned = hidden(pulse_tile(D.LinearStepDevice(**slopes), ROWS, COLUMNS))
+    for side, mean, std, at in (("up", 0.1, 0.2, 0.6), ("down", 0.2, 0.4, -0.6)):
+        slope = signed[f"slope_{side}"]
+        gamma = -slope / signed[f"dwmin_{side}"] * at
+        check(f"gamma_{side}, allow_increasing: mean", gamma.mean(), mean, std * (5 / math.sqrt(ROWS * COLUMNS) + 0.03))
+        check(f"gamma_{side}_dtod is absolute: std", gamma.std(), std, std * 5 / math.sqrt(2 * ROWS * COLUMNS))
+        folded = -math.copysign(1.0, at) * slope.abs()
+        check(f"gamma_{side}: absolute without allow_increasing", turned[f"slope_{side}"], folded, 1e-9)
+    p = hidden(pulse_tile(D.LinearStepDevice(gamma_down=0.5, w_min=0.0), ROWS, COLUMNS))
+    check("LinearStep: a bound of 0 gives slope 0", p["slope_down"], 0.0, 0.0)
+    own = {"mean_bound_reference": False, "reverse_up": True, "reverse_offset": 0.1, "allow_increasing": True}
+    p = hidden(pulse_tile(D.LinearStepDevice(gamma_up=0.5, gamma_up_dtod=0.0, **own), ROWS, COLUMNS))
+    check("LinearStep, reversed, own bound", p["slope_up"], -0.5 * p["dwmin_up"] / (p["min_bound"] - 0.1), 1e-8)
+    try:
+        pulse_tile(D.SoftBoundsDevice(reverse_up=True, mult_noise=False), 2, 2)
+        refused = False
+    except RuntimeError:
+        refused = True
+    check("reversed steps take multiplicative noise alone", refused, True, 0.0)
 
     soft = D.SoftBoundsReferenceDevice(subtract_symmetry_point=True, **CLEAN)
     made = pulse_tile(soft, ROWS, COLUMNS)
@@ -176,6 +208,11 @@ def construction():
     ratio = 0.6 / p["max_bound"]
     check("slope_up_dtod: std of 0.6 / max_bound", ratio.std(), 0.2, 0.2 * 5 / math.sqrt(2 * ROWS * COLUMNS))
     check("slope_up_dtod leaves the scale", p["dwmin_up"], 0.001, 1e-9)
+    check("slope_up_dtod leaves the lower bound", p["min_bound"], -0.6, 1e-7)
+    device.corrupt_devices_prob = 0.2
+    p = hidden(pulse_tile(device, ROWS, COLUMNS))
+    stuck = p["dwmin_up"] == 0.0
+    check("slope_up_dtod leaves corrupt devices stuck", p["max_bound"][stuck], p["min_bound"][stuck], 0.0)
 
     settings = {"pow_gamma": 1.7, "subtract_symmetry_point": True, "up_down_dtod": 0.1, **CLEAN}
     p = hidden(pulse_tile(D.PowStepReferenceDevice(dw_min_dtod=0.0, **settings), ROWS, COLUMNS))
@@ -187,6 +224,14 @@ def construction():
         at = at + power(at, p, True) - power(at, p, False)
     check("PowStepReference: n_estimation_steps up-down pairs from 0", p["reference"], at, 1e-6)
     check("PowStepReference: the estimate is added to the reset value", p["reset_bias"], at, 1e-6)
+    p = hidden(pulse_tile(D.PowStepReferenceDevice(corrupt_devices_prob=0.2, **settings), ROWS, COLUMNS))
+    check("PowStepReference: corrupt devices subtract nothing", p["reference"][p["dwmin_up"] == 0.0], 0.0, 0.0)
+    few = D.PowStepReferenceDevice(dw_min=1e-5, dw_min_dtod=0.0, **settings)
+    p = hidden(pulse_tile(few, ROWS, COLUMNS))
+    at = torch.zeros(ROWS, COLUMNS)
+    for _ in range(10_000):
+        at = at + power(at, p, True) - power(at, p, False)
+    check("PowStepReference: the search gives up after 10 000 pairs", p["reference"], at, 1e-5)
 
     p = hidden(pulse_tile(D.ConstantStepDevice(corrupt_devices_prob=0.2, corrupt_devices_range=0.1), ROWS, COLUMNS))
     stuck = p["max_bound"] == p["min_bound"]
@@ -284,6 +329,13 @@ def noise():
     made = pulse_tile(device, ROWS, COLUMNS, torch.full((ROWS, COLUMNS), w))
     before = made.get_weights().clone()
     check("write noise on set: std = write_noise_std dw_min", (before - w).std() / 3e-3, 1.0, 5 / math.sqrt(2 * n) + 0.03)
+    device.apply_write_noise_on_set = False
+    quiet = pulse_tile(device, ROWS, COLUMNS, torch.full((ROWS, COLUMNS), w))
+    check("apply_write_noise_on_set = False: none on set", quiet.get_weights(), w, 1e-7)
+    quiet.update(torch.ones(1, COLUMNS), torch.full((1, ROWS), -1.0), False)
+    drawn = quiet.get_weights() - hidden(quiet)["persistent_weights"]
+    check("apply_write_noise_on_set = False: drawn by a pulse", drawn.std() / 3e-3, 1.0, 5 / math.sqrt(n) + 0.03)
+    device.apply_write_noise_on_set = True
     half = torch.zeros(1, ROWS)
     half[0, : ROWS // 2] = -1.0
     made.update(torch.ones(1, COLUMNS), half, False)
@@ -309,6 +361,7 @@ def granularity():
         ("SoftBoundsReference: dw_min", D.SoftBoundsReferenceDevice(), 0.001),
         ("PowStep: dw_min 2^-gamma", D.PowStepDevice(pow_gamma=2.5), 0.001 * 2 ** -2.5),
         ("PowStep, asymmetric bounds: still dw_min 2^-gamma", D.PowStepDevice(w_max=1.0, w_min=-0.2), 0.0005),
+        ("PowStep, pow_up_down: still dw_min 2^-gamma", D.PowStepDevice(pow_gamma=2.0, pow_up_down=0.4), 0.00025),
         ("PowStepReference: dw_min 2^-gamma", D.PowStepReferenceDevice(pow_gamma=2.5), 0.001 * 2 ** -2.5),
         ("ExpStep: the down step at 0", exp, at_zero),
         (

@@ -1,12 +1,14 @@
 """Response curves of AIHWKIT's pulsed devices: n single up-pulses, then n single down-pulses, on a 64 x 64 tile.
 
 usage: python reference_responses.py [--out FOLDER] [--only NAME ...]
-writes response_<device>.json for each device, and summary.json when no --only is given
+writes response_<device>.json for each device, and its line of summary.json
 
 Variants: `default` as shipped; `no_dtod` without device-to-device variation; `ideal` without noise either.
 """
 
 import argparse
+import json
+import pathlib
 
 from common import (
     DEVICES, GOLDEN, PRESETS, VERSIONS, configuration, hidden, ideal, pulse, pulse_tile, without_variation, write,
@@ -33,6 +35,29 @@ def cases():
     made["PiecewiseStepDevice_3seg"] = lambda: piecewise(
         piecewise_up=[1.0, 0.6, 0.2], piecewise_down=[0.2, 0.6, 1.0]
     )
+    # One parameter, or two that belong together, beyond what the defaults switch on.
+    changed = {
+        "LinearStepDevice_spreads": {
+            "gamma_up": 0.3, "gamma_down": 0.5, "gamma_up_dtod": 0.4, "gamma_down_dtod": 0.05,
+        },
+        "LinearStepDevice_increasing": {
+            "gamma_up": 0.2, "gamma_down": 0.1, "gamma_up_dtod": 0.4, "gamma_down_dtod": 0.4, "allow_increasing": True,
+        },
+        "LinearStepDevice_reversed": {
+            "gamma_up": 0.5, "gamma_down": 0.3, "reverse_up": True, "reverse_down": True, "reverse_offset": 0.1,
+        },
+        "SoftBoundsDevice_reversed": {"reverse_down": True, "reverse_offset": 0.2},
+        "SoftBoundsPmaxDevice_reversed": {"reverse_up": True, "reverse_offset": 0.5},
+        "SoftBoundsReferenceDevice_slopes": {"dw_min": 0.004, "slope_up_dtod": 0.2, "slope_down_dtod": 0.1},
+        "PowStepDevice_up_down": {"pow_gamma": 1.5, "pow_up_down": 0.4, "pow_up_down_dtod": 0.2},
+        "PowStepReferenceDevice_symmetric": {
+            "pow_up_down": -0.3, "pow_up_down_dtod": 0.1, "reference_mean": 0.02, "reference_std": 0.02,
+            "subtract_symmetry_point": True,
+        },
+    }
+    for name, parameters in changed.items():
+        kind = DEVICES[name.split("_")[0]]
+        made[name] = lambda kind=kind, parameters=parameters: kind(**parameters)
     return made
 
 
@@ -98,16 +123,16 @@ def main():
     parser.add_argument("--out", default=GOLDEN)
     parser.add_argument("--only", nargs="*", choices=sorted(cases()))
     options = parser.parse_args()
-    summary = {}
+    known = pathlib.Path(options.out) / "summary.json"
+    summary = json.loads(known.read_text())["summary"] if options.only and known.exists() else {}
     for name, make in cases().items():
         if options.only and name not in options.only:
             continue
         document = response(name, make)
         summary[name] = top_and_end(document)
         write(options.out, f"response_{name}.json", document)
-    if not options.only:
-        form = "per variant, per n in (200,1000): [n, mean at top, std at top, mean after down, std after down], seed 1"
-        write(options.out, "summary.json", {"format": form, "summary": summary})
+    form = "per variant, per n in (200,1000): [n, mean at top, std at top, mean after down, std after down], seed 1"
+    write(options.out, "summary.json", {"format": form, "summary": summary})
 
 
 if __name__ == "__main__":

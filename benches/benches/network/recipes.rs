@@ -59,7 +59,7 @@ impl Recipe for Pulses {
             step_spread: Spread::normal(0.3),
             imbalance_spread: 0.01,
             cycle_noise: CycleNoise::Multiplicative(0.3),
-            ..Device::ideal(StepModel::Power { shape: 1.0, spread: Spread::NONE }, 0.001, -0.6, 0.6)
+            ..Device::ideal(StepModel::power(1.0), 0.001, -0.6, 0.6)
         };
         let tile = |name: &str| Tile::new(rows, cols, device.clone(), key.named(name));
         let mixing = match self {

@@ -5,7 +5,10 @@ use std::path::Path;
 
 use residuum::readout::{BoundManagement, NoiseManagement, Readout, Scratch, Settings};
 use residuum::rule::crossbar::{Columns, Every};
-use residuum::tile::{Decay, Device, Diffusion, Drift, Reset, Retention, Spread, StepModel, presets};
+use residuum::tile::{
+    Decay, Device, Diffusion, Drift, Exponents, Reset, Retention, SlopeBounds, Slopes, Spread, StepModel,
+    presets,
+};
 use residuum::{Key, Schedule};
 use residuum_lab::spec::{Experiment, Rate, ScheduleSpec, SpecError, TileRuleKind, TrialSpec};
 use residuum_lab::train::{CATALOGUE, Origin, Trial};
@@ -207,6 +210,50 @@ fn devices_and_their_imperfections() {
     );
     let two = two.unwrap().devices.unwrap();
     assert_eq!((two.main, two.residual), (presets::ecram(), presets::idealized()));
+}
+
+#[test]
+fn slopes_and_exponents_differ_by_direction_and_cell() {
+    let read = |text: &str| with("response = \"power\"\nshape = 1.0\nradius = 0.6", text);
+    let device = |text: &str| read(text).unwrap().devices.unwrap().main;
+    let spread =
+        device("response = \"soft_bounds\"\nslope_spread = [0.1, 0.2]\nslopes = { divide_bounds = true }");
+    let slopes = Slopes {
+        spread: [Spread::normal(0.1), Spread::normal(0.2)],
+        bounds: SlopeBounds::Divided,
+        ..Slopes::soft_bounds()
+    };
+    assert_eq!(spread.step, StepModel::Linear(slopes));
+    let grown = device(
+        "response = \"linear\"\nslope = [-0.2, 0.5]\nslope_spread = { log_normal = 0.3 }\n\
+         slopes = { increasing = true, reverse_down = true, reverse_offset = 0.05 }",
+    );
+    let slopes = Slopes {
+        spread: [Spread::log_normal(0.3); 2],
+        increasing: true,
+        reversed: [None, Some(0.05)],
+        ..Slopes::new(-0.2, 0.5)
+    };
+    assert_eq!(grown.step, StepModel::Linear(slopes));
+    let parted = device(
+        "response = \"power\"\nshape = 2.0\nshape_spread = 0.1\nshape_imbalance = 0.2\n\
+         shape_imbalance_spread = 0.05\nreference = { at_symmetric_point = true }",
+    );
+    let exponents = Exponents {
+        spread: Spread::normal(0.1),
+        imbalance: 0.2,
+        imbalance_spread: 0.05,
+        ..Exponents::new(2.0)
+    };
+    assert_eq!(parted.step, StepModel::Power(exponents));
+    assert!(parted.reference.unwrap().at_symmetric_point);
+    let message = |text: &str| read(text).unwrap_err().to_string();
+    let said = message("response = \"power\"\nshape = 2.0\nshape_imbalance = 1.5");
+    assert!(said.starts_with("line ") && said.contains("shape_imbalance must be between -1 and 1"), "{said}");
+    let said = message("response = \"linear\"\nslope = 0.5\nslopes = { divide_bounds = true }");
+    assert!(said.contains("slope_up must be 1 where slopes divide the bounds, got 0.5"), "{said}");
+    let said = message("response = \"constant\"\nslopes = {}");
+    assert!(said.contains("slopes is not a field"), "{said}");
 }
 
 #[test]

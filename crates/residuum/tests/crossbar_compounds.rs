@@ -21,7 +21,7 @@ fn reference() -> Value {
 }
 
 fn device(kind: &str) -> Device {
-    let soft = StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true };
+    let soft = StepModel::soft_bounds();
     let referenced = Device { reference: Some(Reference::default()), ..Device::ideal(soft, 1e-3, -0.6, 0.6) };
     match kind {
         "SoftBoundsReference_novar" => referenced,
@@ -37,7 +37,7 @@ fn device(kind: &str) -> Device {
             step_spread: Spread::normal(0.3),
             imbalance_spread: 0.01,
             cycle_noise: CycleNoise::Multiplicative(0.3),
-            ..Device::ideal(StepModel::Power { shape: 1.0, spread: Spread::NONE }, 1e-3, -0.6, 0.6)
+            ..Device::ideal(StepModel::power(1.0), 1e-3, -0.6, 0.6)
         },
         other => panic!("unknown device {other}"),
     }

@@ -16,7 +16,7 @@ const AT: [u64; 4] = [50, 100, 200, 400];
 const CONSTRUCTIONS: u64 = 48;
 
 fn device(min: f32) -> Device {
-    let soft = StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true };
+    let soft = StepModel::soft_bounds();
     let reset = Reset { deviation: 0.01, ..Reset::default() };
     Device {
         step_spread: Spread::normal(0.3),

@@ -10,7 +10,7 @@ use residuum::tile::aihwkit::{
     Class, ExpStep, LinearStep, PiecewiseStep, PowStep, PowStepReference, Pulsed, SoftBounds, SoftBoundsPmax,
     SoftBoundsReference,
 };
-use residuum::tile::{CycleNoise, Device, Reference, StepModel, presets};
+use residuum::tile::{CycleNoise, Device, Reference, Slopes, Spread, StepModel, presets};
 use serde_json::Value;
 
 /// Name and entry of every device in the list of AIHWKIT's parameters.
@@ -79,6 +79,34 @@ fn conversions_go_round() {
     }
 }
 
+/// A field that AIHWKIT's classes have, ours have too; what they leave out decides nothing about a device.
+#[test]
+fn no_field_is_left_out() {
+    let other = |value: &Value| match value {
+        Value::Bool(on) => Some(Value::Bool(!on)),
+        Value::Number(number) => Some((number.as_f64().unwrap() + 2.0).into()),
+        Value::Array(_) => Some(vec![0.5, 0.7].into()),
+        Value::Object(drift) => {
+            let mut drift = drift.clone();
+            drift.insert("nu".into(), 0.1.into());
+            Some(drift.into())
+        }
+        // Derived from others.
+        _ => None,
+    };
+    for (name, entry) in shipped() {
+        let class = aihwkit::class(&entry["fields"]);
+        for (field, value) in entry["fields"].as_object().unwrap() {
+            let Some(value) = other(value) else { continue };
+            let mut fields = entry["fields"].clone();
+            // Whole numbers stay whole: one field counts pulses.
+            fields[field] = if field == "n_estimation_steps" { 50.into() } else { value };
+            let left_out = ["construction_seed", "count_pulses"].contains(&field.as_str());
+            assert_eq!(aihwkit::class(&fields) == class, left_out, "{name}: {field}");
+        }
+    }
+}
+
 /// Every field of a class decides something: one that is changed changes the device.
 #[test]
 fn no_parameter_is_lost() {
@@ -113,12 +141,35 @@ fn no_parameter_is_lost() {
     for changed in [
         LinearStep { gamma_up: 0.3, ..linear },
         LinearStep { gamma_down: 0.3, ..linear },
-        LinearStep { gamma_up_dtod: 0.1, gamma_down_dtod: 0.1, ..linear },
+        LinearStep { gamma_up_dtod: 0.1, ..linear },
+        LinearStep { gamma_down_dtod: 0.1, ..linear },
+        LinearStep { allow_increasing: true, ..linear },
+        LinearStep { reverse_up: true, ..linear },
+        LinearStep { reverse_down: true, reverse_offset: 0.2, ..linear },
         LinearStep { mean_bound_reference: false, ..linear },
         LinearStep { mult_noise: false, ..linear },
         LinearStep { write_noise_std: 2.0, ..linear },
     ] {
         differs(Class::LinearStep(changed), Class::LinearStep(linear));
+    }
+    let soft = SoftBounds::default();
+    for changed in [
+        SoftBounds { reverse_up: true, reverse_offset: 0.2, ..soft },
+        SoftBounds { reverse_up: true, reverse_down: true, ..soft },
+    ] {
+        differs(Class::SoftBounds(changed), Class::SoftBounds(soft));
+    }
+    let power = PowStep::default();
+    for changed in [PowStep { pow_up_down: -0.2, ..power }, PowStep { pow_up_down_dtod: 0.2, ..power }] {
+        differs(Class::PowStep(changed), Class::PowStep(power));
+    }
+    let power = PowStepReference::default();
+    for changed in [
+        PowStepReference { pow_up_down: 0.2, ..power },
+        PowStepReference { pow_up_down_dtod: 0.2, ..power },
+        PowStepReference { subtract_symmetry_point: true, ..power },
+    ] {
+        differs(Class::PowStepReference(changed), Class::PowStepReference(power));
     }
     let reference = SoftBoundsReference::default();
     for changed in [
@@ -126,6 +177,8 @@ fn no_parameter_is_lost() {
         SoftBoundsReference { reference_std: 0.1, ..reference },
         SoftBoundsReference { subtract_symmetry_point: true, ..reference },
         SoftBoundsReference { mult_noise: true, ..reference },
+        SoftBoundsReference { slope_up_dtod: 0.1, ..reference },
+        SoftBoundsReference { slope_down_dtod: 0.1, ..reference },
     ] {
         differs(Class::SoftBoundsReference(changed), Class::SoftBoundsReference(reference));
     }
@@ -144,17 +197,36 @@ fn the_power_response_carries_its_factor() {
 #[test]
 fn what_cannot_be_said_is_named() {
     let message = |class: Class| class.to_device().unwrap_err().to_string();
-    let class = Class::PowStep(PowStep { pow_up_down: 0.1, ..PowStep::default() });
-    assert_eq!(message(class), "pow_up_down must be 0 to become a device of a tile, got 0.10000000149011612");
-    let class = Class::SoftBounds(SoftBounds { reverse_up: true, ..SoftBounds::default() });
-    assert_eq!(message(class), "reverse_up must be false (0) to become a device of a tile, got 1");
-    let class = Class::LinearStep(LinearStep { gamma_down_dtod: 0.5, ..LinearStep::default() });
-    assert_eq!(
-        message(class),
-        "gamma_down_dtod must be equal to gamma_up_dtod to become a device of a tile, got 0.5"
-    );
     let class = Class::ConstantStep(Pulsed { enforce_consistency: false, ..Pulsed::default() });
     assert_eq!(message(class), "enforce_consistency must be true (1) to become a device of a tile, got 0");
+    let class = Class::ConstantStep(Pulsed { perfect_bias: true, ..Pulsed::default() });
+    assert_eq!(message(class), "perfect_bias must be false (0) to become a device of a tile, got 1");
+    let class = Class::ConstantStep(Pulsed { drift_nu: 0.5, ..Pulsed::default() });
+    assert_eq!(message(class), "nu of drift must be 0 to become a device of a tile, got 0.5");
+    let quiet = SoftBounds { apply_write_noise_on_set: false, ..SoftBounds::default() };
+    assert!(Class::SoftBounds(quiet).to_device().is_ok());
+    let class = Class::SoftBounds(SoftBounds { write_noise_std: 2.0, ..quiet });
+    assert_eq!(
+        message(class),
+        "apply_write_noise_on_set must be true (1) where there is write noise to become a device of a tile, got 0"
+    );
+    let power = PowStepReference { subtract_symmetry_point: true, ..PowStepReference::default() };
+    let class = Class::PowStepReference(PowStepReference { n_estimation_steps: 50, ..power });
+    assert_eq!(
+        message(class),
+        "n_estimation_steps must be -1, the point itself to become a device of a tile, got 50"
+    );
+    let small = Pulsed { dw_min: 0.0005, ..Pulsed::default() };
+    let class = Class::PowStepReference(PowStepReference { pulsed: small, ..power });
+    assert!(message(class).starts_with("dw_min must be at least (w_max - w_min)/2000 to find"));
+    let leaking = Pulsed { lifetime: 100.0, ..Pulsed::default() };
+    let class = Class::PowStepReference(PowStepReference { pulsed: leaking, ..power });
+    assert_eq!(
+        message(class),
+        "lifetime must be 0 with subtract_symmetry_point to become a device of a tile, got 100"
+    );
+    let class = Class::PowStep(PowStep { pow_up_down: -1.0, ..PowStep::default() });
+    assert_eq!(message(class), "shape_imbalance must be between -1 and 1, got -1");
     let class = Class::ConstantStep(Pulsed { w_max: -1.0, ..Pulsed::default() });
     assert!(message(class).starts_with("min must be finite and below max"));
 
@@ -164,6 +236,16 @@ fn what_cannot_be_said_is_named() {
         message(additive),
         "cycle_noise must be multiplicative for this step to become an AIHWKIT device, got 0.25"
     );
+    let linear = |slopes: Slopes| Device::ideal(StepModel::Linear(slopes), 1e-3, -1.0, 1.0);
+    let reversed = |up, down| linear(Slopes { reversed: [Some(up), Some(down)], ..Slopes::soft_bounds() });
+    let said = "reversed must be by one offset for both directions to become an AIHWKIT device, got 0.5";
+    assert_eq!(message(reversed(0.25, 0.5)), said);
+    let additive = Device { cycle_noise: CycleNoise::Additive(0.25), ..reversed(0.5, 0.5) };
+    let said = "reversed must be off under additive noise to become an AIHWKIT device, got 0.5";
+    assert_eq!(message(additive), said);
+    let spread = Slopes { spread: [Spread::normal(0.1); 2], ..Slopes::soft_bounds() };
+    let referenced = Device { reference: Some(Reference::default()), ..linear(spread) };
+    assert!(message(referenced).starts_with("slope_up must be 1, as both slopes, with own bounds"));
     let reference = Some(Reference::default());
     let referenced = Device { reference, ..Device::ideal(StepModel::Constant, 1e-3, -1.0, 1.0) };
     let said = "reference must be used with soft bounds or power steps to become an AIHWKIT device, got 0";

@@ -10,8 +10,8 @@ use residuum::rule::crossbar::{
     ResidualLearning, TikiTaka, Transfer,
 };
 use residuum::tile::{
-    Device, OneSidedCell, Policy, ReferenceCell, Refresh, Scheme, Spread, StepModel, Tile, Trains, VectorCell,
-    presets,
+    Device, Exponents, OneSidedCell, Policy, ReferenceCell, Refresh, Scheme, Spread, StepModel, Tile, Trains,
+    VectorCell, presets,
 };
 use residuum::{Gradient, Key, UpdateRule};
 
@@ -66,7 +66,8 @@ fn signals(rows: usize, cols: usize, batch: usize) -> Vec<(Vec<f32>, Vec<f32>)> 
 }
 
 fn devices() -> Vec<Device> {
-    let power = Device::ideal(StepModel::Power { shape: 1.5, spread: Spread::normal(0.1) }, 1e-3, -0.6, 0.6);
+    let exponents = Exponents { spread: Spread::normal(0.1), ..Exponents::new(1.5) };
+    let power = Device::ideal(StepModel::Power(exponents), 1e-3, -0.6, 0.6);
     // Write noise, complex noise and trains slot by slot are in the presets.
     vec![power, presets::reram_sb(), presets::reram_array_om(), presets::pcm(), presets::ecram_mo()]
 }

@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 use residuum::response::{Exponential, Formula, Linear, Power, SoftBounds, Tabulated, Tanh, Wavy};
-use residuum::tile::{Device, Reference, Spread, StepModel, presets};
+use residuum::tile::{Device, Exponents, Reference, Slopes, StepModel, presets};
 use residuum::{Range, ResponseFunction};
 
 fn linear(slope: f32) -> StepModel {
-    StepModel::Linear { slope_up: slope, slope_down: slope, spread: Spread::NONE, own_bounds: true }
+    StepModel::Linear(Slopes { slope: [slope; 2], ..Slopes::soft_bounds() })
 }
 
 fn measured() -> Tabulated {
@@ -24,6 +24,8 @@ fn pairs() -> Vec<(Device, Box<dyn ResponseFunction>)> {
         range,
     );
     let step = StepModel::Exponential { amplitude: [0.1, 0.2], rate: [2.0, 1.5], stretch: 0.8, shift: 0.2 };
+    let reversed = Slopes { reversed: [Some(0.1), None], ..Slopes::new(0.4, 0.7) };
+    let parted = Exponents { imbalance: 0.4, ..Exponents::new(1.5) };
     vec![
         (Device::paper_power(0.5, 1.0, 1e-3), Box::new(Power::new(0.5, 1.0).unwrap())),
         (Device::paper_power(1.0, 0.6, 1e-3), Box::new(Power::new(1.0, 0.6).unwrap())),
@@ -35,6 +37,14 @@ fn pairs() -> Vec<(Device, Box<dyn ResponseFunction>)> {
         (
             Device { imbalance: 0.2, ..Device::ideal(linear(1.0), 1e-3, -0.7, 1.1) },
             Box::new(SoftBounds::new(1.0, 0.8, 1.1, 0.7).unwrap()),
+        ),
+        (
+            Device::ideal(StepModel::Linear(reversed), 1e-3, -0.6, 0.6),
+            Box::new(Formula::parse("1 + 0.4*w/0.7", "1 + 0.7*w/0.6", range).unwrap()),
+        ),
+        (
+            Device::ideal(StepModel::Power(parted), 1e-3, -0.6, 0.6),
+            Box::new(Formula::parse("2^1.5*((0.6 - w)/1.2)^1.5", "2^1.5*((0.6 + w)/1.2)^0.9", range).unwrap()),
         ),
         (Device::ideal(linear(0.4), 1e-3, -1.0, 1.0), Box::new(Linear::new(0.4, 1.0).unwrap())),
         (Device::from_response(&measured(), 1e-3).unwrap(), Box::new(measured())),

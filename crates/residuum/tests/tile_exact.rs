@@ -6,7 +6,7 @@
 use residuum::response::{Exponential, Power, SoftBounds, Tabulated};
 use residuum::stats::Z;
 use residuum::theory::pulse_flow::{flow, flow_minus_step, pulses_minus_flow};
-use residuum::tile::{Device, Scheme, Spread, StepModel, Tile, Trains};
+use residuum::tile::{Device, Scheme, StepModel, Tile, Trains};
 use residuum::{AnalogArray, Key, ResponseFunction};
 
 fn soft_bounds() -> SoftBounds {
@@ -20,7 +20,7 @@ fn measured() -> Tabulated {
 
 /// Noiseless devices with pulses of `step`, and the core's response of the same curve.
 fn devices(step: f32) -> Vec<(Device, Box<dyn ResponseFunction>)> {
-    let slopes = StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true };
+    let slopes = StepModel::soft_bounds();
     vec![
         (Device::paper_power(1.0, 1.0, step), Box::new(Power::new(1.0, 1.0).unwrap())),
         (Device::paper_power(2.0, 1.0, step), Box::new(Power::new(2.0, 1.0).unwrap())),

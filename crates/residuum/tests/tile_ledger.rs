@@ -6,13 +6,13 @@ use residuum::Key;
 use residuum::stats::{Summary, Z};
 use residuum::tile::{
     Crossbar, CycleNoise, Device, Ledger, Management, OneSidedCell, Policy, ReferenceCell, Refresh, Scheme,
-    Spread, StepModel, Tile, Trains, VectorCell,
+    StepModel, Tile, Trains, VectorCell,
 };
 
 fn tile(rows: usize, cols: usize) -> Tile {
     let device = Device {
         cycle_noise: CycleNoise::Multiplicative(0.3),
-        ..Device::ideal(StepModel::Power { shape: 1.0, spread: Spread::NONE }, 1e-3, -0.6, 0.6)
+        ..Device::ideal(StepModel::power(1.0), 1e-3, -0.6, 0.6)
     };
     let mut tile = Tile::new(rows, cols, device, Key::new(1)).unwrap();
     tile.count_pulses(true);

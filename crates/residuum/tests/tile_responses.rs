@@ -9,10 +9,10 @@ mod aihwkit;
 
 use residuum::Key;
 use residuum::stats::{Summary, Z};
-use residuum::tile::{Device, Tile, presets};
+use residuum::tile::{Device, Exponents, SlopeBounds, Slopes, StepModel, Tile, presets};
 use serde_json::Value;
 
-const DEVICES: [&str; 21] = [
+const DEVICES: [&str; 29] = [
     "ConstantStepDevice",
     "LinearStepDevice",
     "LinearStepDevice_gamma0.5",
@@ -34,6 +34,14 @@ const DEVICES: [&str; 21] = [
     "EcRamMOPresetDevice",
     "ReRamArrayOMPresetDevice",
     "ReRamArrayHfO2PresetDevice",
+    "LinearStepDevice_spreads",
+    "LinearStepDevice_increasing",
+    "LinearStepDevice_reversed",
+    "SoftBoundsDevice_reversed",
+    "SoftBoundsPmaxDevice_reversed",
+    "SoftBoundsReferenceDevice_slopes",
+    "PowStepDevice_up_down",
+    "PowStepReferenceDevice_symmetric",
 ];
 
 fn reference(name: &str) -> Value {
@@ -46,15 +54,16 @@ fn device(config: &Value) -> Device {
     aihwkit::class(config).to_device().unwrap()
 }
 
-/// Mean and deviation over the cells, before and after every pulse up to n up and n down.
-fn curve(device: &Device, n: u64, seed: u64) -> Vec<Summary> {
+/// Mean and deviation over the cells after each of these numbers of pulses, the first half of `total` up, the second down.
+fn curve(device: &Device, total: usize, recorded: &[usize], seed: u64) -> Vec<Summary> {
     let key = Key::new(seed);
     let mut tile = Tile::new(64, 64, device.clone(), key.named("device")).unwrap();
-    let look = |tile: &Tile| Summary::of(tile.weights().iter().map(|w| f64::from(*w)));
-    let mut seen = vec![look(&tile)];
-    for k in 0..2 * n {
-        tile.pulse_all(k < n, key.fold(k));
-        seen.push(look(&tile));
+    let mut seen = Vec::new();
+    for k in 0..=total {
+        if recorded.contains(&k) {
+            seen.push(Summary::of(tile.weights().iter().map(|w| f64::from(*w))));
+        }
+        tile.pulse_all(2 * k < total, key.fold(k as u64));
     }
     seen
 }
@@ -76,10 +85,10 @@ fn distance(name: &str, variant: &str, change: impl Fn(&mut Device)) -> f64 {
     lengths.sort_unstable();
     lengths.dedup();
     for total in lengths {
-        let ours = curve(&device, total as u64 / 2, 7);
         let same: Vec<_> = curves.iter().map(points).filter(|p| p.last().unwrap().0 == total).collect();
-        for k in 0..same[0].len() {
-            let at = same[0][k].0;
+        let recorded: Vec<usize> = same[0].iter().map(|point| point.0).collect();
+        let ours = curve(&device, total, &recorded, 7);
+        for (k, &at) in recorded.iter().enumerate() {
             let theirs: Vec<(f64, f64)> = same.iter().map(|c| (c[k].1, c[k].2)).collect();
             let count = theirs.len() as f64;
             let mean = theirs.iter().map(|t| t.0).sum::<f64>() / count;
@@ -95,8 +104,8 @@ fn distance(name: &str, variant: &str, change: impl Fn(&mut Device)) -> f64 {
             // The deviation of a deviation is std/√(2n) for normal samples; clipped ones have heavier tails: twice that.
             let std_allowed = 2.0 * Z * std / (2.0f64 * 4096.0).sqrt() * both + table + write + 1e-5;
             worst = worst
-                .max((ours[at].mean - mean).abs() / mean_allowed)
-                .max((ours[at].std - std).abs() / std_allowed);
+                .max((ours[k].mean - mean).abs() / mean_allowed)
+                .max((ours[k].std - std).abs() / std_allowed);
         }
     }
     worst
@@ -145,4 +154,50 @@ fn wrong_devices_are_seen() {
         assert!(distance(name, "default", |d| d.step_spread.deviation *= 1.3) > 1.0, "{name}: spread");
         assert!(distance(name, "ideal", |d| d.max *= 0.9) > 1.0, "{name}: bound");
     }
+}
+
+/// The twin of what slopes do: each change is seen, and where it lies only between cells, in the spread over them.
+#[test]
+fn wrong_slopes_are_seen() {
+    let seen = |name: &str, variant: &str, change: fn(&mut Slopes)| {
+        let change = |device: &mut Device| {
+            let StepModel::Linear(slopes) = &mut device.step else { panic!("{name}: linear steps") };
+            change(slopes);
+        };
+        let d = distance(name, variant, change);
+        assert!(d > 1.0, "{name}, {variant}: {d}");
+    };
+    seen("LinearStepDevice_spreads", "default", |s| s.spread[0] = s.spread[1]);
+    seen("LinearStepDevice_spreads", "default", |s| s.spread[1] = s.spread[0]);
+    seen("LinearStepDevice_increasing", "default", |s| s.increasing = false);
+    seen("LinearStepDevice_reversed", "ideal", |s| s.reversed[0] = None);
+    seen("LinearStepDevice_reversed", "ideal", |s| s.reversed[1] = None);
+    seen("LinearStepDevice_reversed", "ideal", |s| s.reversed = [Some(0.12), Some(0.1)]);
+    seen("SoftBoundsDevice_reversed", "default", |s| s.reversed.swap(0, 1));
+    seen("SoftBoundsPmaxDevice_reversed", "default", |s| s.reversed = [None; 2]);
+    seen("SoftBoundsReferenceDevice_slopes", "default", |s| s.spread.reverse());
+    // Slopes that leave the bounds where they are.
+    seen("SoftBoundsReferenceDevice_slopes", "default", |s| s.bounds = SlopeBounds::Own);
+}
+
+/// The twin of what exponents do.
+#[test]
+fn wrong_exponents_are_seen() {
+    let seen = |name: &str, variant: &str, change: fn(&mut Exponents)| {
+        let change = |device: &mut Device| {
+            let StepModel::Power(exponents) = &mut device.step else { panic!("{name}: power steps") };
+            change(exponents);
+        };
+        let d = distance(name, variant, change);
+        assert!(d > 1.0, "{name}, {variant}: {d}");
+    };
+    for name in ["PowStepDevice_up_down", "PowStepReferenceDevice_symmetric"] {
+        seen(name, "default", |e| e.imbalance = 0.0);
+        seen(name, "ideal", |e| e.imbalance *= 1.1);
+        seen(name, "ideal", |e| e.imbalance = -e.imbalance);
+    }
+    seen("PowStepDevice_up_down", "default", |e| e.imbalance_spread = 0.0);
+    let nowhere = |d: &mut Device| d.reference.as_mut().unwrap().at_symmetric_point = false;
+    assert!(distance("PowStepReferenceDevice_symmetric", "ideal", nowhere) > 1.0);
+    assert!(distance("PowStepReferenceDevice_symmetric", "default", nowhere) > 1.0);
 }

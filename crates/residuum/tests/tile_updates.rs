@@ -5,7 +5,7 @@
 
 use residuum::Key;
 use residuum::stats::Z;
-use residuum::tile::{CycleNoise, Device, Management, Scheme, Spread, StepModel, Tile, Trains};
+use residuum::tile::{CycleNoise, Device, Management, Scheme, StepModel, Tile, Trains};
 use serde_json::Value;
 
 const GRID: [f32; 8] = [-1.0, -0.7, -0.3, -0.05, 0.05, 0.3, 0.7, 1.0];
@@ -220,12 +220,7 @@ fn wrong_steps_and_noise_are_seen() {
 fn an_update_is_the_same_on_any_number_of_threads() {
     let device = Device {
         cycle_noise: CycleNoise::Multiplicative(0.3),
-        ..Device::ideal(
-            StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true },
-            1e-3,
-            -0.6,
-            0.6,
-        )
+        ..Device::ideal(StepModel::soft_bounds(), 1e-3, -0.6, 0.6)
     };
     let run = |threads: usize, size: f32, scheme: Scheme| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -15,7 +15,7 @@ const STEP: f32 = 0.005;
 const START: f32 = 0.06;
 
 fn soft_bounds() -> StepModel {
-    StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true }
+    StepModel::soft_bounds()
 }
 
 /// No two cells alike: steps, bounds and, for soft bounds, imbalance.
@@ -38,7 +38,7 @@ fn tile(device: Device) -> Tile {
 }
 
 fn power() -> StepModel {
-    StepModel::Power { shape: 1.5, spread: Spread::NONE }
+    StepModel::power(1.5)
 }
 
 /// What each cell becomes, by experiment: programmed to `from`, then one pulse.

@@ -21,6 +21,7 @@ mod resolved;
 mod rule;
 mod tile_device;
 mod tile_rule;
+mod tile_steps;
 mod training;
 mod vector;
 

@@ -23,7 +23,10 @@
 //! | `step_spread` | of the step: a number (normal) or `{ log_normal = … }` |
 //! | `imbalance`, `imbalance_spread` | of up against down steps: mean and spread |
 //! | `bound_spread` | of both bounds: a number (normal), `[min, max]`, or `{ log_normal = … }` |
-//! | `shape_spread`, `slope_spread` | of the exponent (power), of the slopes (linear, absolute): a number, or `{ log_normal = … }` |
+//! | `shape_spread` | of the exponent (power): a number, or `{ log_normal = … }` |
+//! | `shape_imbalance`, `shape_imbalance_spread` | of up against down exponents: mean and spread |
+//! | `slope_spread` | of the slopes (linear and soft bounds, absolute): a number, `[up, down]`, or `{ log_normal = … }` |
+//! | `slopes` | `{ increasing, divide_bounds, reverse_up, reverse_down, reverse_offset }`: slopes of either sign, bounds where steps vanish, steps that grow from the other bound |
 //! | `cycle_noise` | from pulse to pulse, relative to the step: a number, or `{ additive = … }` |
 //! | `write_noise` | of reads against the hidden state, in steps |
 //! | `reference` | `{ mean, deviation, at_symmetric_point }` subtracted by every read |
@@ -43,6 +46,7 @@ use residuum::tile::{
 
 use super::device::read_range;
 use super::reader::{Fields, SpecError, Value};
+use super::tile_steps::{read_spreads, read_step_variation};
 
 /// The devices of the literature by name.
 const PRESETS: [(&str, fn() -> Device); 10] = [
@@ -108,14 +112,12 @@ fn read_device(fields: &Fields<'_>, base: &Path) -> Result<Device, SpecError> {
 fn read_response(fields: &Fields<'_>, base: &Path) -> Result<Device, SpecError> {
     let response = fields.choice("response", &RESPONSES)?;
     let step = match response {
-        "power" => StepModel::Power { shape: positive(fields, "shape")?, spread: Spread::NONE },
-        "soft_bounds" => {
-            StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true }
-        }
+        "power" => StepModel::power(positive(fields, "shape")?),
+        "soft_bounds" => StepModel::soft_bounds(),
         "constant" => StepModel::Constant,
         "linear" => {
             let [slope_up, slope_down] = read_pair(fields, "slope")?.ok_or_else(|| fields.missing("slope"))?;
-            StepModel::Linear { slope_up, slope_down, spread: Spread::NONE, own_bounds: false }
+            StepModel::linear(slope_up, slope_down)
         }
         "exp_step" => read_exp_step(fields)?,
         _ => {
@@ -150,7 +152,7 @@ fn ideal(fields: &Fields<'_>, step: StepModel, [min, max]: [f32; 2]) -> Result<D
     let given = read_step(fields, max - min)?;
     let far = match (&step, fields.choice_or("normalization", &["paper", "aihwkit"], "paper")?) {
         // u of the power law is 1 at the far bound, q is 1 at w = 0.
-        (StepModel::Power { shape, .. }, "paper") => 2f32.powf(*shape),
+        (StepModel::Power(exponents), "paper") => 2f32.powf(exponents.shape),
         _ => 1.0,
     };
     Ok(Device::ideal(step, given * far, min, max))
@@ -212,7 +214,7 @@ fn read_curve(
 const MOST_SPREAD: f32 = 3.0;
 
 /// A number for a normal spread, `{ log_normal = … }` for the other.
-fn read_spread(fields: &Fields<'_>, name: &'static str) -> Result<Option<Spread>, SpecError> {
+pub(super) fn read_spread(fields: &Fields<'_>, name: &'static str) -> Result<Option<Spread>, SpecError> {
     Ok(match one_or_named(fields, name, "log_normal")? {
         None => None,
         Some(Named::Plain(deviation)) => Some(Spread::normal(relative(fields, name, deviation)?)),
@@ -220,7 +222,7 @@ fn read_spread(fields: &Fields<'_>, name: &'static str) -> Result<Option<Spread>
     })
 }
 
-fn relative(fields: &Fields<'_>, name: &str, value: f32) -> Result<f32, SpecError> {
+pub(super) fn relative(fields: &Fields<'_>, name: &str, value: f32) -> Result<f32, SpecError> {
     if value.abs() <= MOST_SPREAD {
         return Ok(value);
     }
@@ -234,15 +236,8 @@ fn read_imperfections(fields: &Fields<'_>, device: &mut Device) -> Result<(), Sp
     if let Some(spread) = read_spread(fields, "step_spread")? {
         device.step_spread = spread;
     }
-    // One law for both bounds, or a normal one for each.
-    if matches!(one_or_named(fields, "bound_spread", "log_normal"), Ok(Some(Named::Other(_)))) {
-        let spread = read_spread(fields, "bound_spread")?.unwrap_or_default();
-        (device.min_spread, device.max_spread) = (spread, spread);
-    } else if let Some([min, max]) = read_pair(fields, "bound_spread")? {
-        for bound in [min, max] {
-            relative(fields, "bound_spread", bound)?;
-        }
-        (device.min_spread, device.max_spread) = (Spread::normal(min), Spread::normal(max));
+    if let Some([min, max]) = read_spreads(fields, "bound_spread")? {
+        (device.min_spread, device.max_spread) = (min, max);
     }
     if let Some(noise) = one_or_named(fields, "cycle_noise", "additive")? {
         device.cycle_noise = match noise {
@@ -261,15 +256,7 @@ fn read_imperfections(fields: &Fields<'_>, device: &mut Device) -> Result<(), Sp
             *value = if name == "write_noise" { given as f32 } else { relative(fields, name, given as f32)? };
         }
     }
-    match &mut device.step {
-        StepModel::Power { spread, .. } => {
-            *spread = read_spread(fields, "shape_spread")?.unwrap_or(*spread);
-        }
-        StepModel::Linear { spread, .. } => {
-            *spread = read_spread(fields, "slope_spread")?.unwrap_or(*spread);
-        }
-        _ => {}
-    }
+    read_step_variation(fields, &mut device.step)?;
     if let Some(table) = fields.optional_table("reference")? {
         device.reference = Some(Reference {
             mean: table.number_or("mean", 0.0)? as f32,
@@ -328,13 +315,13 @@ fn read_retention(fields: &Fields<'_>, retention: &mut Retention) -> Result<(), 
 }
 
 /// A number, or a number under another name.
-enum Named {
+pub(super) enum Named {
     Plain(f32),
     Other(f32),
 }
 
 /// `name = 0.3`, or `name = { other = 0.3 }`.
-fn one_or_named(
+pub(super) fn one_or_named(
     fields: &Fields<'_>,
     name: &'static str,
     other: &'static str,
@@ -350,7 +337,7 @@ fn one_or_named(
 }
 
 /// A number for both, or a list of two.
-fn read_pair(fields: &Fields<'_>, name: &'static str) -> Result<Option<[f32; 2]>, SpecError> {
+pub(super) fn read_pair(fields: &Fields<'_>, name: &'static str) -> Result<Option<[f32; 2]>, SpecError> {
     let Some(node) = fields.given(name) else { return Ok(None) };
     let wrong =
         || node.error(format!("{} must be a number or two of them, got {}", fields.path(name), node.show()));

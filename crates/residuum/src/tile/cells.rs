@@ -1,7 +1,8 @@
 //! Parameters of each cell, one array per parameter.
 
-use super::device::{CycleNoise, Device, Spread, StepModel};
-use super::fill_normal;
+use super::device::{CycleNoise, Device, Spread};
+use super::step::{SlopeBounds, Slopes, StepModel};
+use super::{fill_normal, pulse};
 use crate::Key;
 
 /// Structure of arrays; only what the step model needs is filled.
@@ -68,7 +69,23 @@ impl Cells {
                 }
             }
         }
-        let shape = shapes(device, &scale, &max, &min, &deviations);
+        let shape = match &device.step {
+            StepModel::Linear(slopes) => {
+                let mut slope = drawn_slopes(slopes, &deviations);
+                if slopes.bounds == SlopeBounds::Divided {
+                    divide([&mut max, &mut min], &mut slope);
+                }
+                slopes_per_weight(slopes, device, &slope, &scale, [&max, &min])
+            }
+            StepModel::Power(exponents) => {
+                let gain = deviations("shape", exponents.spread.deviation);
+                let tilt = deviations("shape imbalance", exponents.imbalance_spread);
+                let of = |(d, r): (f32, f32)| exponents.of(exponents.spread.factor(d), r).into();
+                let (up, down): (Vec<f32>, Vec<f32>) = gain.into_iter().zip(tilt).map(of).unzip();
+                [up, down]
+            }
+            _ => [Vec::new(), Vec::new()],
+        };
         let ranged = matches!(device.step, StepModel::Power { .. } | StepModel::Exponential { .. });
         let inverse = |(max, min): (&f32, &f32)| if max > min { 1.0 / (max - min) } else { 0.0 };
         let inverse_range = if ranged { max.iter().zip(&min).map(inverse).collect() } else { Vec::new() };
@@ -76,12 +93,12 @@ impl Cells {
         let base = [Vec::new(), Vec::new()];
         let mut cells = Self { scale, max, min, base, shape, inverse_range, at_once };
         if let Some(reference) = device.reference {
-            let linear = matches!(device.step, StepModel::Linear { .. });
+            let linear = matches!(device.step, StepModel::Linear(_));
             if linear {
                 cells.base = cells.scale.clone();
             }
             for (i, spread) in deviations("reference", reference.deviation).into_iter().enumerate() {
-                let point = if reference.at_symmetric_point { cells.symmetric_point(i) } else { 0.0 };
+                let point = if reference.at_symmetric_point { cells.symmetric_point(device, i) } else { 0.0 };
                 cells.shift(i, reference.mean + spread + point, linear);
             }
             // Two arrays less to read where nothing was shifted.
@@ -104,8 +121,11 @@ impl Cells {
         [s, t, max, min, b, c, u, v, inverse_range]
     }
 
-    /// Where linear up and down steps are equal; 0 where they never meet.
-    fn symmetric_point(&self, i: usize) -> f32 {
+    /// Where up and down steps are equal; 0 where they never meet.
+    fn symmetric_point(&self, device: &Device, i: usize) -> f32 {
+        if !matches!(device.step, StepModel::Linear(_)) {
+            return pulse::crossing(device, self, i).unwrap_or(0.0);
+        }
         let slopes = self.shape[1][i] - self.shape[0][i];
         if slopes == 0.0 { 0.0 } else { (self.scale[0][i] - self.scale[1][i]) / slopes }
     }
@@ -133,36 +153,44 @@ impl Cells {
     }
 }
 
-/// Slopes of linear steps, exponents of power steps, nothing otherwise.
-fn shapes(
-    device: &Device,
-    scale: &[Vec<f32>; 2],
-    max: &[f32],
-    min: &[f32],
-    deviations: &dyn Fn(&str, f32) -> Vec<f32>,
-) -> [Vec<f32>; 2] {
-    match device.step {
-        StepModel::Linear { slope_up, slope_down, spread, own_bounds } => {
-            let slopes = |name: &str, slope: f32, scale: &[f32], own: &[f32], mean: f32| -> Vec<f32> {
-                let drawn = deviations(name, spread.deviation);
-                let slope =
-                    |i: usize| if spread.log_normal { slope * drawn[i].exp() } else { slope + drawn[i] };
-                let bound = |i: usize| if own_bounds { own[i] } else { mean };
-                (0..scale.len()).map(|i| -slope(i).abs() * scale[i] / bound(i)).collect()
-            };
-            [
-                slopes("slope up", slope_up, &scale[0], max, device.max),
-                slopes("slope down", slope_down, &scale[1], min, device.min),
-            ]
+/// Slopes of the cells, relative to step and bound.
+fn drawn_slopes(slopes: &Slopes, deviations: &dyn Fn(&str, f32) -> Vec<f32>) -> [Vec<f32>; 2] {
+    [("slope up", 0), ("slope down", 1)].map(|(name, s)| {
+        let (mean, spread) = (slopes.slope[s], slopes.spread[s]);
+        let slope = |d: f32| if spread.log_normal { mean * d.exp() } else { mean + d };
+        let turned = |slope: f32| if slopes.increasing { slope } else { slope.abs() };
+        deviations(name, spread.deviation).into_iter().map(|d| turned(slope(d))).collect()
+    })
+}
+
+/// Divides bounds by their slopes, which then are 1. Stuck cells stay where they are.
+fn divide([max, min]: [&mut [f32]; 2], [up, down]: &mut [Vec<f32>; 2]) {
+    for i in 0..max.len() {
+        if max[i] > min[i] {
+            max[i] /= up[i];
+            min[i] /= down[i];
+            (up[i], down[i]) = (1.0, 1.0);
         }
-        StepModel::Power { shape, spread } => {
-            // One draw for both directions.
-            let drawn = deviations("shape", spread.deviation).into_iter();
-            let exponents: Vec<f32> = drawn.map(|d| shape * spread.factor(d).abs()).collect();
-            [exponents.clone(), exponents]
-        }
-        _ => [Vec::new(), Vec::new()],
     }
+}
+
+/// Change of the steps with the state.
+fn slopes_per_weight(
+    slopes: &Slopes,
+    device: &Device,
+    slope: &[Vec<f32>; 2],
+    scale: &[Vec<f32>; 2],
+    [max, min]: [&[f32]; 2],
+) -> [Vec<f32>; 2] {
+    let mean = slopes.bounds == SlopeBounds::Mean;
+    let ends = |i: usize| if mean { [device.max, device.min] } else { [max[i], min[i]] };
+    [0, 1].map(|s| {
+        let per_weight = |i: usize| match slopes.bound(s, ends(i)) {
+            0.0 => 0.0,
+            bound => -slope[s][i] * scale[s][i] / bound,
+        };
+        (0..max.len()).map(per_weight).collect()
+    })
 }
 
 fn composable(device: &Device) -> bool {

@@ -1,6 +1,7 @@
 //! What the cells of a tile are made of.
 
 use super::retention::Retention;
+use super::step::StepModel;
 use crate::error::{ParameterError, non_negative, positive, require};
 
 /// Device-to-device spread of a parameter around its mean.
@@ -72,7 +73,7 @@ pub struct Reference {
     pub mean: f32,
     /// Standard deviation over the cells.
     pub deviation: f32,
-    /// Whether the cell's own symmetric point is subtracted besides (linear steps only), so that it comes to lie at 0.
+    /// Whether the cell's own symmetric point is subtracted besides (linear and power steps only), so that it comes to lie at 0.
     pub at_symmetric_point: bool,
 }
 
@@ -83,50 +84,6 @@ pub struct Stuck {
     pub probability: f32,
     /// Stuck values lie within the cell's bounds and ± this.
     pub range: f32,
-}
-
-/// u±(w): how a step depends on the state.
-#[derive(Clone, Debug, PartialEq)]
-pub enum StepModel {
-    /// u = 1 between hard bounds.
-    Constant,
-    /// u₊ = 1 − slope_up·w/max, u₋ = 1 − slope_down·w/min. With `own_bounds` the cell's own bounds, otherwise the mean
-    /// ones, give the slope. Soft bounds are slopes 1 with own bounds.
-    Linear {
-        /// Relative drop of the up step at the upper bound.
-        slope_up: f32,
-        /// Relative drop of the down step at the lower bound.
-        slope_down: f32,
-        /// Spread of both slopes between cells: absolute if normal, a factor if log-normal.
-        spread: Spread,
-        /// Whether each cell's own bounds set the slope.
-        own_bounds: bool,
-    },
-    /// u₊ = ((max − w)/(max − min))^shape_up, u₋ = ((w − min)/(max − min))^shape_down.
-    Power {
-        /// Mean exponent of both directions.
-        shape: f32,
-        /// Spread of the exponents.
-        spread: Spread,
-    },
-    /// u± = max(0, 1 − amplitude·e^{±rate·z}), z = 2·stretch·w/(max − min) + shift.
-    Exponential {
-        /// Amplitudes of the up and the down step.
-        amplitude: [f32; 2],
-        /// Rates of the up and the down step.
-        rate: [f32; 2],
-        /// a.
-        stretch: f32,
-        /// b.
-        shift: f32,
-    },
-    /// Linear interpolation of values at equally spaced nodes from the lower to the upper bound.
-    Piecewise {
-        /// Values of u₊.
-        up: Vec<f32>,
-        /// Values of u₋.
-        down: Vec<f32>,
-    },
 }
 
 /// Cells of one kind, ideal unless an imperfection is named. Steps and bounds are in weight units.
@@ -189,18 +146,16 @@ impl Device {
     /// The paper's power response q± = (1 ∓ w/radius)^shape with steps of `pulse_step` at w = 0. Its own normalisation
     /// has u = 1 at the far bound, hence the factor 2^shape.
     pub fn paper_power(shape: f32, radius: f32, pulse_step: f32) -> Self {
-        let step = StepModel::Power { shape, spread: Spread::NONE };
-        Self::ideal(step, pulse_step * 2f32.powf(shape), -radius, radius)
+        Self::ideal(StepModel::power(shape), pulse_step * 2f32.powf(shape), -radius, radius)
     }
 
     /// Soft bounds given by the number of pulses `p_max` and the rate `alpha` of the approach: AIHWKIT's conversion, which
     /// under its one-sided imbalance overshoots `range_max` (see `docs/aihwkit.md`).
     pub fn soft_bounds_p_max(p_max: f32, alpha: f32, range_min: f32, range_max: f32) -> Self {
         let span = (range_max - range_min) / -(-p_max * alpha).exp_m1();
-        let step = StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true };
         Self {
             imbalance: 1.0 + 2.0 * range_min / span,
-            ..Self::ideal(step, span * alpha, range_min, range_min + span)
+            ..Self::ideal(StepModel::soft_bounds(), span * alpha, range_min, range_min + span)
         }
     }
 
@@ -215,7 +170,7 @@ impl Device {
         self.granularity.unwrap_or_else(|| {
             let at_zero = match &self.step {
                 StepModel::Constant | StepModel::Linear { .. } => 1.0,
-                StepModel::Power { shape, .. } => 2f32.powf(-shape),
+                StepModel::Power(exponents) => 2f32.powf(-exponents.shape),
                 StepModel::Exponential { amplitude, rate, shift, .. } => {
                     let up = (1.0 - amplitude[0] * (rate[0] * shift).exp()).max(0.0);
                     let down = (1.0 - amplitude[1] * (-rate[1] * shift).exp()).max(0.0);
@@ -260,11 +215,11 @@ impl Device {
         if let Some(reference) = self.reference {
             crate::error::finite("reference mean", f64::from(reference.mean))?;
             non_negative("reference deviation", f64::from(reference.deviation))?;
-            let linear = matches!(self.step, StepModel::Linear { .. });
+            let known = matches!(self.step, StepModel::Linear(_) | StepModel::Power(_));
             require(
-                linear || !reference.at_symmetric_point,
+                known || !reference.at_symmetric_point,
                 "at_symmetric_point",
-                "used with linear steps only; given (1 = yes)",
+                "used with linear or power steps only; given (1 = yes)",
                 1.0,
             )?;
         }
@@ -274,38 +229,6 @@ impl Device {
             non_negative("stuck range", f64::from(stuck.range))?;
         }
         self.retention.validate()?;
-        match &self.step {
-            StepModel::Constant => {}
-            StepModel::Linear { slope_up, slope_down, spread, .. } => {
-                non_negative("slope_up", f64::from(*slope_up))?;
-                non_negative("slope_down", f64::from(*slope_down))?;
-                non_negative("slope spread", f64::from(spread.deviation))?;
-            }
-            StepModel::Power { shape, spread } => {
-                positive("shape", f64::from(*shape))?;
-                non_negative("shape spread", f64::from(spread.deviation))?;
-            }
-            StepModel::Exponential { amplitude, rate, stretch, shift } => {
-                for (name, value) in [
-                    ("amplitude", amplitude[0]),
-                    ("amplitude", amplitude[1]),
-                    ("rate", rate[0]),
-                    ("rate", rate[1]),
-                    ("stretch", *stretch),
-                    ("shift", *shift),
-                ] {
-                    crate::error::finite(name, f64::from(value))?;
-                }
-            }
-            StepModel::Piecewise { up, down } => {
-                for nodes in [up, down] {
-                    require(nodes.len() >= 2, "piecewise nodes", "at least 2", nodes.len() as f64)?;
-                    for &u in nodes {
-                        non_negative("piecewise node", f64::from(u))?;
-                    }
-                }
-            }
-        }
-        Ok(())
+        self.step.validate()
     }
 }

@@ -3,7 +3,8 @@
 use std::f32::consts::LOG2_E;
 
 use super::cells::Cells;
-use super::device::{Device, Spread, StepModel};
+use super::device::Device;
+use super::step::{Exponents, StepModel};
 use crate::math::{exp2_32, pow32};
 
 /// ±s±u±(w) and its derivative with respect to w.
@@ -70,23 +71,52 @@ impl Law for Linear<'_> {
     }
 }
 
+/// Exponents of the cells: an array for both directions, or one for each, which takes another load.
+pub(super) trait Shapes: Copy {
+    fn at(&self, j: usize, up: bool) -> f32;
+    fn part(self, from: usize, n: usize) -> Self;
+}
+
+impl Shapes for &[f32] {
+    #[inline(always)]
+    fn at(&self, j: usize, _: bool) -> f32 {
+        self[j]
+    }
+
+    #[inline(always)]
+    fn part(self, from: usize, n: usize) -> Self {
+        &self[from..][..n]
+    }
+}
+
+impl Shapes for [&[f32]; 2] {
+    #[inline(always)]
+    fn at(&self, j: usize, up: bool) -> f32 {
+        pick(*self, j, up)
+    }
+
+    #[inline(always)]
+    fn part(self, from: usize, n: usize) -> Self {
+        both(self, from, n)
+    }
+}
+
 #[derive(Clone, Copy)]
-pub(super) struct Power<'a> {
+pub(super) struct Power<'a, S> {
     scale: [&'a [f32]; 2],
-    /// The same in both directions.
-    shape: &'a [f32],
+    shape: S,
     max: &'a [f32],
     min: &'a [f32],
     inverse_range: &'a [f32],
 }
 
-impl Law for Power<'_> {
+impl<S: Shapes> Law for Power<'_, S> {
     #[inline(always)]
     fn at(&self, j: usize, up: bool, w: f32) -> (f32, f32) {
         let inverse = self.inverse_range[j];
         let distance = if up { self.max[j] - w } else { w - self.min[j] } * inverse;
         let distance = if distance > 0.0 { distance } else { 0.0 };
-        let shape = self.shape[j];
+        let shape = self.shape.at(j, up);
         let size = pick(self.scale, j, up) * pow32(distance, shape);
         // d(distance)/dw is −inverse upwards and +inverse downwards: both slow the step towards its bound.
         let slope = -shape * size * inverse / if distance > 1e-6 { distance } else { 1e-6 };
@@ -97,7 +127,7 @@ impl Law for Power<'_> {
     fn part(self, from: usize, n: usize) -> Self {
         Self {
             scale: both(self.scale, from, n),
-            shape: &self.shape[from..][..n],
+            shape: self.shape.part(from, n),
             max: &self.max[from..][..n],
             min: &self.min[from..][..n],
             inverse_range: &self.inverse_range[from..][..n],
@@ -259,10 +289,13 @@ pub(super) fn with_law<W: WithLaw>(device: &Device, p: Parameters<'_>, work: W) 
     match &device.step {
         StepModel::Constant => work.run(Constant { scale }),
         StepModel::Linear { .. } => work.run(Linear { scale, slope: shape }),
-        StepModel::Power { shape: 1.0, spread: Spread::NONE } => {
+        StepModel::Power(exponents) if *exponents == Exponents::new(1.0) => {
             work.run(Ramp { scale, max, min, inverse_range })
         }
-        StepModel::Power { .. } => work.run(Power { scale, shape: shape[0], max, min, inverse_range }),
+        StepModel::Power(exponents) if exponents.balanced() => {
+            work.run(Power { scale, shape: shape[0], max, min, inverse_range })
+        }
+        StepModel::Power(_) => work.run(Power { scale, shape, max, min, inverse_range }),
         StepModel::Exponential { amplitude, rate, stretch, shift } => work.run(Exponential {
             scale,
             inverse_range,

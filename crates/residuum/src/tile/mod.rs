@@ -35,6 +35,7 @@ mod rounded;
 mod row;
 mod rows;
 mod scheme;
+mod step;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -44,12 +45,13 @@ mod unit_cell;
 mod zero_shift;
 
 pub use crossbar::Crossbar;
-pub use device::{CycleNoise, Device, Reference, Spread, StepModel, Stuck};
+pub use device::{CycleNoise, Device, Reference, Spread, Stuck};
 pub use ledger::Ledger;
 pub use management::{Management, Trains};
 pub use response::DeviceResponse;
 pub use retention::{Decay, Diffusion, Drift, Reset, Retention};
 pub use scheme::Scheme;
+pub use step::{Exponents, SlopeBounds, Slopes, StepModel};
 pub use unit_cell::{OneSidedCell, Policy, ReferenceCell, Refresh, VectorCell};
 pub use zero_shift::{Residual, ZeroShift, ZeroShifted};
 

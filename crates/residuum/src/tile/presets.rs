@@ -2,8 +2,9 @@
 //! diffuses or drifts. A reset leads to 0 ± 0.01, AIHWKIT's default, except on phase-change cells.
 
 use super::aihwkit::down_step_at_zero;
-use super::device::{CycleNoise, Device, Reference, Spread, StepModel};
+use super::device::{CycleNoise, Device, Reference, Spread};
 use super::retention::{Decay, Reset, Retention};
+use super::step::{Slopes, StepModel};
 
 /// Ideal but for its resets.
 fn cell(step: StepModel, pulse_step: f32, min: f32, max: f32) -> Device {
@@ -15,11 +16,7 @@ fn cell(step: StepModel, pulse_step: f32, min: f32, max: f32) -> Device {
 }
 
 fn linear(slope_up: f32, slope_down: f32, spread: f32) -> StepModel {
-    StepModel::Linear { slope_up, slope_down, spread: Spread::normal(spread), own_bounds: false }
-}
-
-fn soft_bounds() -> StepModel {
-    StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true }
+    StepModel::Linear(Slopes { spread: [Spread::normal(spread); 2], ..Slopes::new(slope_up, slope_down) })
 }
 
 /// AIHWKIT's update management counts exponential steps in the down step at 0, not in the mean of both.
@@ -57,7 +54,7 @@ pub fn reram_sb() -> Device {
         cycle_noise: CycleNoise::Additive(3.75),
         write_noise: 56.0,
         reference: Some(Reference::default()),
-        ..cell(soft_bounds(), 0.002, -0.75, 1.25)
+        ..cell(StepModel::soft_bounds(), 0.002, -0.75, 1.25)
     }
 }
 
@@ -70,7 +67,7 @@ fn reram_array(step: f32, spread: f32, bounds: [f32; 2], noise: f32, write_noise
         cycle_noise: CycleNoise::Additive(noise),
         write_noise,
         reference: Some(Reference { mean: 0.0, deviation: 0.05, at_symmetric_point: true }),
-        ..cell(soft_bounds(), step, -1.0, 1.0)
+        ..cell(StepModel::soft_bounds(), step, -1.0, 1.0)
     }
 }
 

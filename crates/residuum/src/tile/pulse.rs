@@ -1,7 +1,8 @@
 //! One pulse on one cell, exactly.
 
 use super::cells::{Cells, side};
-use super::device::{CycleNoise, Device, StepModel};
+use super::device::{CycleNoise, Device};
+use super::step::StepModel;
 
 /// s±u±(w), the noise-free size of the next step.
 #[inline(always)]
@@ -48,4 +49,23 @@ pub(super) fn one(device: &Device, cells: &Cells, i: usize, up: bool, w: f32, xi
         }
     };
     cells.clip(i, if up { w + noisy } else { w - noisy })
+}
+
+/// Where the mean up step falls below the mean down step between the cell's bounds.
+pub(super) fn crossing(device: &Device, cells: &Cells, i: usize) -> Option<f32> {
+    const PARTS: usize = 32;
+    let (min, max) = (cells.min[i], cells.max[i]);
+    let excess = |w: f32| step(device, cells, i, true, w) - step(device, cells, i, false, w);
+    let falls = |&(lo, hi): &(f32, f32)| excess(lo) > 0.0 && excess(hi) <= 0.0;
+    let node = |k: usize| min + (max - min) * (k as f32 / PARTS as f32);
+    let parts = (0..PARTS).map(|k| (node(k), node(k + 1)));
+    let (mut lo, mut hi) = std::iter::once((min, max)).chain(parts).find(falls)?;
+    loop {
+        let middle = f32::midpoint(lo, hi);
+        // Far from 0 the numbers may be coarser than the range asks for.
+        if hi - lo <= f32::EPSILON * (max - min) || middle <= lo || middle >= hi {
+            return Some(hi);
+        }
+        *(if excess(middle) > 0.0 { &mut lo } else { &mut hi }) = middle;
+    }
 }

@@ -1,6 +1,7 @@
 //! Between the devices of tiles and the response functions of the theory, both ways.
 
-use super::device::{Device, StepModel};
+use super::device::Device;
+use super::step::StepModel;
 use crate::error::{ParameterError, positive, require};
 use crate::response::{Exponential, ResponseFunction};
 use crate::{Range, numeric};
@@ -155,12 +156,15 @@ impl DeviceResponse {
         let (max, min) = (f64::from(self.device.max), f64::from(self.device.min));
         let (u, slope) = match &self.device.step {
             StepModel::Constant => (1.0, 0.0),
-            StepModel::Linear { slope_up, slope_down, .. } => {
-                let slope = if up { -f64::from(*slope_up) / max } else { -f64::from(*slope_down) / min };
+            StepModel::Linear(slopes) => {
+                let s = usize::from(!up);
+                let bound = f64::from(slopes.bound(s, [self.device.max, self.device.min]));
+                let slope = if bound == 0.0 { 0.0 } else { -f64::from(slopes.slope[s]) / bound };
                 (1.0 + slope * state, slope)
             }
-            StepModel::Power { shape, .. } => {
-                let (shape, width) = (f64::from(*shape), max - min);
+            StepModel::Power(exponents) => {
+                let shape = f64::from(exponents.mean()[usize::from(!up)]);
+                let width = max - min;
                 let (distance, sign) = if up { (max - state, -1.0) } else { (state - min, 1.0) };
                 let part = (distance / width).max(0.0);
                 (part.powf(shape), sign * shape * part.powf(shape - 1.0) / width)

@@ -1,12 +1,12 @@
 //! Trains taken at once against the same trains taken pulse by pulse: the shortcut must not show.
 
 use super::lines::{Meeting, SIGN};
-use super::{CycleNoise, Device, Scheme, Spread, StepModel, Tile, Trains, pulse};
+use super::{CycleNoise, Device, Exponents, Scheme, Slopes, Spread, StepModel, Tile, Trains, pulse};
 use crate::Key;
 use crate::stats::{Summary, Z};
 
 fn linear(slope: f32) -> StepModel {
-    StepModel::Linear { slope_up: slope, slope_down: slope, spread: Spread::NONE, own_bounds: true }
+    StepModel::Linear(Slopes { slope: [slope; 2], ..Slopes::soft_bounds() })
 }
 
 fn models() -> Vec<(&'static str, StepModel)> {
@@ -20,9 +20,14 @@ fn models() -> Vec<(&'static str, StepModel)> {
         ("constant", StepModel::Constant),
         ("linear", linear(0.5)),
         ("soft bounds", linear(1.0)),
-        ("power 1", StepModel::Power { shape: 1.0, spread: Spread::NONE }),
-        ("power 2.5", StepModel::Power { shape: 2.5, spread: Spread::NONE }),
-        ("power 0.5", StepModel::Power { shape: 0.5, spread: Spread::NONE }),
+        (
+            "soft bounds, reversed",
+            StepModel::Linear(Slopes { reversed: [Some(0.01), Some(0.2)], ..Slopes::soft_bounds() }),
+        ),
+        ("power 1", StepModel::power(1.0)),
+        ("power 2.5", StepModel::power(2.5)),
+        ("power 0.5", StepModel::power(0.5)),
+        ("power 2 and 1.4", StepModel::Power(Exponents { imbalance: 0.3, ..Exponents::new(2.0) })),
         ("exponential", exponential),
         ("piecewise, kinks", StepModel::Piecewise { up: vec![1.5, 0.8, 0.9, 0.2], down: vec![0.1, 1.2, 1.1] }),
         ("piecewise, smooth", {
@@ -150,7 +155,7 @@ fn counted_pulses_at_once_have_the_statistics_of_single_pulses() {
 fn stuck_cells_stay() {
     let device = Device {
         stuck: Some(super::Stuck { probability: 0.2, range: 0.1 }),
-        ..Device::ideal(StepModel::Power { shape: 1.0, spread: Spread::NONE }, 1e-2, -0.6, 0.6)
+        ..Device::ideal(StepModel::power(1.0), 1e-2, -0.6, 0.6)
     };
     let mut tile = Tile::new(40, 50, device, Key::new(4)).unwrap();
     let before = tile.weights().to_vec();
@@ -162,6 +167,44 @@ fn stuck_cells_stay() {
     // Binomial(2000, 0.2): 400 ± 18.
     assert!((stuck as f64 - 400.0).abs() < Z * 17.9, "{stuck} stuck");
     assert!(before.iter().all(|w| w.abs() <= 0.1));
+}
+
+/// A bound at 0 has no slope to give: the step towards it is constant, as is that of a cell stuck at 0.
+#[test]
+fn bounds_at_zero_leave_steps_finite() {
+    let one_sided = Device::ideal(linear(1.0), 1e-2, 0.0, 0.6);
+    let mut tile = Tile::new(4, 5, one_sided.clone(), Key::new(1)).unwrap();
+    tile.program(&[0.3; 20], Key::new(2)).unwrap();
+    tile.pulse_all(false, Key::new(3));
+    assert!(tile.weights().iter().all(|w| (w - 0.29).abs() < 1e-6), "{:?}", tile.weights());
+    let stuck = Some(super::Stuck { probability: 1.0, range: 0.0 });
+    let mut tile = Tile::new(4, 5, Device { stuck, ..one_sided }, Key::new(1)).unwrap();
+    tile.pulse_all(true, Key::new(3));
+    tile.update(0.5, &[0.5; 4], &[0.5; 5], Trains::default(), Key::new(5)).unwrap();
+    assert!(tile.weights().iter().all(|w| *w == 0.0), "{:?}", tile.weights());
+}
+
+/// Power steps under a reference at the symmetric point: up and down steps of each cell agree at 0, and stuck cells do not move.
+#[test]
+fn a_reference_finds_the_symmetric_point_of_power_steps() {
+    let exponents = Exponents { imbalance: 0.3, imbalance_spread: 0.1, ..Exponents::new(1.5) };
+    let excess = |at_symmetric_point: bool| {
+        let device = Device {
+            step_spread: Spread::normal(0.3),
+            imbalance_spread: 0.1,
+            max_spread: Spread::normal(0.2),
+            min_spread: Spread::normal(0.2),
+            stuck: Some(super::Stuck { probability: 0.1, range: 0.1 }),
+            reference: Some(super::Reference { at_symmetric_point, ..Default::default() }),
+            ..Device::ideal(StepModel::Power(exponents), 1e-3, -0.6, 0.6)
+        };
+        let tile = Tile::new(40, 50, device, Key::new(4)).unwrap();
+        let step = |i: usize, up: bool| pulse::step(&tile.device, &tile.cells, i, up, 0.0);
+        (0..2000).map(|i| (step(i, true) - step(i, false)).abs()).fold(0.0, f32::max)
+    };
+    assert!(excess(true) < 1e-8, "{}", excess(true));
+    // The twin: without it they do not.
+    assert!(excess(false) > 1e-4, "{}", excess(false));
 }
 
 /// Varied cells of every model, without noise; steps large enough to meet the bounds.

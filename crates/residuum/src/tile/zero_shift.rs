@@ -145,27 +145,10 @@ impl Tile {
     /// bounds, or are equal everywhere; one of the
     /// crossings if there are several. A calibration does not see these: they are what it is judged by.
     pub fn symmetric_point(&self) -> Vec<Option<f32>> {
-        (0..self.weights.len()).into_par_iter().with_min_len(1024).map(|i| self.crossing(i)).collect()
-    }
-
-    fn crossing(&self, i: usize) -> Option<f32> {
-        const PARTS: usize = 32;
-        let (min, max) = (self.cells.min[i], self.cells.max[i]);
-        let excess = |w: f32| {
-            pulse::step(&self.device, &self.cells, i, true, w)
-                - pulse::step(&self.device, &self.cells, i, false, w)
-        };
-        let falls = |&(lo, hi): &(f32, f32)| excess(lo) > 0.0 && excess(hi) <= 0.0;
-        let node = |k: usize| min + (max - min) * (k as f32 / PARTS as f32);
-        let parts = (0..PARTS).map(|k| (node(k), node(k + 1)));
-        let (mut lo, mut hi) = std::iter::once((min, max)).chain(parts).find(falls)?;
-        loop {
-            let middle = f32::midpoint(lo, hi);
-            // Far from 0 the numbers may be coarser than the range asks for.
-            if hi - lo <= f32::EPSILON * (max - min) || middle <= lo || middle >= hi {
-                return Some(hi);
-            }
-            *(if excess(middle) > 0.0 { &mut lo } else { &mut hi }) = middle;
-        }
+        (0..self.weights.len())
+            .into_par_iter()
+            .with_min_len(1024)
+            .map(|i| pulse::crossing(&self.device, &self.cells, i))
+            .collect()
     }
 }

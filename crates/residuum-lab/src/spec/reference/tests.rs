@@ -94,6 +94,7 @@ const NETWORK_TABLES: &[&str] = &[
     "network = { model = \"mlp\", weights = \"w.safetensors\", fresh_head = true }",
     "data = { set = \"digits\", directory = \".\", half = \"first\", normalize = { mean = [0.5], deviation = [0.5] } }",
     "device = { response = \"linear\", slope = 0.5, pulse_step = 0.01, bounds = [-1, 1], slope_spread = { log_normal = 0.1 } }",
+    "device = { response = \"soft_bounds\", states = 100, slope_spread = [0.1, 0.2], slopes = { reverse_up = true } }",
     "device = { response = \"exp_step\", states = 100, bound_spread = [0.1, 0.2], cycle_noise = { additive = 0.1 } }",
     "device = { response = \"exponential\", shape = 1, states = 100, stuck = { probability = 0.1 }, reference = {} }",
     "device = { response = \"constant\", states = 100, reset = {}, decay = { lifetime = 9 }, diffusion = { deviation = 0.1 } }",

@@ -1,6 +1,7 @@
-//! The device classes of AIHWKIT 1.1.0 with its own parameter names and shipped defaults: what decides a pulse.
+//! The device classes of AIHWKIT 1.1.0 with its own parameter names and shipped defaults.
 //!
-//! Decay, diffusion, drift and reset act between pulses and are no part of these.
+//! Left out are two that decide nothing about a device: `construction_seed`, for which a tile has its key, and
+//! `count_pulses`, for which it has its ledger.
 
 /// What all classes share; alone it is `ConstantStepDevice`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +44,8 @@ pub struct Pulsed {
     pub diffusion: f32,
     /// Spread of the diffusion between cells.
     pub diffusion_dtod: f32,
+    /// `nu` of the nested `drift`, the exponent; 0 for none, and then the rest of `drift` says nothing.
+    pub drift_nu: f32,
     /// Whether steps and bounds of the wrong sign are turned round.
     pub enforce_consistency: bool,
     /// Whether the last column is ideal.
@@ -71,6 +74,7 @@ impl Default for Pulsed {
             lifetime_dtod: 0.0,
             diffusion: 0.0,
             diffusion_dtod: 0.0,
+            drift_nu: 0.0,
             enforce_consistency: true,
             perfect_bias: false,
         }
@@ -91,7 +95,7 @@ pub struct LinearStep {
     pub gamma_up_dtod: f32,
     /// Absolute spread of the second.
     pub gamma_down_dtod: f32,
-    /// Whether a slope may have the other sign.
+    /// Whether a slope keeps its sign where that is negative.
     pub allow_increasing: bool,
     /// Whether the mean bounds set the slope.
     pub mean_bound_reference: bool,
@@ -99,10 +103,14 @@ pub struct LinearStep {
     pub mult_noise: bool,
     /// What a read sees, in steps around the state.
     pub write_noise_std: f32,
+    /// Whether setting weights draws write noise.
+    pub apply_write_noise_on_set: bool,
     /// Whether the up step grows towards its bound.
     pub reverse_up: bool,
     /// Whether the down step grows towards its bound.
     pub reverse_down: bool,
+    /// How far beyond the other bound a reversed step vanishes.
+    pub reverse_offset: f32,
 }
 
 impl Default for LinearStep {
@@ -117,14 +125,17 @@ impl Default for LinearStep {
             mean_bound_reference: true,
             mult_noise: true,
             write_noise_std: 0.0,
+            apply_write_noise_on_set: true,
             reverse_up: false,
             reverse_down: false,
+            reverse_offset: 0.01,
         }
     }
 }
 
 /// Steps that vanish linearly at the cell's own bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "AIHWKIT's switches")]
 pub struct SoftBounds {
     /// What all classes share.
     pub pulsed: Pulsed,
@@ -132,10 +143,14 @@ pub struct SoftBounds {
     pub mult_noise: bool,
     /// What a read sees, in steps around the state.
     pub write_noise_std: f32,
+    /// Whether setting weights draws write noise.
+    pub apply_write_noise_on_set: bool,
     /// Whether the up step grows towards its bound.
     pub reverse_up: bool,
     /// Whether the down step grows towards its bound.
     pub reverse_down: bool,
+    /// How far beyond the other bound a reversed step vanishes.
+    pub reverse_offset: f32,
 }
 
 impl Default for SoftBounds {
@@ -144,8 +159,10 @@ impl Default for SoftBounds {
             pulsed: Pulsed::default(),
             mult_noise: true,
             write_noise_std: 0.0,
+            apply_write_noise_on_set: true,
             reverse_up: false,
             reverse_down: false,
+            reverse_offset: 0.01,
         }
     }
 }
@@ -159,9 +176,11 @@ pub struct SoftBoundsReference {
     pub mult_noise: bool,
     /// What a read sees, in steps around the state.
     pub write_noise_std: f32,
-    /// Spread of the up slope.
+    /// Whether setting weights draws write noise.
+    pub apply_write_noise_on_set: bool,
+    /// Spread of the up slope, which moves the upper bound.
     pub slope_up_dtod: f32,
-    /// Spread of the down slope.
+    /// Spread of the down slope, which moves the lower bound.
     pub slope_down_dtod: f32,
     /// Mean of what a read subtracts.
     pub reference_mean: f32,
@@ -177,6 +196,7 @@ impl Default for SoftBoundsReference {
             pulsed: Pulsed::default(),
             mult_noise: false,
             write_noise_std: 0.0,
+            apply_write_noise_on_set: true,
             slope_up_dtod: 0.0,
             slope_down_dtod: 0.0,
             reference_mean: 0.0,
@@ -210,6 +230,8 @@ pub struct ExpStep {
     pub dw_min_std_slope: f32,
     /// What a read sees, in steps around the state.
     pub write_noise_std: f32,
+    /// Whether setting weights draws write noise.
+    pub apply_write_noise_on_set: bool,
 }
 
 impl Default for ExpStep {
@@ -225,6 +247,7 @@ impl Default for ExpStep {
             dw_min_std_add: 0.0,
             dw_min_std_slope: 0.0,
             write_noise_std: 0.0,
+            apply_write_noise_on_set: true,
         }
     }
 }
@@ -244,6 +267,8 @@ pub struct PowStep {
     pub pow_up_down_dtod: f32,
     /// What a read sees, in steps around the state.
     pub write_noise_std: f32,
+    /// Whether setting weights draws write noise.
+    pub apply_write_noise_on_set: bool,
 }
 
 impl Default for PowStep {
@@ -255,6 +280,7 @@ impl Default for PowStep {
             pow_up_down: 0.0,
             pow_up_down_dtod: 0.0,
             write_noise_std: 0.0,
+            apply_write_noise_on_set: true,
         }
     }
 }
@@ -278,6 +304,8 @@ pub struct PowStepReference {
     pub reference_std: f32,
     /// Whether the cell's symmetric point is subtracted besides.
     pub subtract_symmetry_point: bool,
+    /// Pulses that search for it; −1 for as many as it takes, up to 10 000.
+    pub n_estimation_steps: i32,
 }
 
 impl Default for PowStepReference {
@@ -291,12 +319,14 @@ impl Default for PowStepReference {
             reference_mean: 0.0,
             reference_std: 0.0,
             subtract_symmetry_point: false,
+            n_estimation_steps: -1,
         }
     }
 }
 
 /// Soft bounds from the number of pulses; `dw_min`, `up_down`, `w_min` and `w_max` of `pulsed` are derived and not read.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "AIHWKIT's switches")]
 pub struct SoftBoundsPmax {
     /// What all classes share.
     pub pulsed: Pulsed,
@@ -312,10 +342,14 @@ pub struct SoftBoundsPmax {
     pub mult_noise: bool,
     /// What a read sees, in steps around the state.
     pub write_noise_std: f32,
+    /// Whether setting weights draws write noise.
+    pub apply_write_noise_on_set: bool,
     /// Whether the up step grows towards its bound.
     pub reverse_up: bool,
     /// Whether the down step grows towards its bound.
     pub reverse_down: bool,
+    /// How far beyond the other bound a reversed step vanishes.
+    pub reverse_offset: f32,
 }
 
 impl Default for SoftBoundsPmax {
@@ -328,8 +362,10 @@ impl Default for SoftBoundsPmax {
             range_max: 1.0,
             mult_noise: true,
             write_noise_std: 0.0,
+            apply_write_noise_on_set: true,
             reverse_up: false,
             reverse_down: false,
+            reverse_offset: 0.01,
         }
     }
 }
@@ -345,6 +381,8 @@ pub struct PiecewiseStep {
     pub piecewise_down: Vec<f32>,
     /// What a read sees, in steps around the state.
     pub write_noise_std: f32,
+    /// Whether setting weights draws write noise.
+    pub apply_write_noise_on_set: bool,
 }
 
 impl Default for PiecewiseStep {
@@ -354,6 +392,7 @@ impl Default for PiecewiseStep {
             piecewise_up: vec![1.0],
             piecewise_down: vec![1.0],
             write_noise_std: 0.0,
+            apply_write_noise_on_set: true,
         }
     }
 }

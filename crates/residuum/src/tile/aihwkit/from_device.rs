@@ -1,12 +1,13 @@
 //! Our parameters in AIHWKIT's.
 
-use super::to_device::SOFT_BOUNDS;
+use super::to_device::SEARCH;
 use super::{
     Class, ConversionError, ExpStep, LinearStep, PiecewiseStep, PowStep, PowStepReference, Pulsed, SoftBounds,
     SoftBoundsReference,
 };
-use crate::tile::device::{CycleNoise, Device, Spread, StepModel, Stuck};
+use crate::tile::device::{CycleNoise, Device, Spread, Stuck};
 use crate::tile::retention::Retention;
+use crate::tile::step::{Exponents, SlopeBounds, Slopes, StepModel};
 
 /// Refuses what AIHWKIT cannot say.
 fn only(
@@ -25,36 +26,42 @@ impl Class {
     /// If the device is impossible or no class of AIHWKIT has its properties.
     pub fn from_device(device: &Device) -> Result<Self, ConversionError> {
         device.validate()?;
-        let shape_spread = match device.step {
-            StepModel::Linear { spread, .. } | StepModel::Power { spread, .. } => spread,
-            _ => Spread::NONE,
+        let shape_spreads = match device.step {
+            StepModel::Linear(slopes) => slopes.spread,
+            StepModel::Power(exponents) => [exponents.spread; 2],
+            _ => [Spread::NONE; 2],
         };
         for (field, spread) in [
             ("max_spread", device.max_spread),
             ("min_spread", device.min_spread),
-            ("spread of slopes or exponents", shape_spread),
+            ("spread of slopes or exponents", shape_spreads[0]),
+            ("spread of slopes or exponents", shape_spreads[1]),
         ] {
             only(field, "normal", !spread.log_normal, spread.deviation)?;
         }
         if let Some(drift) = device.retention.drift {
-            only("drift", "off (AIHWKIT keeps it apart from the pulsed parameters)", false, drift.exponent)?;
+            only("drift", "off (AIHWKIT's begins a call later after a write)", false, drift.exponent)?;
+        }
+        if let (Some(decay), Some(reference)) = (device.retention.decay, device.reference) {
+            let holds = !reference.at_symmetric_point;
+            only("decay", "off with a reference at the symmetric point", holds, decay.lifetime)?;
         }
         let class = match (&device.step, device.reference) {
-            (StepModel::Power { .. }, Some(_)) => Self::PowStepReference(power_reference(device)?),
-            (StepModel::Linear { .. }, Some(_)) => Self::SoftBoundsReference(soft_bounds_reference(device)?),
+            (StepModel::Power(exponents), Some(_)) => {
+                Self::PowStepReference(power_reference(device, exponents)?)
+            }
+            (StepModel::Linear(slopes), reference)
+                if reference.is_some() || slopes.bounds == SlopeBounds::Divided =>
+            {
+                Self::SoftBoundsReference(soft_bounds_reference(device, slopes)?)
+            }
             (_, Some(reference)) => {
                 only("reference", "used with soft bounds or power steps", false, reference.mean)?;
                 Self::ConstantStep(pulsed(device))
             }
             (StepModel::Constant, None) => constant(device),
-            (StepModel::Linear { .. }, None) if device.step == SOFT_BOUNDS => Self::SoftBounds(SoftBounds {
-                pulsed: pulsed(device),
-                mult_noise: scales_with_step(device)?,
-                write_noise_std: device.write_noise,
-                ..SoftBounds::default()
-            }),
-            (StepModel::Linear { .. }, None) => Self::LinearStep(linear(device)?),
-            (StepModel::Power { .. }, None) => Self::PowStep(power(device)?),
+            (StepModel::Linear(slopes), None) => linear(device, slopes)?,
+            (StepModel::Power(exponents), None) => Self::PowStep(power(device, exponents)?),
             (StepModel::Exponential { .. }, None) => Self::ExpStep(exponential(device)?),
             (StepModel::Piecewise { .. }, None) => Self::PiecewiseStep(piecewise(device)?),
         };
@@ -126,36 +133,62 @@ fn constant(device: &Device) -> Class {
     }
 }
 
-fn linear(device: &Device) -> Result<LinearStep, ConversionError> {
+fn linear(device: &Device, slopes: &Slopes) -> Result<Class, ConversionError> {
     let mult_noise = scales_with_step(device)?;
-    let mut class = LinearStep {
-        pulsed: pulsed(device),
-        mult_noise,
-        write_noise_std: device.write_noise,
-        ..LinearStep::default()
+    let offset = match slopes.reversed {
+        [Some(up), Some(down)] => {
+            only("reversed", "by one offset for both directions", up == down, down)?;
+            Some(up)
+        }
+        [up, down] => up.or(down),
     };
-    if let StepModel::Linear { slope_up, slope_down, spread, own_bounds } = device.step {
-        (class.gamma_up, class.gamma_down) = (slope_up, slope_down);
-        (class.gamma_up_dtod, class.gamma_down_dtod) = (spread.deviation, spread.deviation);
-        class.mean_bound_reference = !own_bounds;
-    }
-    Ok(class)
+    let [reverse_up, reverse_down] = slopes.reversed.map(|offset| offset.is_some());
+    let reverse_offset = offset.unwrap_or(SoftBounds::default().reverse_offset);
+    only("reversed", "off under additive noise", offset.is_none() || mult_noise, reverse_offset)?;
+    let (pulsed, write_noise_std) = (pulsed(device), device.write_noise);
+    let straight = Slopes { reversed: [None; 2], ..*slopes };
+    Ok(if straight == Slopes::soft_bounds() {
+        Class::SoftBounds(SoftBounds {
+            pulsed,
+            mult_noise,
+            write_noise_std,
+            reverse_up,
+            reverse_down,
+            reverse_offset,
+            ..SoftBounds::default()
+        })
+    } else {
+        Class::LinearStep(LinearStep {
+            pulsed,
+            gamma_up: slopes.slope[0],
+            gamma_down: slopes.slope[1],
+            gamma_up_dtod: slopes.spread[0].deviation,
+            gamma_down_dtod: slopes.spread[1].deviation,
+            allow_increasing: slopes.increasing,
+            mean_bound_reference: slopes.bounds == SlopeBounds::Mean,
+            mult_noise,
+            write_noise_std,
+            reverse_up,
+            reverse_down,
+            reverse_offset,
+            ..LinearStep::default()
+        })
+    })
 }
 
-fn soft_bounds_reference(device: &Device) -> Result<SoftBoundsReference, ConversionError> {
-    if let StepModel::Linear { slope_up, .. } = device.step {
-        only(
-            "slope_up",
-            "1, as both slopes, with own bounds under a reference",
-            device.step == SOFT_BOUNDS,
-            slope_up,
-        )?;
-    }
+fn soft_bounds_reference(device: &Device, slopes: &Slopes) -> Result<SoftBoundsReference, ConversionError> {
+    let divided = slopes.bounds == SlopeBounds::Divided;
+    let spread = if divided { slopes.spread } else { [Spread::NONE; 2] };
+    let said = Slopes { spread, bounds: slopes.bounds, ..Slopes::soft_bounds() };
+    let holds = *slopes == said && slopes.bounds != SlopeBounds::Mean;
+    only("slope_up", "1, as both slopes, with own bounds under a reference", holds, slopes.slope[0])?;
     let reference = device.reference.unwrap_or_default();
     Ok(SoftBoundsReference {
         pulsed: pulsed(device),
         mult_noise: scales_with_step(device)?,
         write_noise_std: device.write_noise,
+        slope_up_dtod: spread[0].deviation,
+        slope_down_dtod: spread[1].deviation,
         reference_mean: reference.mean,
         reference_std: reference.deviation,
         subtract_symmetry_point: reference.at_symmetric_point,
@@ -163,26 +196,35 @@ fn soft_bounds_reference(device: &Device) -> Result<SoftBoundsReference, Convers
     })
 }
 
-fn power(device: &Device) -> Result<PowStep, ConversionError> {
+fn power(device: &Device, exponents: &Exponents) -> Result<PowStep, ConversionError> {
     multiplicative(device)?;
-    let mut class =
-        PowStep { pulsed: pulsed(device), write_noise_std: device.write_noise, ..PowStep::default() };
-    if let StepModel::Power { shape, spread } = device.step {
-        (class.pow_gamma, class.pow_gamma_dtod) = (shape, spread.deviation);
-    }
-    Ok(class)
+    Ok(PowStep {
+        pulsed: pulsed(device),
+        pow_gamma: exponents.shape,
+        pow_gamma_dtod: exponents.spread.deviation,
+        pow_up_down: exponents.imbalance,
+        pow_up_down_dtod: exponents.imbalance_spread,
+        write_noise_std: device.write_noise,
+        ..PowStep::default()
+    })
 }
 
-fn power_reference(device: &Device) -> Result<PowStepReference, ConversionError> {
+fn power_reference(device: &Device, exponents: &Exponents) -> Result<PowStepReference, ConversionError> {
     only("write_noise", "0 for power steps under a reference", device.write_noise == 0.0, device.write_noise)?;
-    let PowStep { pulsed, pow_gamma, pow_gamma_dtod, .. } = power(device)?;
     let reference = device.reference.unwrap_or_default();
+    let PowStep { pulsed, pow_gamma, pow_gamma_dtod, pow_up_down, pow_up_down_dtod, .. } =
+        power(device, exponents)?;
+    let found = !reference.at_symmetric_point || pulsed.search_arrives();
+    only("pulse_step", SEARCH, found, device.pulse_step)?;
     Ok(PowStepReference {
         pulsed,
         pow_gamma,
         pow_gamma_dtod,
+        pow_up_down,
+        pow_up_down_dtod,
         reference_mean: reference.mean,
         reference_std: reference.deviation,
+        subtract_symmetry_point: reference.at_symmetric_point,
         ..PowStepReference::default()
     })
 }

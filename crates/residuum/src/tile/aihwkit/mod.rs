@@ -8,7 +8,8 @@
 //! # Ok::<(), residuum::tile::aihwkit::ConversionError>(())
 //! ```
 //!
-//! A conversion is exact or an error: what one side cannot say is named. `docs/aihwkit.md` has the formulas.
+//! A conversion is exact in what pulses do, or an error: what one side cannot say is named. `docs/aihwkit.md` has the formulas,
+//! and how resets and programming differ under a reference.
 
 mod classes;
 mod from_device;

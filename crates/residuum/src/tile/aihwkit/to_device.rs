@@ -4,8 +4,9 @@ use super::{
     Class, ConversionError, ExpStep, LinearStep, PiecewiseStep, PowStep, PowStepReference, Pulsed, SoftBounds,
     SoftBoundsPmax, SoftBoundsReference,
 };
-use crate::tile::device::{CycleNoise, Device, Reference, Spread, StepModel, Stuck};
+use crate::tile::device::{CycleNoise, Device, Reference, Spread, Stuck};
 use crate::tile::retention::{Decay, Diffusion, Reset, Retention};
+use crate::tile::step::{Exponents, SlopeBounds, Slopes, StepModel};
 
 /// Refuses a number that must have one value.
 fn only(
@@ -15,10 +16,6 @@ fn only(
     value: impl Into<f64>,
 ) -> Result<(), ConversionError> {
     if holds { Ok(()) } else { Err(ConversionError::NotModelled { field, must, value: value.into() }) }
-}
-
-fn zero(field: &'static str, value: f32) -> Result<(), ConversionError> {
-    only(field, "0", value == 0.0, value)
 }
 
 fn off(field: &'static str, value: bool) -> Result<(), ConversionError> {
@@ -59,6 +56,8 @@ impl Pulsed {
     fn device(&self, step: StepModel, multiplicative: bool) -> Result<Device, ConversionError> {
         only("enforce_consistency", "true (1)", self.enforce_consistency, 0u8)?;
         off("perfect_bias", self.perfect_bias)?;
+        // Their clock of a written cell starts one call later than ours.
+        only("nu of drift", "0", self.drift_nu == 0.0, self.drift_nu)?;
         let noise = if multiplicative { CycleNoise::Multiplicative } else { CycleNoise::Additive };
         let (probability, range) = (self.corrupt_devices_prob, self.corrupt_devices_range);
         Ok(Device {
@@ -82,32 +81,37 @@ impl Pulsed {
     }
 }
 
-/// Slopes 1 at the cell's own bounds.
-pub(super) const SOFT_BOUNDS: StepModel =
-    StepModel::Linear { slope_up: 1.0, slope_down: 1.0, spread: Spread::NONE, own_bounds: true };
+/// The write noise of a class that draws it when weights are set, as tiles do.
+fn write_noise(deviation: f32, on_set: bool) -> Result<f32, ConversionError> {
+    only("apply_write_noise_on_set", "true (1) where there is write noise", on_set || deviation == 0.0, 0u8)?;
+    Ok(deviation)
+}
+
+/// Offsets of the reversed directions.
+fn reversed(up: bool, down: bool, offset: f32) -> [Option<f32>; 2] {
+    [up, down].map(|reversed| reversed.then_some(offset))
+}
 
 impl LinearStep {
     fn device(&self) -> Result<Device, ConversionError> {
-        off("allow_increasing", self.allow_increasing)?;
-        off("reverse_up", self.reverse_up)?;
-        off("reverse_down", self.reverse_down)?;
-        let same = self.gamma_down_dtod == self.gamma_up_dtod;
-        only("gamma_down_dtod", "equal to gamma_up_dtod", same, self.gamma_down_dtod)?;
-        let step = StepModel::Linear {
-            slope_up: self.gamma_up,
-            slope_down: self.gamma_down,
-            spread: Spread::normal(self.gamma_up_dtod),
-            own_bounds: !self.mean_bound_reference,
-        };
-        Ok(Device { write_noise: self.write_noise_std, ..self.pulsed.device(step, self.mult_noise)? })
+        let step = StepModel::Linear(Slopes {
+            slope: [self.gamma_up, self.gamma_down],
+            spread: [self.gamma_up_dtod, self.gamma_down_dtod].map(Spread::normal),
+            increasing: self.allow_increasing,
+            bounds: if self.mean_bound_reference { SlopeBounds::Mean } else { SlopeBounds::Own },
+            reversed: reversed(self.reverse_up, self.reverse_down, self.reverse_offset),
+        });
+        let write_noise = write_noise(self.write_noise_std, self.apply_write_noise_on_set)?;
+        Ok(Device { write_noise, ..self.pulsed.device(step, self.mult_noise)? })
     }
 }
 
 impl SoftBounds {
     fn device(&self) -> Result<Device, ConversionError> {
-        off("reverse_up", self.reverse_up)?;
-        off("reverse_down", self.reverse_down)?;
-        Ok(Device { write_noise: self.write_noise_std, ..self.pulsed.device(SOFT_BOUNDS, self.mult_noise)? })
+        let reversed = reversed(self.reverse_up, self.reverse_down, self.reverse_offset);
+        let step = StepModel::Linear(Slopes { reversed, ..Slopes::soft_bounds() });
+        let write_noise = write_noise(self.write_noise_std, self.apply_write_noise_on_set)?;
+        Ok(Device { write_noise, ..self.pulsed.device(step, self.mult_noise)? })
     }
 }
 
@@ -116,26 +120,42 @@ impl SoftBoundsPmax {
         let Device { pulse_step, imbalance, min, max, .. } =
             Device::soft_bounds_p_max(self.p_max, self.alpha, self.range_min, self.range_max);
         let pulsed = Pulsed { dw_min: pulse_step, up_down: imbalance, w_min: min, w_max: max, ..self.pulsed };
-        let Self { mult_noise, write_noise_std, reverse_up, reverse_down, .. } = *self;
-        SoftBounds { pulsed, mult_noise, write_noise_std, reverse_up, reverse_down }.device()
+        SoftBounds {
+            pulsed,
+            mult_noise: self.mult_noise,
+            write_noise_std: self.write_noise_std,
+            apply_write_noise_on_set: self.apply_write_noise_on_set,
+            reverse_up: self.reverse_up,
+            reverse_down: self.reverse_down,
+            reverse_offset: self.reverse_offset,
+        }
+        .device()
     }
 }
 
 impl SoftBoundsReference {
     fn device(&self) -> Result<Device, ConversionError> {
-        zero("slope_up_dtod", self.slope_up_dtod)?;
-        zero("slope_down_dtod", self.slope_down_dtod)?;
+        let spread = [self.slope_up_dtod, self.slope_down_dtod].map(Spread::normal);
+        let bounds = if spread == [Spread::NONE; 2] { SlopeBounds::Own } else { SlopeBounds::Divided };
+        let step = StepModel::Linear(Slopes { spread, bounds, ..Slopes::soft_bounds() });
         let reference = Reference {
             mean: self.reference_mean,
             deviation: self.reference_std,
             at_symmetric_point: self.subtract_symmetry_point,
         };
+        decay_to_reset(&self.pulsed, self.subtract_symmetry_point)?;
         Ok(Device {
             reference: Some(reference),
-            write_noise: self.write_noise_std,
-            ..self.pulsed.device(SOFT_BOUNDS, self.mult_noise)?
+            write_noise: write_noise(self.write_noise_std, self.apply_write_noise_on_set)?,
+            ..self.pulsed.device(step, self.mult_noise)?
         })
     }
+}
+
+/// Their decay tends to the symmetric point besides, where that is subtracted.
+fn decay_to_reset(pulsed: &Pulsed, subtracted: bool) -> Result<(), ConversionError> {
+    let holds = !subtracted || pulsed.lifetime == 0.0;
+    only("lifetime", "0 with subtract_symmetry_point", holds, pulsed.lifetime)
 }
 
 impl ExpStep {
@@ -154,7 +174,8 @@ impl ExpStep {
             CycleNoise::Complex { deviation, offset, slope }
         };
         let granularity = Some(down_step_at_zero(&base));
-        Ok(Device { cycle_noise, write_noise: self.write_noise_std, granularity, ..base })
+        let write_noise = write_noise(self.write_noise_std, self.apply_write_noise_on_set)?;
+        Ok(Device { cycle_noise, write_noise, granularity, ..base })
     }
 }
 
@@ -170,22 +191,45 @@ pub(in crate::tile) fn down_step_at_zero(device: &Device) -> f32 {
 
 impl PowStep {
     fn device(&self) -> Result<Device, ConversionError> {
-        zero("pow_up_down", self.pow_up_down)?;
-        zero("pow_up_down_dtod", self.pow_up_down_dtod)?;
-        let step = StepModel::Power { shape: self.pow_gamma, spread: Spread::normal(self.pow_gamma_dtod) };
-        Ok(Device { write_noise: self.write_noise_std, ..self.pulsed.device(step, true)? })
+        let step = StepModel::Power(Exponents {
+            shape: self.pow_gamma,
+            spread: Spread::normal(self.pow_gamma_dtod),
+            imbalance: self.pow_up_down,
+            imbalance_spread: self.pow_up_down_dtod,
+        });
+        let write_noise = write_noise(self.write_noise_std, self.apply_write_noise_on_set)?;
+        Ok(Device { write_noise, ..self.pulsed.device(step, true)? })
     }
 }
 
 impl PowStepReference {
     fn device(&self) -> Result<Device, ConversionError> {
-        off("subtract_symmetry_point", self.subtract_symmetry_point)?;
         let Self { pulsed, pow_gamma, pow_gamma_dtod, pow_up_down, pow_up_down_dtod, .. } = *self;
         let power =
-            PowStep { pulsed, pow_gamma, pow_gamma_dtod, pow_up_down, pow_up_down_dtod, write_noise_std: 0.0 };
-        let reference =
-            Reference { mean: self.reference_mean, deviation: self.reference_std, at_symmetric_point: false };
+            PowStep { pulsed, pow_gamma, pow_gamma_dtod, pow_up_down, pow_up_down_dtod, ..PowStep::default() };
+        if self.subtract_symmetry_point {
+            let steps = self.n_estimation_steps;
+            only("n_estimation_steps", "-1, the point itself", steps <= 0, steps)?;
+            only("dw_min", SEARCH, pulsed.search_arrives(), pulsed.dw_min)?;
+        }
+        decay_to_reset(&pulsed, self.subtract_symmetry_point)?;
+        let reference = Reference {
+            mean: self.reference_mean,
+            deviation: self.reference_std,
+            at_symmetric_point: self.subtract_symmetry_point,
+        };
         Ok(Device { reference: Some(reference), ..power.device()? })
+    }
+}
+
+/// What [`Pulsed::search_arrives`] asks for.
+pub(super) const SEARCH: &str = "at least (w_max - w_min)/2000 to find the symmetric point of power steps";
+
+impl Pulsed {
+    /// Whether AIHWKIT's search for the symmetric point of power steps arrives: a pair of pulses leaves 1 − 2Δw_min/(w_max − w_min)
+    /// of the distance for shapes from 1 to 2, and it gives up after 10 000, with e⁻¹⁰ left at this limit.
+    pub(super) fn search_arrives(&self) -> bool {
+        self.dw_min * 2000.0 >= self.w_max - self.w_min
     }
 }
 
@@ -197,7 +241,7 @@ impl PiecewiseStep {
         let nodes = |list: &[f32]| if n == 1 { vec![list[0]; 2] } else { list.to_vec() };
         let step = StepModel::Piecewise { up: nodes(&self.piecewise_up), down: nodes(&self.piecewise_down) };
         Ok(Device {
-            write_noise: self.write_noise_std,
+            write_noise: write_noise(self.write_noise_std, self.apply_write_noise_on_set)?,
             granularity: Some(self.pulsed.dw_min * self.piecewise_up[n / 2]),
             ..self.pulsed.device(step, true)?
         })
