@@ -161,6 +161,21 @@ fn a_trial_of_a_store_is_tested_and_exported() {
 }
 
 #[test]
+fn a_trial_without_a_network_is_not_tested() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    let problem = "steps = 5\n[problem]\nkind = \"quadratic\"\ncurvature = 1.0\nminimizer = 0.5\n[rule]\nkind = \"digital\"\nlearning_rate = 0.1\n";
+    fs::write(at.join("own.toml"), problem).unwrap();
+    told(&["sweep", "own.toml"], at);
+    let list = json(&["runs", "list", "runs/own", "--json"], at);
+    let trial = format!("runs/own/trials/{}", list["trials"][0]["id"].as_str().unwrap());
+    let output = residuum(&["eval", &trial], at);
+    assert_eq!(output.status.code(), Some(2));
+    let message = text(&output.stderr);
+    assert!(message.contains("minimises an objective and has no network"), "{message}");
+}
+
+#[test]
 fn shards_fill_one_store() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("own.toml"), SPEC).unwrap();

@@ -254,7 +254,7 @@ pub struct Opened {
 
 impl Opened {
     /// Opens the folder of a run, or of a trial of a store. Paths in its spec are relative to `base`: files of device tables, and
-    /// the weights of a frozen backbone, which checkpoints do not hold. Nothing is written.
+    /// the weights of a frozen backbone, which checkpoints do not hold. The run is left as it is.
     ///
     /// # Errors
     /// If it holds none, or its data or checkpoint cannot be read.
