@@ -164,10 +164,11 @@ pub struct TrainOptions {
 /// Test the network of a run as its newest checkpoint has it.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
-  residuum eval runs/digits/residual-0")]
+Examples:
+  residuum eval runs/digits/residual-0
+  residuum eval runs/digits/trials/3f9a…         a trial of a sweep, as `residuum runs show` names its folder")]
 pub struct EvalOptions {
-    /// Folder of the run.
+    /// Folder of the run, or of a trial of a store.
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// Folder that paths in the spec are relative to; needed for a frozen backbone and for devices from tables.
@@ -181,10 +182,11 @@ pub struct EvalOptions {
 /// Write the network of a run as safetensors: the effective weights of tiles, biases, normalisations.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
-  residuum export runs/digits/residual-0 --to residual.safetensors")]
+Examples:
+  residuum export runs/digits/residual-0 --to residual.safetensors
+  residuum export runs/digits/trials/3f9a… --to trial.safetensors")]
 pub struct ExportOptions {
-    /// Folder of the run.
+    /// Folder of the run, or of a trial of a store.
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// The file.

@@ -128,3 +128,22 @@ fn explain_measures_a_network() {
     assert!(document["cost"]["bytes"]["state"].as_u64().unwrap() >= 4 * (64 * 32 + 320 + 42));
     assert_eq!(document["missing_data"].as_array().unwrap().len(), 0);
 }
+
+/// A seed on the command line stands for those of the spec, here as in a sweep.
+#[test]
+fn a_seed_is_honoured() {
+    assert_eq!(
+        out(&residuum(SPEC, &["check", "spec.toml", "--seed", "9"])),
+        "spec.toml: 2 point(s), 2 trial(s), all valid\n"
+    );
+    let document = json(&residuum(SPEC, &["explain", "spec.toml", "--seed", "9", "--json"]));
+    assert_eq!((&document["points"], &document["trials"]), (&Value::from(2), &Value::from(2)));
+    let seeds: Vec<&Value> = document["parameters"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|p| p["field"].as_str().unwrap().starts_with("seeds"))
+        .collect();
+    assert_eq!(seeds.len(), 1);
+    assert_eq!(seeds[0]["values"], serde_json::json!(["[9]"]));
+}

@@ -99,6 +99,82 @@ fn a_sweep_is_listed_shown_exported_and_removed() {
     assert!(text(&output.stderr).contains("once, but 0 do"), "{}", text(&output.stderr));
 }
 
+/// A trial keeps its network: it is tested and exported from the folder that `runs show` names.
+#[test]
+fn a_trial_of_a_store_is_tested_and_exported() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    fs::write(at.join("own.toml"), SPEC).unwrap();
+    told(&["sweep", "own.toml", "--seed", "1"], at);
+    for variant in ["Analog SGD", "Digital SGD, plain"] {
+        let filter = format!("variant={variant}");
+        let list = json(&["runs", "list", "runs/small", &filter, "--json"], at);
+        let id = list["trials"][0]["id"].as_str().unwrap().to_string();
+        let shown = told(&["runs", "show", "runs/small", &id], at);
+        let trial = shown.lines().find_map(|line| line.strip_prefix("in ")).unwrap().to_string();
+        let last = json(&["runs", "show", "runs/small", &id, "--json"], at)["last"].clone();
+        let is_accuracy = |row: &&Value| row["metric"] == "test_accuracy";
+        let recorded = last.as_array().unwrap().iter().find(is_accuracy).unwrap()["value"].clone();
+
+        // Reads are ideal here, so a test sees what the sweep saw.
+        let tested = json(&["eval", &trial, "--json"], at);
+        assert_eq!(tested["test_accuracy"], recorded);
+        assert_eq!((&tested["trial"], &tested["seed"]), (&Value::from(variant), &Value::from(1)));
+        assert_eq!((&tested["steps"], &tested["epochs"]), (&Value::from(40), &Value::from(2)));
+        let exported = json(&["export", &trial, "--to", "trial.safetensors", "--json"], at);
+        // Two layers with weights and biases.
+        assert_eq!(exported["tensors"], 4);
+        // What was exported starts another network, which is as good before it has learned anything.
+        let still = SPEC
+            .replace("[network]", "[network]\nweights = \"trial.safetensors\"")
+            .replace("learning_rate = 0.3", "learning_rate = 1e-30");
+        fs::write(at.join("still.toml"), still).unwrap();
+        let output = residuum(
+            &[
+                "train",
+                "still.toml",
+                "--variant",
+                "digital",
+                "--seed",
+                "1",
+                "--out",
+                &format!("still-{}", exported["seed"].as_u64().unwrap() + variant.len() as u64),
+                "--json",
+                "-q",
+            ],
+            at,
+        );
+        let trained: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(trained["trials"][0]["test_accuracy"], recorded);
+    }
+
+    // A trial without its checkpoints, and a folder that is neither.
+    let list = json(&["runs", "list", "runs/small", "--json"], at);
+    let trial = format!("runs/small/trials/{}", list["trials"][0]["id"].as_str().unwrap());
+    fs::remove_dir_all(at.join(&trial).join("run")).unwrap();
+    for (path, expected) in [(trial.as_str(), "checkpoint"), ("runs/small", "or of a trial of a store")] {
+        let output = residuum(&["export", path, "--to", "none.safetensors"], at);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+    }
+    assert!(!at.join("none.safetensors").exists());
+}
+
+#[test]
+fn a_trial_without_a_network_is_not_tested() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    let problem = "steps = 5\n[problem]\nkind = \"quadratic\"\ncurvature = 1.0\nminimizer = 0.5\n[rule]\nkind = \"digital\"\nlearning_rate = 0.1\n";
+    fs::write(at.join("own.toml"), problem).unwrap();
+    told(&["sweep", "own.toml"], at);
+    let list = json(&["runs", "list", "runs/own", "--json"], at);
+    let trial = format!("runs/own/trials/{}", list["trials"][0]["id"].as_str().unwrap());
+    let output = residuum(&["eval", &trial], at);
+    assert_eq!(output.status.code(), Some(2));
+    let message = text(&output.stderr);
+    assert!(message.contains("minimises an objective and has no network"), "{message}");
+}
+
 #[test]
 fn shards_fill_one_store() {
     let folder = TempDir::new().unwrap();

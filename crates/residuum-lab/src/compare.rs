@@ -18,7 +18,7 @@ use crate::plan::{Plan, plans};
 use crate::report::paired::{LEVEL, Paired, holm};
 use crate::report::table::{Cell, Column, Table};
 use crate::report::{Options, Report, Trial, end, head_of, main_metric};
-use crate::spec::{Difference, Node, SpecError};
+use crate::spec::{Difference, Folders, Node, SpecError};
 
 /// More differences than this are two experiments, not one.
 const MAX_DIFFERENCES: usize = 64;
@@ -48,6 +48,8 @@ pub enum CompareError {
 pub struct Side<'a> {
     /// The file.
     pub text: &'a str,
+    /// The folder that its paths are relative to.
+    pub base: &'a Path,
     /// Cell, variant and swept values, joined by `-`; needed if there are several trials.
     pub trial: Option<&'a str>,
 }
@@ -86,23 +88,26 @@ pub struct Attribution {
 }
 
 impl Attribution {
-    /// Finds what differs, and plans every point with the seeds of A. Relative paths in both specs are relative to `base`.
+    /// Finds what differs, and plans every point with the seeds of A. `data_root` is the folder of all data sets.
     ///
     /// # Errors
     /// If either spec is refused, or they differ in nothing or in too much.
     pub fn new(
         a: Side<'_>,
         b: Side<'_>,
-        base: &Path,
+        data_root: &Path,
         profile: Option<&str>,
         stem: &str,
     ) -> Result<Self, CompareError> {
         let read = |side: char, from: Side<'_>| {
-            Node::trial(from.text, from.trial, profile).map_err(|source| CompareError::Spec { side, source })
+            let node = Node::trial(from.text, from.trial, profile);
+            // A field may move into the spec of the other folder.
+            node.map(|node| node.rebased(from.base)).map_err(|source| CompareError::Spec { side, source })
         };
         let (first, second) = (read('A', a)?, read('B', b)?);
         let second = second.with_seeds_of(&first);
-        let plan = |node: &Node| plans(&node.to_toml(), base, None, stem);
+        let folders = Folders::new("").with_data(data_root);
+        let plan = |node: &Node| plans(&node.to_toml(), &folders, None, stem);
         let ends = [(&first, 'A'), (&second, 'B')]
             .map(|(node, side)| plan(node).map_err(|source| CompareError::Spec { side, source }));
         let [of_a, of_b] = ends;

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::Path;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
-use crate::spec::{Grid, MAX_TRIALS, Node, Point, Resolved, Spec, SpecError, TrialSpec, describe};
+use crate::spec::{
+    Folders, Grid, MAX_TRIALS, Node, Point, Resolved, Spec, SpecError, TrainingSpec, TrialSpec, describe,
+};
 
 /// Version of the numbers: raised when the same spec and seed give other records than before, so that old records are not taken
 /// for new ones.
@@ -41,11 +42,11 @@ pub enum Work {
 }
 
 impl Work {
-    fn read(point: &Point<'_>, is_network: bool, grid: &Grid, base: &Path) -> Result<Self, SpecError> {
+    fn read(point: &Point<'_>, is_network: bool, grid: &Grid, folders: &Folders) -> Result<Self, SpecError> {
         if is_network {
-            return Ok(Self::Network(Arc::new(TrialSpec::read(point, base)?)));
+            return Ok(Self::Network(Arc::new(TrialSpec::read(point, folders)?)));
         }
-        let spec = Spec { title: grid.title.clone(), ..Spec::read(&point.node, base)? };
+        let spec = Spec { title: grid.title.clone(), ..Spec::read(&point.node, folders.base())? };
         Ok(Self::Problem(Arc::new(spec)))
     }
 
@@ -56,6 +57,38 @@ impl Work {
             Self::Network(spec) => &spec.training.seeds,
         }
     }
+
+    /// The same with one seed.
+    fn seeded(&self, seed: u64) -> Self {
+        let among = |resolved: &[Resolved], field: &str| {
+            let mut own: Vec<Resolved> =
+                resolved.iter().filter(|r| !r.path.starts_with(field)).cloned().collect();
+            own.push(Resolved { path: field.into(), value: format!("[{seed}]"), given: true });
+            own
+        };
+        match self {
+            Self::Problem(spec) => {
+                let resolved = among(&spec.resolved, "seeds");
+                Self::Problem(Arc::new(Spec { seeds: vec![seed], resolved, ..(**spec).clone() }))
+            }
+            Self::Network(spec) => {
+                let resolved = among(&spec.resolved, "training.seeds");
+                let training = TrainingSpec { seeds: vec![seed], ..spec.training.clone() };
+                Self::Network(Arc::new(TrialSpec { training, resolved, ..(**spec).clone() }))
+            }
+        }
+    }
+}
+
+/// One trial of this seed for each point, instead of those of its own seeds.
+pub fn seeded(plans: &[Plan], seed: u64) -> Vec<Plan> {
+    let seeded = |plan: &Plan| Plan { seed, work: plan.work.seeded(seed), ..plan.clone() };
+    points(plans).map(seeded).collect()
+}
+
+/// The first trial of every point.
+pub fn points(plans: &[Plan]) -> impl Iterator<Item = &Plan> {
+    plans.iter().filter(|plan| plan.work.seeds().first() == Some(&plan.seed))
 }
 
 impl Plan {
@@ -79,7 +112,8 @@ impl Plan {
         describe(self.resolved(), self.seed)
     }
 
-    /// The name of the trial in a store: the same for the same numbers, wherever the spec says them.
+    /// The name of the trial in a store: the same for the same numbers, wherever the spec says them. Files that the spec names
+    /// enter by what is in them; so do data sets where their files are not the published ones.
     pub fn id(&self) -> String {
         let text = format!("residuum values {VALUE_VERSION}\n{}", self.description());
         let mut id = String::with_capacity(2 * ID_BYTES);
@@ -101,7 +135,7 @@ const CHUNK: usize = 1024;
 /// # Errors
 /// The first thing that is wrong, with its line and the point of the grid; two points that are the same trial; more than a million
 /// trials.
-pub fn plans(text: &str, base: &Path, profile: Option<&str>, stem: &str) -> Result<Vec<Plan>, SpecError> {
+pub fn plans(text: &str, folders: &Folders, profile: Option<&str>, stem: &str) -> Result<Vec<Plan>, SpecError> {
     let document = Node::parse(text)?;
     let is_network = document.field("network").is_some();
     if !is_network && document.field("problem").is_none() {
@@ -112,7 +146,7 @@ pub fn plans(text: &str, base: &Path, profile: Option<&str>, stem: &str) -> Resu
     let experiment = grid.name.clone().unwrap_or_else(|| stem.to_string());
     let read = |place: &Vec<usize>| -> Result<(Labels, Work), SpecError> {
         let point = grid.point(place)?;
-        let work = Work::read(&point, is_network, &grid, base).map_err(|e| point.blame(e))?;
+        let work = Work::read(&point, is_network, &grid, folders).map_err(|e| point.blame(e))?;
         Ok((labels(&point, &work), work))
     };
     // The first point tells how many seeds there are, before the others are read.

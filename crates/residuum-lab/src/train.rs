@@ -6,6 +6,7 @@
 mod catalogue;
 mod comparison;
 mod features;
+mod kept;
 mod layers;
 mod run;
 mod trial;

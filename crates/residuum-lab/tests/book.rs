@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use residuum_lab::plan::plans;
-use residuum_lab::spec::Spec;
+use residuum_lab::spec::{Folders, Spec};
 use residuum_lab::verify;
 
 fn root() -> PathBuf {
@@ -70,7 +70,7 @@ fn read(example: &str) -> Result<(), String> {
             text = format!("{text}\n[{name}]\n{fields}\n");
         }
     }
-    plans(&text, &base, None, "example").map(drop).map_err(|e| e.to_string())
+    plans(&text, &Folders::new(base), None, "example").map(drop).map_err(|e| e.to_string())
 }
 
 #[test]

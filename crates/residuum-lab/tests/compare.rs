@@ -32,7 +32,7 @@ every = 200
 "#;
 
 fn between(b: &str) -> Result<Attribution, CompareError> {
-    let side = |text| Side { text, trial: None };
+    let side = |text| Side { text, base: Path::new("."), trial: None };
     Attribution::new(side(A), side(b), Path::new("."), None, "compare")
 }
 
@@ -87,6 +87,37 @@ fn every_difference_is_switched_alone_and_removed() {
     assert!(attribution.points.iter().all(|p| p.plans.iter().map(|p| p.seed).eq([1, 2, 3, 4])));
     assert_eq!(between(A).unwrap_err(), CompareError::Same);
     assert!(matches!(between("steps = x"), Err(CompareError::Spec { side: 'B', .. })));
+}
+
+/// Each spec reads its own files, also where one of its fields stands in the other.
+#[test]
+fn paths_are_relative_to_their_own_spec() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let text = A.replace(
+        "response = \"power\"\nshape = 1.0\nradius = 1.0",
+        "response = \"table\"\ncsv = \"device.csv\"",
+    );
+    for (side, q) in [("a", "2"), ("b", "2.5"), ("c", "2")] {
+        std::fs::create_dir(at(side)).unwrap();
+        std::fs::write(at(side).join("device.csv"), format!("w,q_plus,q_minus\n-1,{q},1\n0,1,1\n1,1,2\n"))
+            .unwrap();
+    }
+    let compared = |b: &str| {
+        let (one, other) = (at("a"), at(b));
+        let side = |base| Side { text: &text, base, trial: None };
+        Attribution::new(side(&one), side(&other), Path::new("."), None, "compare")
+    };
+    let attribution = compared("b").unwrap();
+    let fields: Vec<&str> = attribution.switches.iter().map(|s| s.field.as_str()).collect();
+    assert_eq!(fields, ["device.csv"]);
+    let id = |point: usize| attribution.points[point].plans[0].id();
+    // A with the table of B is B, and the other way round.
+    assert_eq!((id(2), id(3)), (id(1), id(0)));
+    assert_ne!(id(0), id(1));
+    // The same table in another folder is no difference; nor was another one while both were read from the folder of A.
+    assert_eq!(compared("c").unwrap_err(), CompareError::Same);
+    assert_eq!(compared("a").unwrap_err(), CompareError::Same);
 }
 
 /// Gaps of 1, noise worth 2, radius worth 3, both together 1 more, and a seed's own luck that pairing removes.

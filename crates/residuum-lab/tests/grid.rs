@@ -2,11 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::Instant;
 
-use residuum_lab::plan::{Plan, Work, plans};
-use residuum_lab::spec::{RuleSpec, TileRuleKind};
+use residuum_lab::plan::{Plan, Work, plans, points, seeded};
+use residuum_lab::spec::{Folders, RuleSpec, TileRuleKind};
 use residuum_lab::train::CATALOGUE;
 
 const PROBLEM: &str = r#"
@@ -49,7 +48,7 @@ batch_size = 10
 "#;
 
 fn read(text: &str) -> Vec<Plan> {
-    plans(text, Path::new("."), None, "stem").unwrap_or_else(|e| panic!("{e}\n{text}"))
+    plans(text, &Folders::new("."), None, "stem").unwrap_or_else(|e| panic!("{e}\n{text}"))
 }
 
 fn problem(sweep: &str) -> Vec<Plan> {
@@ -57,7 +56,7 @@ fn problem(sweep: &str) -> Vec<Plan> {
 }
 
 fn refusal(text: &str) -> String {
-    plans(text, Path::new("."), None, "stem").unwrap_err().to_string()
+    plans(text, &Folders::new("."), None, "stem").unwrap_err().to_string()
 }
 
 fn labels(plan: &Plan) -> String {
@@ -180,7 +179,7 @@ training = { epochs = 1, seeds = { first = 5, count = 2 } }
 "#
     );
     assert_eq!(read(&text).len(), (2 * 2 - 1) * 2);
-    let quick = plans(&text, Path::new("."), Some("quick"), "stem").unwrap();
+    let quick = plans(&text, &Folders::new("."), Some("quick"), "stem").unwrap();
     assert_eq!(quick.len(), (2 * 2 - 1) * 2);
     assert_eq!(labels(&quick[0]), "cell=small variant=Residual Learning training.batch_size=4");
     assert_eq!((quick[0].seed, quick[1].seed), (5, 6));
@@ -211,17 +210,141 @@ fn an_id_is_of_the_numbers_and_nothing_else() {
     assert_eq!(list("0.2"), list("0.2"));
 }
 
+/// Of every file that a spec can name, the contents count and the path does not.
 #[test]
-fn an_id_follows_the_contents_of_files() {
+fn an_id_follows_the_contents_of_files_and_not_their_paths() {
+    let problem = |from: &str, to: &str| PROBLEM.replace(from, to);
+    let device = "response = \"power\"\nshape = 1.0\nradius = 1.0";
+    let table = "response = \"table\"\ncsv = \"FILE\"";
+    let curve = |q: &str| format!("w,q_plus,q_minus\n-1,{q},1\n0,1,1\n1,1,2\n");
+    let matrix = problem(
+        "kind = \"quadratic\"\ncurvature = 1.0\nminimizer = 0.5",
+        "kind = \"least_squares\"\nfeatures = { csv = \"FILE\" }\ntargets = 1.0",
+    );
+    let cases = [
+        (
+            problem("minimizer = 0.5", "minimizer = { csv = \"FILE\" }"),
+            ["w\n0.1\n0.2\n".into(), "w\n0.1\n0.3\n".into()],
+        ),
+        (problem(device, table), [curve("2"), curve("2.5")]),
+        (matrix, ["a,b\n1,2\n3,4\n".into(), "a,b\n1,2\n3,5\n".into()]),
+        (
+            format!("{PROBLEM}[noise]\nkind = \"recorded\"\ncsv = \"FILE\"\n"),
+            ["n\n0.1\n0.2\n".into(), "n\n0.1\n0.3\n".into()],
+        ),
+        (NETWORK.replace("response = \"power\"\nshape = 1.0\nradius = 0.6", table), [curve("2"), curve("2.5")]),
+        (
+            NETWORK.replace("model = \"mlp\"", "model = \"mlp\"\nweights = \"FILE\""),
+            ["some bytes".into(), "Some bytes".into()],
+        ),
+    ];
+    for (text, [contents, changed]) in cases {
+        let folder = tempfile::TempDir::new().unwrap();
+        let id = |file: &str, contents: &str| {
+            std::fs::write(folder.path().join(file), contents).unwrap();
+            let text = text.replace("FILE", file);
+            let folders = Folders::new(folder.path());
+            plans(&text, &folders, None, "stem").unwrap_or_else(|e| panic!("{e}\n{text}"))[0].id()
+        };
+        let first = id("a", &contents);
+        assert_ne!(id("a", &changed), first, "{text}");
+        assert_eq!(id("a", &contents), first, "{text}");
+        assert_eq!(id("b", &contents), first, "{text}");
+        assert_ne!(id("b", &changed), first, "{text}");
+    }
+}
+
+/// The same numbers in another shape are another file, and so are the same rows in another order.
+#[test]
+fn an_id_follows_the_shape_of_numbers() {
     let folder = tempfile::TempDir::new().unwrap();
-    let id = |file: &str, contents: &str| {
+    for (file, contents) in
+        [("two", "a,b\n1,2\n3,4\n"), ("four", "a,b,c,d\n1,2,3,4\n"), ("p", "w\n1\n2\n"), ("q", "w\n3\n4\n")]
+    {
         std::fs::write(folder.path().join(file), contents).unwrap();
-        let text = PROBLEM.replace("minimizer = 0.5", &format!("minimizer = {{ csv = \"{file}\" }}"));
-        plans(&text, folder.path(), None, "stem").unwrap()[0].id()
+    }
+    let id = |matrix: &str| {
+        let new = format!("kind = \"least_squares\"\nfeatures = {matrix}\ntargets = 1.0\nridge = 0.1");
+        let text = PROBLEM.replace("kind = \"quadratic\"\ncurvature = 1.0\nminimizer = 0.5", &new);
+        plans(&text, &Folders::new(folder.path()), None, "stem").unwrap_or_else(|e| panic!("{e}"))[0].id()
     };
-    let first = id("a.csv", "w\n0.1\n0.2\n");
-    assert_ne!(id("a.csv", "w\n0.1\n0.3\n"), first);
-    assert_eq!(id("a.csv", "w\n0.1\n0.2\n"), first);
+    assert_ne!(id("{ csv = \"two\" }"), id("{ csv = \"four\" }"));
+    assert_ne!(id("[{ csv = \"p\" }, { csv = \"q\" }]"), id("[{ csv = \"q\" }, { csv = \"p\" }]"));
+}
+
+/// A file is looked into once for a whole grid, and again for the next command.
+#[test]
+fn a_file_is_looked_into_once() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let write = |contents: &str| std::fs::write(folder.path().join("w"), contents).unwrap();
+    let text = NETWORK.replace("model = \"mlp\"", "model = \"mlp\"\nweights = \"w\"");
+    let id = |folders: &Folders| plans(&text, folders, None, "stem").unwrap()[0].id();
+    let fresh = || Folders::new(folder.path());
+    // A file that is not there is missed when the trial begins.
+    let missing = id(&fresh());
+    write("one");
+    let folders = fresh();
+    let one = id(&folders);
+    write("two");
+    assert_eq!(id(&folders), one);
+    assert_ne!(id(&fresh()), one);
+    assert_ne!(missing, one);
+}
+
+/// Data sets go by their names where they are the published ones or embedded; other files of the same names are other data.
+#[test]
+fn an_id_follows_the_data() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let files = [
+        "train-images-idx3-ubyte",
+        "train-labels-idx1-ubyte",
+        "t10k-images-idx3-ubyte",
+        "t10k-labels-idx1-ubyte",
+    ];
+    let write = |root: &str, odd: &str| {
+        let at = folder.path().join(root).join("mnist");
+        std::fs::create_dir_all(&at).unwrap();
+        for file in files {
+            std::fs::write(at.join(file), if file == odd { "other" } else { file }).unwrap();
+        }
+    };
+    let id = |data: &str, folders: &Folders| {
+        let text = NETWORK.replace("set = \"digits\"", data);
+        plans(&text, folders, None, "stem").unwrap()[0].id()
+    };
+    let rooted = |root: &str| Folders::new(folder.path()).with_data(folder.path().join(root));
+    let by_name = id("set = \"mnist\"", &rooted("nowhere"));
+    write("a", "");
+    write("b", "");
+    let own = id("set = \"mnist\"", &rooted("a"));
+    assert_ne!(own, by_name);
+    assert_eq!(id("set = \"mnist\"", &rooted("b")), own);
+    assert_eq!(id("set = \"mnist\"\ndirectory = \"b/mnist\"", &rooted("nowhere")), own);
+    for file in files {
+        write("a", file);
+        assert_ne!(id("set = \"mnist\"", &rooted("a")), own, "{file}");
+        assert_ne!(id("set = \"mnist\"\ndirectory = \"a/mnist\"", &rooted("b")), own, "{file}");
+    }
+    let embedded = id("set = \"digits\"", &rooted("a"));
+    assert_eq!(id("set = \"digits\"", &rooted("nowhere")), embedded);
+}
+
+/// One seed for all points, as the command line asks for it.
+#[test]
+fn a_seed_replaces_those_of_the_spec() {
+    let all = problem("[sweep]\n\"device.radius\" = [0.6, 0.8]\n");
+    assert_eq!((all.len(), points(&all).count()), (4, 2));
+    let some = seeded(&all, 7);
+    assert_eq!(some.iter().map(|plan| plan.seed).collect::<Vec<_>>(), [7, 7]);
+    assert_eq!(points(&some).count(), 2);
+    let seeds: Vec<&str> =
+        some[0].resolved().iter().filter(|r| r.path.starts_with("seeds")).map(|r| r.value.as_str()).collect();
+    assert_eq!(seeds, ["[7]"]);
+    // The trial is that of a spec with this seed.
+    let written =
+        read(&PROBLEM.replace("seeds = [1, 2]", "seeds = [7]").replace("radius = 1.0", "radius = 0.6"));
+    assert_eq!(some[0].id(), written[0].id());
+    assert_ne!(some[0].id(), all[0].id());
 }
 
 #[test]
@@ -325,7 +448,7 @@ fn ten_thousand_points_are_read_quickly() {
 fn every_shipped_experiment_is_a_grid_of_different_trials() {
     for shipped in CATALOGUE {
         for profile in [None, Some("quick")] {
-            let all = plans(shipped.text, Path::new("../../experiments"), profile, shipped.name)
+            let all = plans(shipped.text, &Folders::new("../../experiments"), profile, shipped.name)
                 .unwrap_or_else(|e| panic!("{}: {e}", shipped.name));
             assert!(!all.is_empty() && all.iter().all(|p| p.experiment == shipped.name));
         }

@@ -142,13 +142,33 @@ fn trials_with_other_settings_are_not_averaged() {
 fn layers_pulses_and_ranges_are_told() {
     let report = Report::new(&three_seeds("A", [0.9, 0.92, 0.94]), &Options::default());
     let pulses: Vec<String> = find(&report, "pulses").rows.iter().map(|r| r[2].plain()).collect();
-    assert_eq!(pulses, ["1200 ± 0", "132 ± 0"]);
+    assert_eq!(pulses, ["1200 ± 0", "132 ± 0", "1332 ± 0"]);
     let hardware: Vec<String> = find(&report, "hardware").rows[0].iter().map(Cell::plain).collect();
     assert_eq!(hardware[..4], ["A", "a.main", "2.500 ± 0", "0.1250 ± 0"]);
     let weights = report.sections[0].plots.iter().find(|p| p.name == "weights").unwrap();
     assert_eq!(weights.charts[0].bounds.iter().map(|b| b.0).collect::<Vec<_>>(), [-0.6, 0.6]);
     // Uniform weights on [-0.5, 0.5] have density one.
     assert!(weights.charts[0].series[0].ys.iter().all(|y| (y - 1.0).abs() < 1e-9));
+}
+
+/// Energy has a column where a trial tells it, and no other has a number there.
+#[test]
+fn energy_stands_beside_pulses_where_it_is_known() {
+    let mut trials = three_seeds("A", [0.9, 0.92, 0.94]);
+    assert_eq!(find(&Report::new(&trials, &Options::default()), "pulses").columns.len(), 3);
+    for trial in &mut trials {
+        let priced = |r: &Row| Row { metric: "energy".into(), value: 1e-12 * r.value, ..r.clone() };
+        let energy: Vec<Row> = trial.rows.iter().filter(|r| r.metric == "pulses").map(priced).collect();
+        trial.rows.extend(energy);
+    }
+    trials.extend(three_seeds("B", [0.9, 0.92, 0.94]));
+    let report = Report::new(&trials, &Options::default());
+    let table = find(&report, "pulses");
+    assert_eq!(table.columns.len(), 4);
+    let energies: Vec<Option<f64>> = table.rows.iter().map(|r| r[3].key()).collect();
+    let close = |cell: Option<f64>, joules: f64| cell.is_some_and(|e| (e - joules).abs() < 1e-15);
+    assert!(close(energies[0], 1.2e-9) && close(energies[1], 1.32e-10) && close(energies[2], 1.332e-9));
+    assert_eq!(energies[3..], [None; 3]);
 }
 
 #[test]

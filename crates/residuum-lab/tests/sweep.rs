@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use residuum_lab::plan::{Plan, plans};
+use residuum_lab::spec::Folders;
 use residuum_lab::store::{Claim, Row, State, Store, StoreError};
 use residuum_lab::sweep::{End, Silent, SweepError, SweepOptions, sweep};
 use sweep_common::{NETWORK, PROBLEM, Spy, mixed, networks, options, problems, records};
@@ -69,7 +70,7 @@ fn a_second_sweep_does_nothing_and_an_edited_one_only_what_is_new() {
 fn more_seeds_leave_the_others_as_they_are() {
     let ids = |seeds: &str| -> Vec<String> {
         let text = NETWORK.replace("seeds = [0, 1]", &format!("seeds = {seeds}"));
-        plans(&text, Path::new("."), None, "nets").unwrap().iter().map(Plan::id).collect()
+        plans(&text, &Folders::new("."), None, "nets").unwrap().iter().map(Plan::id).collect()
     };
     let two = ids("[0, 1]");
     let four = ids("{ first = 0, count = 4 }");
@@ -113,6 +114,35 @@ fn manifests_say_what_was_run_and_nothing_of_the_machine() {
     assert!(files > 2 * trials.len());
 }
 
+/// Energy is pulses times the energy of one, layer by layer; without it there is none.
+#[test]
+fn records_tell_energy_where_the_spec_gives_that_of_a_pulse() {
+    let folder = TempDir::new().unwrap();
+    let records = |name: &str, text: &str| {
+        let plans = plans(text, &Folders::new("."), None, "nets").unwrap();
+        let store = Store::create(folder.path().join(name)).unwrap();
+        sweep(&plans[..1], &store, &options(1, 1), &Silent).unwrap();
+        store.records(&plans[0].id()).unwrap()
+    };
+    let of = |rows: &[Row], metric: &str| -> Vec<(String, u64, f64)> {
+        let rows = rows.iter().filter(|r| r.metric == metric);
+        rows.map(|r| (r.part.clone(), r.step, r.value)).collect()
+    };
+    let priced = records("priced", &NETWORK.replace("states = 1200", "states = 1200\npulse_energy = 2e-12"));
+    let (pulses, energy) = (of(&priced, "pulses"), of(&priced, "energy"));
+    assert_eq!(pulses.len(), 2 * 2);
+    let expected: Vec<_> = pulses.iter().map(|(part, step, n)| (part.clone(), *step, 2e-12 * n)).collect();
+    assert_eq!(energy, expected);
+    assert!(energy.iter().all(|(_, _, joules)| *joules > 0.0));
+    let plain = records("plain", NETWORK);
+    assert_eq!((of(&plain, "pulses"), of(&plain, "energy").len()), (pulses, 0));
+    for wrong in ["0.0", "-1e-12", "inf", "nan"] {
+        let text = NETWORK.replace("states = 1200", &format!("states = 1200\npulse_energy = {wrong}"));
+        let error = plans(&text, &Folders::new("."), None, "nets").unwrap_err().to_string();
+        assert!(error.contains("device.pulse_energy must be positive and finite, in joules"), "{error}");
+    }
+}
+
 #[test]
 fn a_trial_that_diverges_is_kept_as_failed_and_stops_no_other() {
     let folder = TempDir::new().unwrap();
@@ -141,7 +171,7 @@ fn missing_data_fail_a_trial_until_they_are_there() {
     let folder = TempDir::new().unwrap();
     let store = Store::create(folder.path().join("store")).unwrap();
     let text = NETWORK.replace("\"digits\"", "\"mnist\"");
-    let plans = plans(&text, Path::new("."), None, "m").unwrap();
+    let plans = plans(&text, &Folders::new("."), None, "m").unwrap();
     let options = SweepOptions { data_root: folder.path().join("data"), ..options(1, 1) };
     let summary = sweep(&plans[..1], &store, &options, &Silent).unwrap();
     assert!(!summary.failed[0].kept && summary.failed[0].sentence.contains("mnist"), "{summary:?}");
@@ -233,7 +263,7 @@ fn networks_record_epochs_weights_and_drift() {
     assert!(analog.iter().all(|r| r.part != "1.residual"));
     // Weights that do not learn do not drift.
     let still = NETWORK.replace("learning_rate = 0.1", "learning_rate = 0.0");
-    let still = residuum_lab::plan::plans(&still, Path::new("."), None, "still").unwrap();
+    let still = residuum_lab::plan::plans(&still, &Folders::new("."), None, "still").unwrap();
     sweep(&still[..1], &store, &options(1, 2), &Silent).unwrap();
     assert_eq!(value(&store.records(&still[0].id()).unwrap(), "drift", "1"), 0.0);
 }

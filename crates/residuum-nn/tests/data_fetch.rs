@@ -280,3 +280,29 @@ fn a_folder_that_cannot_be_made_is_named() {
     let error = get(&entry(&["http://host.invalid"]), &folder.path().join("plain/made")).unwrap_err();
     assert!(matches!(&error, FetchError::File { must: "writable", .. }), "{error}");
 }
+
+/// The published contents have no digest of their own, packed or not; others have one, which follows them.
+#[test]
+fn contents_are_told_from_the_published_ones() {
+    let folder = TempDir::new().unwrap();
+    let (entry, at) = (entry(&[]), folder.path());
+    assert!(entry.own_contents(at).is_err());
+    fs::write(at.join("file.gz"), packed()).unwrap();
+    assert_eq!(entry.own_contents(at).unwrap(), None);
+    fs::write(at.join("file"), contents()).unwrap();
+    assert_eq!(entry.own_contents(at).unwrap(), None);
+    let mut changed = contents();
+    changed[7] ^= 1;
+    fs::write(at.join("file"), &changed).unwrap();
+    let one = entry.own_contents(at).unwrap().unwrap();
+    assert_eq!(entry.own_contents(at).unwrap().as_ref(), Some(&one));
+    changed[8] ^= 1;
+    fs::write(at.join("file"), &changed).unwrap();
+    assert_ne!(entry.own_contents(at).unwrap().unwrap(), one);
+    // Without a known checksum nothing can be taken for published.
+    let mut unknown = entry.clone();
+    let cifar = residuum_nn::data::Cifar::Ten;
+    unknown.downloads[0].files[0].identity = Identity::Records { cifar, per_class: 1 };
+    fs::write(at.join("file"), contents()).unwrap();
+    assert!(unknown.own_contents(at).unwrap().is_some());
+}

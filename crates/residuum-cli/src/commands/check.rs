@@ -1,4 +1,5 @@
 use residuum_lab::explain::{MissingData, missing_data};
+use residuum_lab::plan::points;
 use serde_json::json;
 
 use super::Context;
@@ -10,8 +11,8 @@ use crate::terminal;
 /// Reads the whole grid; what is wrong with it is an error, what is not at hand yet a warning.
 pub fn check(context: &Context, options: &CheckOptions) -> anyhow::Result<bool> {
     let file = SpecFile::open(&options.spec)?;
-    let plans = file.plans(options.settings.profile.as_deref())?;
-    let points = plans.iter().filter(|plan| plan.work.seeds().first() == Some(&plan.seed)).count();
+    let plans = file.plans(context, &options.settings)?;
+    let points = points(&plans).count();
     let missing = missing_data(&plans, &data_root(options.settings.data.as_deref()));
     if context.json {
         let missing: Vec<&str> = missing.iter().map(|m| m.set.as_str()).collect();

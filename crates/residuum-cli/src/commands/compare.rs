@@ -3,7 +3,7 @@ use std::path::Path;
 use anyhow::bail;
 use residuum_lab::compare::{Attribution, Side};
 use residuum_lab::files::write_atomic;
-use residuum_lab::plan::Plan;
+use residuum_lab::plan::{Plan, seeded};
 use residuum_lab::progress::Progress as _;
 use residuum_lab::report::{load, table::Table};
 use residuum_lab::store::Store;
@@ -35,22 +35,24 @@ impl Named {
     }
 
     fn side(&self) -> Side<'_> {
-        Side { text: &self.spec.text, trial: self.trial.as_deref() }
+        Side { text: &self.spec.text, base: &self.spec.base, trial: self.trial.as_deref() }
     }
 }
 
 pub fn compare(context: &Context, options: &CompareOptions) -> anyhow::Result<bool> {
     let render = options.to.as_deref().map(renderer).transpose()?;
     let (a, b) = (Named::new(&options.a)?, Named::new(&options.b)?);
-    let attribution =
-        Attribution::new(a.side(), b.side(), &a.spec.base, options.settings.profile.as_deref(), "compare")?;
+    let data = data_root(options.settings.data.as_deref());
+    let profile = options.settings.profile.as_deref();
+    let mut attribution = Attribution::new(a.side(), b.side(), &data, profile, "compare")?;
+    if let Some(seed) = context.seed {
+        for point in &mut attribution.points {
+            point.plans = seeded(&point.plans, seed);
+        }
+    }
     let store = Store::create(context.out.as_deref().unwrap_or(Path::new(OUT)))?;
     let plans = attribution.plans();
-    let settings = SweepOptions {
-        jobs: options.jobs,
-        threads: context.threads,
-        ..SweepOptions::new(data_root(options.settings.data.as_deref()))
-    };
+    let settings = SweepOptions { jobs: options.jobs, threads: context.threads, ..SweepOptions::new(data) };
     let summary = sweep(&plans, &store, &settings, &Watch(&context.bar))?;
     if summary.interrupted {
         bail!("interrupted; the same command goes on from here");

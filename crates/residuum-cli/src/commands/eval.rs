@@ -9,13 +9,13 @@ use crate::terminal;
 pub fn eval(context: &Context, options: &EvalOptions) -> anyhow::Result<bool> {
     let mut run = Opened::new(&options.run, &data_root(options.data.as_deref()), &options.base)?;
     let evaluation = run.evaluate()?;
-    let (manifest, epochs) = (&run.manifest, run.summary.records.len());
+    let (manifest, epochs, steps) = (&run.manifest, run.epochs(), run.steps);
     if context.json {
         Context::print_json(&json!({
             "schema": "residuum.eval/1",
             "trial": manifest.trial,
             "seed": manifest.seed,
-            "steps": run.summary.steps,
+            "steps": steps,
             "epochs": epochs,
             "samples": evaluation.samples,
             "test_loss": evaluation.loss,
@@ -23,10 +23,9 @@ pub fn eval(context: &Context, options: &EvalOptions) -> anyhow::Result<bool> {
         }))?;
     } else {
         terminal::print(&format!(
-            "{}, seed {}, after {} steps ({epochs} whole epochs)\ntest accuracy {:.2} %, test loss {:.4}, {} images\n",
+            "{}, seed {}, after {steps} steps ({epochs} whole epochs)\ntest accuracy {:.2} %, test loss {:.4}, {} images\n",
             run.spec.title,
             manifest.seed,
-            run.summary.steps,
             100.0 * evaluation.accuracy,
             evaluation.loss,
             evaluation.samples

@@ -7,7 +7,7 @@ use crate::args::ExplainOptions;
 use crate::terminal;
 
 pub fn explain(context: &Context, options: &ExplainOptions) -> anyhow::Result<bool> {
-    let plans = SpecFile::open(&options.spec)?.plans(options.settings.profile.as_deref())?;
+    let plans = SpecFile::open(&options.spec)?.plans(context, &options.settings)?;
     let explanation = Explanation::new(&plans, &data_root(options.settings.data.as_deref()));
     if context.json {
         Context::print_json(&explanation.to_json())?;

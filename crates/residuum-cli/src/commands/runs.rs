@@ -114,8 +114,9 @@ fn show(context: &Context, options: &ShowRunOptions) -> anyhow::Result<bool> {
         "\nresiduum {}{commit}, values {}, {} thread(s){cpu}, {:.2} s",
         m.version, m.value_version, m.threads, m.seconds
     );
-    if let Some(sentence) = sentence {
-        let _ = writeln!(text, "failed: {sentence}");
+    match sentence {
+        Some(sentence) => drop(writeln!(text, "failed: {sentence}")),
+        None => drop(writeln!(text, "in {}", store.folder(&id).display())),
     }
     for r in last {
         let part = if r.part.is_empty() { String::new() } else { format!(" {}", r.part) };

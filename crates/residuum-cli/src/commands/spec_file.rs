@@ -1,8 +1,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use residuum_lab::plan::{Plan, plans};
+use residuum_lab::plan::{Plan, plans, seeded};
+use residuum_lab::spec::Folders;
 use residuum_lab::train::CATALOGUE;
+
+use super::Context;
+use super::train::data_root;
+use crate::args::SpecSettings;
 
 /// A spec from a file or from those that ship with the program.
 pub struct SpecFile {
@@ -33,8 +38,14 @@ impl SpecFile {
         Ok(Self { given, stem, text, base })
     }
 
-    /// Its trials.
-    pub fn plans(&self, profile: Option<&str>) -> anyhow::Result<Vec<Plan>> {
-        plans(&self.text, &self.base, profile, &self.stem).with_context(|| self.given.clone())
+    /// Its trials; a seed of the command line replaces its own.
+    pub fn plans(&self, context: &Context, settings: &SpecSettings) -> anyhow::Result<Vec<Plan>> {
+        let folders = Folders::new(&self.base).with_data(data_root(settings.data.as_deref()));
+        let plans = plans(&self.text, &folders, settings.profile.as_deref(), &self.stem)
+            .with_context(|| self.given.clone())?;
+        Ok(match context.seed {
+            Some(seed) => seeded(&plans, seed),
+            None => plans,
+        })
     }
 }

@@ -15,12 +15,7 @@ use crate::terminal;
 
 pub fn sweep(context: &Context, options: &SweepOptions) -> anyhow::Result<bool> {
     let spec = SpecFile::open(&options.spec)?;
-    let mut plans = spec.plans(options.settings.profile.as_deref())?;
-    if let Some(seed) = context.seed {
-        for plan in &mut plans {
-            plan.seed = seed;
-        }
-    }
+    let plans = spec.plans(context, &options.settings)?;
     let name = plans.first().map_or(spec.stem, |plan| plan.experiment.clone());
     let path = options.store.clone().unwrap_or_else(|| Path::new(RUNS).join(name));
     let store = Store::create(&path)?;

@@ -101,7 +101,8 @@ fn compare(
             }
         }
         let (name, title, cell) = (trial.name.clone(), trial.title.clone(), trial.cell.clone());
-        comparison.curves.push(Curve { name, title, cell, runs });
+        let digital = trial.rule.is_digital();
+        comparison.curves.push(Curve { name, title, cell, digital, runs });
     }
     Ok(comparison)
 }

@@ -42,7 +42,7 @@ pub struct Memory {
     pub devices: u64,
     /// Samples, or records.
     pub data: u64,
-    /// Inputs and outputs of layers with weights, and their errors, for a batch; a convolution holds a multiple.
+    /// What a step holds of a batch: inputs and outputs of layers, what they keep for the backward pass, errors.
     pub activations: u64,
 }
 
@@ -196,7 +196,6 @@ fn step_seconds(network: &mut Network, spec: &TrialSpec, batch: usize, key: Key)
 fn memory(parts: &mut Parts, spec: &TrialSpec, batch: usize, samples: usize) -> Memory {
     let (image, _) = spec.data.image();
     let mut memory = Memory { data: (samples * image.len()) as u64, ..Memory::default() };
-    let mut sizes = 0;
     for network in [Some(&mut parts.network), parts.backbone.as_mut()].into_iter().flatten() {
         for entry in network.state(Scope::Everything).values() {
             memory.state += match &entry.values {
@@ -204,12 +203,11 @@ fn memory(parts: &mut Parts, spec: &TrialSpec, batch: usize, samples: usize) -> 
                 Values::U64(_) => 8,
             };
         }
-        network.visit_weights(&mut |_, weights| sizes += weights.rows() + weights.cols());
     }
     if spec.devices.is_some() && !spec.rule.is_digital() {
         // State is one number a cell; its parameters are four.
         memory.devices = 4 * memory.state;
     }
-    memory.activations = (2 * 4 * batch * sizes) as u64;
+    memory.activations = (4 * batch * parts.network.held()) as u64;
     memory
 }

@@ -12,7 +12,7 @@ use residuum_nn::data::catalogue;
 
 pub use cost::{Cost, Memory};
 
-use crate::plan::{Plan, Work};
+use crate::plan::{Plan, Work, points};
 use crate::rates::RatesReport;
 use crate::spec::reference::{self, Kind};
 
@@ -112,7 +112,7 @@ impl Explanation {
     /// Explains the trials of a spec. `root` holds the folders of data sets. A few steps of the first trial are taken to
     /// estimate the time.
     pub fn new(plans: &[Plan], root: &Path) -> Self {
-        let points = points(plans);
+        let points: Vec<&Plan> = points(plans).collect();
         Self {
             experiment: plans.first().map(|p| p.experiment.clone()).unwrap_or_default(),
             points: points.len(),
@@ -124,11 +124,6 @@ impl Explanation {
             missing: missing_data(plans, root),
         }
     }
-}
-
-/// The first trial of every point.
-fn points(plans: &[Plan]) -> Vec<&Plan> {
-    plans.iter().filter(|plan| plan.work.seeds().first() == Some(&plan.seed)).collect()
 }
 
 fn parameters(points: &[&Plan]) -> Vec<Parameter> {

@@ -119,7 +119,7 @@ fn write_cost(text: &mut String, cost: &Cost) {
     let _ = writeln!(
         text,
         "\ntime      {} a step, {} a trial, {} for all, one after the other (from a few steps of the first trial)\n\
-         memory    {} a trial: state {}, cells {}, data {}, activations {} (of layers with weights; convolutions hold a multiple)",
+         memory    {} a trial: state {}, cells {}, data {}, activations {}",
         duration(cost.step_seconds),
         duration(cost.trial_seconds),
         duration(cost.total_seconds),

@@ -7,9 +7,8 @@ use super::ends::head;
 use super::plot::{Chart, Plot, Series};
 use super::study::{Arm, Study};
 use super::table::{Cell, Column, Table};
+use crate::store::Row;
 
-/// The field of a spec that gives the energy of a pulse.
-const JOULES: &str = "joules_per_pulse";
 /// Bins of a histogram over all seeds.
 const BINS: usize = 60;
 
@@ -24,12 +23,21 @@ fn parts<'a>(arm: &Arm<'a>, metric: &str) -> Vec<&'a str> {
     names
 }
 
+/// The last value of a metric among these records.
+fn end(rows: &[Row], metric: &str, part: &str) -> Option<f64> {
+    rows.iter().rfind(|r| r.metric == metric && r.part == part).map(|r| r.value)
+}
+
 /// The last value of a metric for each seed.
 fn last(arm: &Arm<'_>, metric: &str, part: &str) -> Summary {
-    let of = |rows: &[crate::store::Row]| {
-        rows.iter().rfind(|r| r.metric == metric && r.part == part).map(|r| r.value)
-    };
-    Summary::of(arm.runs.iter().filter_map(|t| of(&t.rows)))
+    Summary::of(arm.runs.iter().filter_map(|t| end(&t.rows, metric, part)))
+}
+
+/// The sum of the last values over all parts, for each seed that has them.
+fn total(arm: &Arm<'_>, metric: &str) -> Summary {
+    let parts = parts(arm, metric);
+    let sum = |rows: &[Row]| parts.iter().map(|part| end(rows, metric, part)).sum::<Option<f64>>();
+    Summary::of(arm.runs.iter().filter(|_| !parts.is_empty()).filter_map(|t| sum(&t.rows)))
 }
 
 fn table_of(
@@ -80,36 +88,28 @@ pub(super) fn hardware(study: &Study<'_>) -> Option<Table> {
     (!rows.is_empty()).then(|| Table { name: "hardware".into(), caption, columns, rows, notes })
 }
 
-/// Pulses of every layer, with their energy where the spec gives that of one.
+/// Pulses of every layer and of all together, with their energy where the spec gives that of one.
 pub(super) fn pulses(study: &Study<'_>) -> Option<Table> {
-    let joules = |arm: &Arm<'_>| {
-        let spec = &arm.runs.first()?.manifest.spec;
-        let field = spec.iter().find(|p| p.field.rsplit('.').next() == Some(JOULES))?;
-        field.value.parse::<f64>().ok()
-    };
-    let priced = study.blocks.iter().flat_map(|b| &b.arms).any(|arm| joules(arm).is_some());
+    let arms = || study.blocks.iter().flat_map(|b| &b.arms);
+    let mut metrics = vec!["pulses"];
     let mut heads = vec!["pulses".to_string()];
-    if priced {
+    if arms().any(|arm| !parts(arm, "energy").is_empty()) {
+        metrics.push("energy");
         heads.push("energy (J)".into());
     }
     let (columns, rows) = table_of(study, "layer", &heads, |arm| {
-        let told = |part: &&str| {
-            let count = last(arm, "pulses", part);
-            let mut cells = vec![Cell::estimate(count)];
-            if priced {
-                let energy = |price: f64| {
-                    Cell::estimate(Summary {
-                        mean: price * count.mean,
-                        std: price * count.std,
-                        se: price * count.se,
-                        n: count.n,
-                    })
-                };
-                cells.push(joules(arm).map_or(Cell::Missing, energy));
-            }
-            (if part.is_empty() { "all".to_string() } else { (*part).to_string() }, cells)
+        let names = parts(arm, "pulses");
+        let row = |name: &str, end: &dyn Fn(&str) -> Summary| {
+            (name.to_string(), metrics.iter().map(|metric| Cell::estimate(end(metric))).collect())
         };
-        parts(arm, "pulses").iter().map(told).collect()
+        let told = |part: &&str| {
+            row(if part.is_empty() { "all" } else { part }, &|metric: &str| last(arm, metric, part))
+        };
+        let mut rows: Vec<(String, Vec<Cell>)> = names.iter().map(told).collect();
+        if names.len() > 1 {
+            rows.push(row("all", &|metric: &str| total(arm, metric)));
+        }
+        rows
     });
     let notes = vec!["Since the devices were made; mean ± standard error over seeds.".to_string()];
     (!rows.is_empty()).then(|| Table {

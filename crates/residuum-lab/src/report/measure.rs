@@ -54,7 +54,7 @@ impl Measure {
         let rows = || trial.rows.iter().filter(|r| r.metric == self.metric);
         let last = rows().map(|r| r.step).max()?;
         let at_end = || rows().filter(|r| r.step == last);
-        if self.metric == "pulses" {
+        if ["pulses", "energy"].contains(&self.metric.as_str()) {
             return Some(at_end().map(|r| r.value).sum());
         }
         let value = match trial.manifest.kind {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::cifar::{SMALL, SMALL_WORDS, resnet_hours};
 use super::curves::{claim, curve_table, trial_settings};
 use super::networks::{Point, Points, Wanted, obtain};
-use super::verdict::Verdict;
+use super::verdict::{Verdict, written};
 use super::{Finding, Options, ReproduceError, Reproduction, table};
 use crate::figure::{Axis, Color, Figure, Legend, Line, Panel, Points as Dots};
 use crate::progress::Progress;
@@ -62,8 +62,8 @@ fn rows<'a>(experiment: &'a str, points: &'a Points) -> Vec<Row<'a>> {
         Some(Row {
             experiment,
             mixing,
-            accuracy: summary.mean,
-            deviation_between_seeds: (ends.len() > 1).then_some(summary.std),
+            accuracy: written(summary.mean),
+            deviation_between_seeds: (ends.len() > 1).then_some(written(summary.std)),
             what: &point.words,
         })
     };

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::curves::{claim, curve_table, number, trial_settings};
 use super::networks::{Point, Points, Wanted, obtain};
 use super::paper::{MNIST, MNIST_DIGITAL, MnistCell};
-use super::verdict::{Verdict, same_order};
+use super::verdict::{Verdict, same_order, written};
 use super::{Finding, Options, ReproduceError, Reproduction, table};
 use crate::progress::Progress;
 
@@ -92,8 +92,8 @@ fn rows(cells: &[Cell<'_>]) -> Vec<Row> {
             radius: cell.paper.radius,
             rule: point.title.clone(),
             paper,
-            ours: (!ends.is_empty()).then_some(summary.mean),
-            deviation_between_seeds: (ends.len() > 1).then_some(summary.std),
+            ours: (!ends.is_empty()).then_some(written(summary.mean)),
+            deviation_between_seeds: (ends.len() > 1).then_some(written(summary.std)),
             seeds: ends.len(),
             what: point.words.clone(),
             verdict: verdict.words().into_owned(),

@@ -10,7 +10,7 @@ use super::verdict::Measured;
 use super::{Options, Profile, ReproduceError};
 use crate::plan::{Plan, Work, plans};
 use crate::progress::{Cancelled, Progress};
-use crate::spec::{DataSpec, Resolved, TrialSpec};
+use crate::spec::{DataSpec, Folders, Resolved, TrialSpec};
 use crate::store::{Row, Store};
 use crate::sweep::{self, End, Listener, SweepOptions, sweep};
 use crate::train::CATALOGUE;
@@ -171,7 +171,8 @@ pub(super) fn obtain<const N: usize>(
 /// The trials of an experiment in the profile, beside what the paper did.
 fn prepare(wanted: &Wanted<'_>, options: &Options) -> Result<Vec<Prepared>, ReproduceError> {
     let text = shipped(wanted.experiment)?;
-    let read = |profile| plans(text, &options.networks.base, profile, wanted.experiment);
+    let folders = Folders::new(&options.networks.base).with_data(&options.networks.data_root);
+    let read = |profile| plans(text, &folders, profile, wanted.experiment);
     let quick = options.profile == Profile::Quick;
     let all = seeded(read(quick.then_some("quick"))?, options.seed);
     let full = read(None)?;

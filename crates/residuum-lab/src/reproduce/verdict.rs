@@ -54,6 +54,12 @@ impl Serialize for Verdict {
     }
 }
 
+/// A percentage without the digits that only rounding left: 94.9, not 94.89999999999999. A share of a million images has six
+/// decimals, their mean a few more.
+pub(super) fn written(per_cent: f64) -> f64 {
+    (1e9 * per_cent).round() / 1e9
+}
+
 /// Accuracies of ours in per cent, one for each seed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Measured {
@@ -136,6 +142,16 @@ mod tests {
 
     fn one(end: f64) -> Measured {
         Measured { ends: vec![end], complete: true }
+    }
+
+    #[test]
+    fn percentages_are_written_as_they_were_measured() {
+        let share = 9490.0 / 10_000.0;
+        // What multiplication makes of it.
+        assert_eq!((100.0 * share).to_string(), "94.89999999999999");
+        assert_eq!(written(100.0 * share).to_string(), "94.9");
+        assert_eq!(written(98.123_456_789).to_string(), "98.123456789");
+        assert!((0..=10_000).all(|n| written(100.0 * f64::from(n) / 10_000.0) == f64::from(n) / 100.0));
     }
 
     #[test]

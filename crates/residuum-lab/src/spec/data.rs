@@ -20,6 +20,7 @@ use residuum_nn::data::{DataError, Dataset, Pipeline, Split, Transform};
 use residuum_nn::model::keras;
 use thiserror::Error;
 
+use super::folders::Folders;
 use super::reader::{Fields, SpecError, Value};
 
 const SETS: [&str; 6] = ["digits", "fashion-mnist-subset", "mnist", "fashion-mnist", "cifar10", "cifar100"];
@@ -94,9 +95,10 @@ pub enum DataSpecError {
 }
 
 impl DataSpec {
-    pub(crate) fn read(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
+    pub(crate) fn read(fields: &Fields<'_>, folders: &Folders) -> Result<Self, SpecError> {
         let set = fields.choice("set", &SETS)?;
-        let directory = if fields.has("directory") { Some(base.join(fields.text("directory")?)) } else { None };
+        let directory =
+            if fields.has("directory") { Some(folders.base().join(fields.text("directory")?)) } else { None };
         fields.node("directory");
         let size = |name| -> Result<Option<usize>, SpecError> {
             let Some(count) = fields.optional_count(name)? else { return Ok(None) };
@@ -122,7 +124,7 @@ impl DataSpec {
             }
             Err(fields.error(format!("{} must be between 0 and 1, got {p}", fields.path(name))))
         };
-        Ok(Self {
+        let spec = Self {
             set,
             directory,
             per_class: [size("train_per_class")?, size("test_per_class")?],
@@ -134,7 +136,11 @@ impl DataSpec {
                 flip_vertical: probability("flip_vertical")?,
                 crop_padding: size("crop_padding")?,
             },
-        })
+        };
+        if let Some(digest) = folders.data(&spec) {
+            fields.contents("files", digest);
+        }
+        Ok(spec)
     }
 
     /// What a network is given, and how many classes there are, without a look at the files.

@@ -11,6 +11,7 @@ use residuum::response::{
 };
 use residuum::{Key, ParameterError, Pulses, Range, ResponseFunction, Rounding, Update};
 
+use super::folders::digest;
 use super::reader::{Fields, SpecError, Value};
 
 /// The cells of an array and how they are written.
@@ -194,7 +195,7 @@ impl ResponseSpec {
                 let text = std::fs::read_to_string(&path).map_err(|e| {
                     fields.error(format!("{}: cannot read {}: {e}", fields.path("csv"), path.display()))
                 })?;
-                fields.contents("csv", text.as_bytes());
+                fields.contents("csv", digest(text.as_bytes()));
                 let table = Tabulated::from_csv(&text)
                     .map_err(|e| fields.error(format!("{}: {}: {e}", fields.path("csv"), path.display())))?;
                 Self::Shared(Arc::new(table))

@@ -1,6 +1,7 @@
 //! Where two specs differ, and specs in between.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use super::grid::Grid;
 use super::overlay::IDENTITIES;
@@ -8,6 +9,9 @@ use super::reader::{Node, SpecError, Value};
 
 /// Fields that may differ without changing what is computed, and those that must be the same in both.
 const ASIDE: [&str; 3] = ["title", "name", "seeds"];
+
+/// Fields that name a file or a folder, in whichever table.
+const PATHS: [&str; 3] = ["csv", "weights", "directory"];
 
 /// A field that two documents do not share.
 #[derive(Clone, Debug)]
@@ -99,6 +103,36 @@ impl Node {
         Err(SpecError { line: None, message })
     }
 
+    /// The document in which each of these fields, by its dotted path, has its value in TOML notation.
+    fn of_fields<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Self, SpecError> {
+        let mut document = Self { line: 1, value: Value::Table(Vec::new()) };
+        for (path, value) in fields {
+            let value = Self::parse(&format!("value = {value}"))?;
+            let path: Vec<String> = path.split('.').map(String::from).collect();
+            document = document.with(&path, value.field("value"));
+        }
+        Ok(document)
+    }
+
+    /// This document with its paths, which are relative to `base`, relative to the current folder.
+    pub(crate) fn rebased(&self, base: &Path) -> Self {
+        let place = |(name, node): &(String, Self)| {
+            let value = match &node.value {
+                Value::Text(path) if PATHS.contains(&name.as_str()) => {
+                    Value::Text(base.join(path).to_string_lossy().into_owned())
+                }
+                _ => node.rebased(base).value,
+            };
+            (name.clone(), Self { line: node.line, value })
+        };
+        let value = match &self.value {
+            Value::Table(entries) => Value::Table(entries.iter().map(place).collect()),
+            Value::List(items) => Value::List(items.iter().map(|item| item.rebased(base)).collect()),
+            other => other.clone(),
+        };
+        Self { line: self.line, value }
+    }
+
     /// This document with the seeds of another.
     pub(crate) fn with_seeds_of(&self, other: &Self) -> Self {
         let paths: [&[&str]; 2] = [&["seeds"], &["training", "seeds"]];
@@ -109,6 +143,11 @@ impl Node {
         }
         node
     }
+}
+
+/// A spec from its fields: dotted paths, and values in TOML notation.
+pub(crate) fn joined<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Result<String, SpecError> {
+    Ok(Node::of_fields(fields)?.to_toml())
 }
 
 fn compare(path: &mut Vec<String>, a: Option<&Node>, b: Option<&Node>, found: &mut Vec<Difference>) {

@@ -19,6 +19,7 @@ use std::path::Path;
 use residuum_nn::analog::Mapping;
 
 use super::data::DataSpec;
+use super::folders::Folders;
 use super::grid::{Change, Grid, Point, is_plain};
 use super::network::NetworkSpec;
 use super::reader::{Fields, Node, SpecError};
@@ -76,10 +77,11 @@ impl Experiment {
     pub fn parse(text: &str, base: &Path, profile: Option<&str>) -> Result<Self, SpecError> {
         let document = Node::parse(text)?;
         let grid = Grid::read(&document, profile)?;
+        let folders = Folders::new(base);
         let mut trials = Vec::new();
         for place in grid.places()? {
             let point = grid.point(&place)?;
-            trials.push(TrialSpec::read(&point, base).map_err(|e| point.blame(e))?);
+            trials.push(TrialSpec::read(&point, &folders).map_err(|e| point.blame(e))?);
         }
         let mut seen = BTreeSet::new();
         match trials.iter().find(|trial| !seen.insert(trial.name.clone())) {
@@ -94,13 +96,13 @@ impl Experiment {
 
 impl TrialSpec {
     /// Reads one point of a grid.
-    pub(crate) fn read(point: &Point<'_>, base: &Path) -> Result<Self, SpecError> {
+    pub(crate) fn read(point: &Point<'_>, folders: &Folders) -> Result<Self, SpecError> {
         let root = Fields::root(&point.node)?;
         let table = root.table("network")?;
-        let network = NetworkSpec::read(&table, base)?;
+        let network = NetworkSpec::read(&table, folders)?;
         table.finish()?;
         let table = root.table("data")?;
-        let data = DataSpec::read(&table, base)?;
+        let data = DataSpec::read(&table, folders)?;
         table.finish()?;
         let readout = ReadoutSpec::read(&root)?;
         let table = root.table("rule")?;
@@ -109,7 +111,7 @@ impl TrialSpec {
 
         let devices = match root.optional_table("device")? {
             Some(table) => {
-                let devices = TileDevices::read(&table, base)?;
+                let devices = TileDevices::read(&table, folders.base())?;
                 table.finish()?;
                 Some(devices)
             }

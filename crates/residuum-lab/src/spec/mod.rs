@@ -9,6 +9,7 @@ mod data;
 mod device;
 mod difference;
 mod experiment;
+mod folders;
 mod grid;
 mod network;
 mod overlay;
@@ -27,6 +28,7 @@ mod vector;
 
 pub use data::{Augment, DataSpec, DataSpecError, Half, Normalize};
 pub use experiment::{Experiment, TrialSpec};
+pub use folders::Folders;
 pub use network::{Frozen, Model, NetworkSpec};
 pub use readout::ReadoutSpec;
 pub use tile_device::TileDevices;
@@ -34,7 +36,7 @@ pub use tile_rule::{Rate, SymmetricPoint, TileRuleKind, TileRuleSpec};
 pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};
 
 pub use device::{CatalogueEntry, DeviceSpec, Family, ResponseSpec, catalogue};
-pub(crate) use difference::Difference;
+pub(crate) use difference::{Difference, joined};
 pub use problem::{ProblemError, ProblemSpec, noisy};
 pub use reader::SpecError;
 pub use record::{Metric, RecordSpec, Variable};

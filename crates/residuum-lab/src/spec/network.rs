@@ -10,7 +10,7 @@
 //! | `weights` | safetensors file to start from, relative to the spec | drawn |
 //! | `fresh_head` | whether the head is drawn even so, for fine-tuning on other classes | `false` |
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use residuum::{Key, ParameterError};
 use residuum_nn::layer::Activation;
@@ -18,6 +18,7 @@ use residuum_nn::model::{BuildError, Factory, ResNet, Select, cnn, fcn, mlp, res
 use residuum_nn::weights::{Parameter, Still};
 use residuum_nn::{Network, Shape, Weights};
 
+use super::folders::Folders;
 use super::reader::{Fields, SpecError, Value};
 
 /// A network of a spec.
@@ -72,7 +73,7 @@ impl Frozen {
 }
 
 impl NetworkSpec {
-    pub(crate) fn read(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
+    pub(crate) fn read(fields: &Fields<'_>, folders: &Folders) -> Result<Self, SpecError> {
         let models = ["fcn", "cnn", "mlp", "resnet18", "resnet34", "resnet50", "keras_resnet50"];
         // The number of classes is set when the data are known.
         let model = match fields.choice("model", &models)? {
@@ -90,7 +91,11 @@ impl NetworkSpec {
             "backbone" => Frozen::AllBut(head.clone()),
             patterns => Frozen::Some(Select::parse(patterns, &head)),
         };
-        let weights = if fields.has("weights") { Some(base.join(fields.text("weights")?)) } else { None };
+        let weights =
+            if fields.has("weights") { Some(folders.base().join(fields.text("weights")?)) } else { None };
+        if let Some(digest) = weights.as_deref().and_then(|path| folders.file(path)) {
+            fields.contents("weights", digest);
+        }
         fields.node("weights");
         let fresh_head = fields.boolean_or("fresh_head", false)?;
         if fresh_head && weights.is_none() {

@@ -142,7 +142,7 @@ pub(crate) fn read_noise(fields: Option<&Fields<'_>>, dim: usize, base: &Path) -
         _ => {
             let table = NumberTable::read(&base.join(fields.text("csv")?))
                 .map_err(|e| fields.error(format!("noise.csv: {e}")))?;
-            fields.number_contents("csv", &table.values);
+            fields.number_contents("csv", &table.values, table.columns);
             Noise::Recorded { values: table.values.into(), columns: table.columns }
         }
     })

@@ -2,16 +2,15 @@
 //! was given, and so that every resolved parameter can be listed with its origin.
 
 use std::cell::RefCell;
-use std::fmt::Write as _;
 use std::rc::Rc;
 
 use residuum::ParameterError;
-use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 use toml::de::{DeTable, DeValue};
 
 #[cfg(test)]
 use super::asked;
+use super::folders::digest;
 use super::resolved::Resolved;
 
 /// A spec that cannot be run, with the place to mend.
@@ -221,19 +220,15 @@ impl<'a> Fields<'a> {
     }
 
     /// Lists the contents of a file that a field names: they decide the numbers, not its path.
-    pub(crate) fn contents(&self, name: &str, bytes: &[u8]) {
-        let mut digest = String::new();
-        for byte in &Sha256::digest(bytes)[..16] {
-            // Writing to a string cannot fail.
-            let _ = write!(digest, "{byte:02x}");
-        }
+    pub(crate) fn contents(&self, name: &str, digest: String) {
         self.note(&format!("{name}.contents"), digest, true);
     }
 
-    /// The same for a file of numbers.
-    pub(crate) fn number_contents(&self, name: &str, values: &[f64]) {
-        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-        self.contents(name, &bytes);
+    /// The same for a file of numbers in rows of so many columns.
+    pub(crate) fn number_contents(&self, name: &str, values: &[f64], columns: usize) {
+        let values = values.iter().flat_map(|value| value.to_le_bytes());
+        let bytes: Vec<u8> = (columns as u64).to_le_bytes().into_iter().chain(values).collect();
+        self.contents(name, digest(&bytes));
     }
 
     pub(crate) fn required(&self, name: &'static str) -> Result<&'a Node, SpecError> {

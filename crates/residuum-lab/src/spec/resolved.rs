@@ -13,8 +13,8 @@ pub struct Resolved {
 
 /// Everything that decides the numbers of a trial of this seed, as text: one parameter in each line.
 pub(crate) fn describe(resolved: &[Resolved], seed: u64) -> String {
-    // More seeds or another name must not change what is known of a trial.
-    const NOT_VALUES: [&str; 8] = [
+    // More seeds, another name or another place of the same data must not change what is known of a trial.
+    const NOT_VALUES: [&str; 9] = [
         "seeds",
         "seeds.first",
         "seeds.count",
@@ -23,10 +23,14 @@ pub(crate) fn describe(resolved: &[Resolved], seed: u64) -> String {
         "training.seeds.count",
         "title",
         "name",
+        "data.directory",
     ];
+    // Of a file its contents are told, not its path.
+    let told = |path: &str| resolved.iter().any(|r| r.path.strip_suffix(".contents") == Some(path));
+    let is_path = |path: &str| told(path) || path.strip_suffix(".csv").is_some_and(told);
     let mut lines: Vec<String> = resolved
         .iter()
-        .filter(|r| !NOT_VALUES.contains(&r.path.as_str()))
+        .filter(|r| !NOT_VALUES.contains(&r.path.as_str()) && !is_path(&r.path))
         // 1 and 1.0 are one number.
         .map(|r| match r.value.parse::<f64>() {
             Ok(number) => format!("{} = {number:?}", r.path),

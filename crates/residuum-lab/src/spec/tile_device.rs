@@ -15,6 +15,7 @@
 //! | `csv` | file of `table` with the columns w,q_plus,q_minus | required there |
 //! | `q_plus`, `q_minus`, `range` | two expressions in w and where they hold, for `formula` | required there |
 //! | `tolerance` | error of the tables that tiles hold of `exponential`, `table` and `formula`, relative to the largest q | 2e-6 |
+//! | `pulse_energy` | energy of one pulse in joules, of all tiles: records and reports then tell the energy beside the pulses | – |
 //!
 //! Imperfections, each off unless named (spreads are between cells, relative to the mean):
 //!
@@ -45,6 +46,7 @@ use residuum::tile::{
 };
 
 use super::device::read_range;
+use super::folders::digest;
 use super::reader::{Fields, SpecError, Value};
 use super::tile_steps::{read_spreads, read_step_variation};
 
@@ -72,14 +74,25 @@ pub struct TileDevices {
     pub main: Device,
     /// Of P; the same unless `[device.residual]` says otherwise.
     pub residual: Device,
+    /// Energy of a pulse in joules, for ledgers.
+    pub pulse_energy: Option<f64>,
 }
 
 impl TileDevices {
     /// Reads `[device]`, or `[device.main]` and `[device.residual]`.
     pub(crate) fn read(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
+        let pulse_energy = match fields.optional_number("pulse_energy")? {
+            Some(energy) if !(energy > 0.0 && energy.is_finite()) => {
+                let path = fields.path("pulse_energy");
+                return Err(
+                    fields.error(format!("{path} must be positive and finite, in joules, got {energy}"))
+                );
+            }
+            energy => energy,
+        };
         if !fields.has("main") && !fields.has("residual") {
             let device = read_device(fields, base)?;
-            return Ok(Self { main: device.clone(), residual: device });
+            return Ok(Self { main: device.clone(), residual: device, pulse_energy });
         }
         let part = |name| -> Result<Device, SpecError> {
             let table = fields.table(name)?;
@@ -87,7 +100,7 @@ impl TileDevices {
             table.finish()?;
             Ok(device)
         };
-        Ok(Self { main: part("main")?, residual: part("residual")? })
+        Ok(Self { main: part("main")?, residual: part("residual")?, pulse_energy })
     }
 }
 
@@ -198,7 +211,7 @@ fn read_curve(
                 fields.error(format!("{}: {}: {e}", fields.path("csv"), path.display()))
             };
             let text = std::fs::read_to_string(&path).map_err(|e| wrong(&e))?;
-            fields.contents("csv", text.as_bytes());
+            fields.contents("csv", digest(text.as_bytes()));
             Box::new(Tabulated::from_csv(&text).map_err(|e| wrong(&e))?)
         }
         _ => {

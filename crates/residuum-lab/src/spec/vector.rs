@@ -61,7 +61,7 @@ impl VectorSpec {
             Value::Table(_) => {
                 let vector = Self::from_table(node, &path, base)?;
                 if let Self::List(values) = &vector {
-                    fields.number_contents(name, values);
+                    fields.number_contents(name, values, 1);
                 }
                 Ok(vector)
             }
@@ -194,7 +194,13 @@ impl MatrixSpec {
                     values.extend(entries);
                 }
                 match columns {
-                    Some(columns) if columns > 0 => Ok(Self { values, columns }),
+                    Some(columns) if columns > 0 => {
+                        // The contents of single files do not tell the order of the rows.
+                        if rows.iter().any(|row| matches!(row.value, Value::Table(_))) {
+                            fields.number_contents(name, &values, columns);
+                        }
+                        Ok(Self { values, columns })
+                    }
                     _ => Err(node.error(format!("{path} must not be empty"))),
                 }
             }
@@ -204,7 +210,7 @@ impl MatrixSpec {
                 file.finish()?;
                 let table =
                     NumberTable::read(&base.join(csv)).map_err(|e| node.error(format!("{path}: {e}")))?;
-                fields.number_contents(name, &table.values);
+                fields.number_contents(name, &table.values, table.columns);
                 Ok(Self { values: table.values, columns: table.columns })
             }
             _ => {

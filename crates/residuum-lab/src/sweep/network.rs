@@ -17,13 +17,15 @@ const BINS: usize = 64;
 /// |---|---|---|
 /// | `train_loss`, `train_accuracy`, `test_loss`, `test_accuracy`, `learning_rate` | – | after an epoch |
 /// | `pulses` | layer | pulses its devices have taken |
+/// | `energy` | layer | joules they took, where the spec gives `device.pulse_energy` |
 /// | `weight_count` | layer, layer.main, layer.residual, … | weights in bin `index` of 64 between `weight_low` and `weight_high`: effective weights, or cells of an array |
 /// | `range_low`, `range_high` | the same | dynamic range of the mean device, in the same units |
 /// | `kappa2` | layer | q_max/q_min of the mean main device between the smallest and the largest weight of the main array before and after training |
 /// | `drift` | layer | mean of \|w − w⋄\| before less that after, over the main array: positive where weights were pulled towards the symmetric point |
 pub fn network_rows(trained: &Trained, devices: Option<&TileDevices>) -> Vec<Row> {
     let records = &trained.summary.records;
-    let mut rows: Vec<Row> = records.iter().flat_map(epoch_rows).collect();
+    let pulse_energy = devices.and_then(|devices| devices.pulse_energy);
+    let mut rows: Vec<Row> = records.iter().flat_map(|record| epoch_rows(record, pulse_energy)).collect();
     if let (Some(last), Some(devices)) = (records.last(), devices) {
         let at = At { epoch: last.epoch, step: last.steps };
         for layer in &trained.layers {
@@ -47,7 +49,7 @@ impl At {
     }
 }
 
-fn epoch_rows(record: &EpochRecord) -> Vec<Row> {
+fn epoch_rows(record: &EpochRecord, pulse_energy: Option<f64>) -> Vec<Row> {
     let at = At { epoch: record.epoch, step: record.steps };
     let mut rows = vec![
         at.row("train_loss", "", record.train_loss),
@@ -57,6 +59,10 @@ fn epoch_rows(record: &EpochRecord) -> Vec<Row> {
     ];
     rows.extend(record.learning_rate.map(|rate| at.row("learning_rate", "", rate)));
     rows.extend(record.pulses.iter().map(|(layer, &pulses)| at.row("pulses", layer, pulses as f64)));
+    if let Some(joules) = pulse_energy {
+        let energy = |(layer, &pulses): (&String, &u64)| at.row("energy", layer, joules * pulses as f64);
+        rows.extend(record.pulses.iter().map(energy));
+    }
     rows
 }
 
@@ -133,7 +139,7 @@ mod tests {
     #[test]
     fn drift_is_positive_towards_the_symmetric_point_and_kappa_covers_both_ends() {
         let device = Device::paper_power(1.0, 1.0, 0.001);
-        let devices = TileDevices { main: device.clone(), residual: device };
+        let devices = TileDevices { main: device.clone(), residual: device, pulse_energy: None };
         let main = ArrayWeights { name: "main".into(), start: vec![0.5, -0.25], end: vec![0.25, -0.125] };
         let layer = |main: ArrayWeights| LayerWeights {
             layer: "fc".into(),

@@ -14,6 +14,8 @@ const TAIL: usize = 5;
 const FAILED: f64 = 0.5;
 /// Accuracies closer than this are called equal in words.
 const MATCH: f64 = 0.01;
+/// What rounding does to a difference of shares.
+const ROUNDING: f64 = 1e-12;
 
 /// One trial over its seeds.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ pub struct Curve {
     pub title: String,
     /// The words for its cell: trials are compared with those of the same cell.
     pub cell: Option<String>,
+    /// Whether its weights stay in digital memory: then the others are measured by it.
+    pub digital: bool,
     /// The records of each seed.
     pub runs: Vec<(u64, Vec<EpochRecord>)>,
 }
@@ -209,30 +213,70 @@ fn panel(title: &str, curves: &[&Curve]) -> Panel {
     panel
 }
 
-/// What was seen, from the numbers: who failed, and who came as far as the first trial.
+/// What was seen, from the numbers: who failed, and who came as far as the digital trial, or furthest where there is none.
 fn sentence(curves: &[&Curve]) -> String {
-    let told = |c: &Curve| format!("{} ({:.1} %)", c.title, 100.0 * c.accuracy());
-    let Some((first, others)) = curves.split_first() else { return "Nothing was run.".into() };
-    let Some(best) = others.iter().max_by(|a, b| a.accuracy().total_cmp(&b.accuracy())) else {
-        return format!("{} reaches {:.1} %.", first.title, 100.0 * first.accuracy());
-    };
-    let (first, goal) = (told(first), first.accuracy());
-    if goal < FAILED {
-        let all = if best.accuracy() < FAILED { ", and so do all others" } else { "" };
-        return format!("{first} fails{all}; the best of them is {}.", told(best));
+    match curves {
+        [] => "Nothing was run.".into(),
+        [only] => format!("{} reaches {:.1} %.", only.title, 100.0 * only.accuracy()),
+        _ => match curves.iter().position(|curve| curve.digital) {
+            Some(place) => against(curves[place], &others(curves, place)),
+            None => ranked(curves),
+        },
     }
-    let list = |holds: &dyn Fn(f64) -> bool, verbs: [&str; 2]| {
-        let named: Vec<String> = others.iter().filter(|c| holds(c.accuracy())).map(|c| told(c)).collect();
-        let verb = verbs[usize::from(named.len() > 1)];
-        (!named.is_empty()).then(|| format!("{} {verb}", named.join(", ")))
-    };
-    let failed = list(&|a| a < FAILED, ["fails", "fail"]);
-    let matched = list(&|a| a >= (goal - MATCH).max(FAILED), ["matches", "match"]);
+}
+
+fn told(curve: &Curve) -> String {
+    format!("{} ({:.1} %)", curve.title, 100.0 * curve.accuracy())
+}
+
+fn others<'a>(curves: &[&'a Curve], place: usize) -> Vec<&'a Curve> {
+    curves.iter().enumerate().filter(|(i, _)| *i != place).map(|(_, curve)| *curve).collect()
+}
+
+/// Those of whom it holds, with the verb for one or for several.
+fn list(curves: &[&Curve], holds: impl Fn(f64) -> bool, verbs: [&str; 2]) -> Option<String> {
+    let named: Vec<String> = curves.iter().filter(|c| holds(c.accuracy())).map(|c| told(c)).collect();
+    let verb = verbs[usize::from(named.len() > 1)];
+    (!named.is_empty()).then(|| format!("{} {verb}", named.join(", ")))
+}
+
+/// The others beside the digital trial.
+fn against(digital: &Curve, others: &[&Curve]) -> String {
+    let (first, goal) = (told(digital), digital.accuracy());
+    if goal < FAILED {
+        let all_fail = others.iter().all(|c| c.accuracy() < FAILED);
+        let best = others.iter().max_by(|a, b| a.accuracy().total_cmp(&b.accuracy()));
+        let all = if all_fail { ", and so do all others" } else { "" };
+        return format!("{first} fails{all}; the best of them is {}.", best.map_or(String::new(), |c| told(c)));
+    }
+    let failed = list(others, |a| a < FAILED, ["fails", "fail"]);
+    let matched = list(others, |a| a >= FAILED && (a - goal).abs() <= MATCH + ROUNDING, ["matches", "match"]);
+    let ahead = list(others, |a| a > goal + MATCH + ROUNDING, ["is ahead of", "are ahead of"]);
+    let level = [matched, ahead].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    match (failed, level.is_empty()) {
+        (None, true) => format!("{first} is ahead of the others."),
+        (None, false) => format!("{level} {first}."),
+        (Some(failed), true) => format!("{failed}; {first} is ahead of the others."),
+        (Some(failed), false) => format!("{failed} where {level} {first}."),
+    }
+}
+
+/// Trials on tiles among themselves.
+fn ranked(curves: &[&Curve]) -> String {
+    let best = (0..curves.len()).max_by(|&a, &b| curves[a].accuracy().total_cmp(&curves[b].accuracy()));
+    let place = best.unwrap_or(0);
+    let (first, goal) = (told(curves[place]), curves[place].accuracy());
+    if goal < FAILED {
+        return format!("All fail; the best of them is {first}.");
+    }
+    let others = others(curves, place);
+    let matched = list(&others, |a| a >= (goal - MATCH - ROUNDING).max(FAILED), ["matches", "match"]);
+    let failed = list(&others, |a| a < FAILED, ["fails", "fail"]);
     match (failed, matched) {
         (None, None) => format!("{first} is ahead of the others."),
-        (None, Some(matched)) => format!("{matched} {first}."),
-        (Some(failed), None) => format!("{failed}; {first} is ahead of the others."),
-        (Some(failed), Some(matched)) => format!("{failed} where {matched} {first}."),
+        (None, Some(matched)) => format!("{matched} {first}, the best."),
+        (Some(failed), None) => format!("{failed}; {first} is the best."),
+        (Some(failed), Some(matched)) => format!("{failed} where {matched} {first}, the best."),
     }
 }
 
@@ -255,10 +299,10 @@ mod tests {
         };
         let run = |end: f64| (1..=12).map(|e| record(e, if e > 10 { end } else { 0.0 })).collect();
         let runs = (0..).zip(ends).map(|(s, &e)| (s, run(e))).collect();
-        Curve { name: name.into(), title: name.into(), cell: None, runs }
+        Curve { name: name.into(), title: name.into(), cell: None, digital: name == "D", runs }
     }
 
-    fn told(ends: &[(&str, f64)]) -> String {
+    fn said(ends: &[(&str, f64)]) -> String {
         let curves: Vec<Curve> = ends.iter().map(|(name, end)| curve(name, &[*end])).collect();
         sentence(&curves.iter().collect::<Vec<_>>())
     }
@@ -266,21 +310,38 @@ mod tests {
     #[test]
     fn the_sentence_follows_the_numbers() {
         assert_eq!(
-            told(&[("D", 0.97), ("A", 0.1), ("R", 0.965)]),
+            said(&[("D", 0.97), ("A", 0.1), ("R", 0.965)]),
             "A (10.0 %) fails where R (96.5 %) matches D (97.0 %)."
         );
         assert_eq!(
-            told(&[("D", 0.97), ("A", 0.1), ("R", 0.9)]),
+            said(&[("D", 0.97), ("A", 0.1), ("R", 0.9)]),
             "A (10.0 %) fails; D (97.0 %) is ahead of the others."
         );
-        assert_eq!(told(&[("D", 0.97), ("A", 0.965), ("R", 0.98)]), "A (96.5 %), R (98.0 %) match D (97.0 %).");
-        assert_eq!(told(&[("D", 0.97), ("A", 0.7)]), "D (97.0 %) is ahead of the others.");
-        assert_eq!(told(&[("D", 0.97)]), "D reaches 97.0 %.");
-        assert_eq!(told(&[("A", 0.1), ("R", 0.9)]), "A (10.0 %) fails; the best of them is R (90.0 %).");
+        assert_eq!(said(&[("D", 0.97), ("A", 0.965), ("R", 0.98)]), "A (96.5 %), R (98.0 %) match D (97.0 %).");
+        assert_eq!(said(&[("D", 0.97), ("A", 0.7)]), "D (97.0 %) is ahead of the others.");
+        assert_eq!(said(&[("D", 0.97)]), "D reaches 97.0 %.");
         assert_eq!(
-            told(&[("A", 0.1), ("R", 0.2)]),
-            "A (10.0 %) fails, and so do all others; the best of them is R (20.0 %)."
+            said(&[("A", 0.1), ("D", 0.95), ("R", 0.98)]),
+            "A (10.0 %) fails where R (98.0 %) is ahead of D (95.0 %)."
         );
+        assert_eq!(said(&[("D", 0.1), ("R", 0.9)]), "D (10.0 %) fails; the best of them is R (90.0 %).");
+        assert_eq!(
+            said(&[("D", 0.1), ("R", 0.2)]),
+            "D (10.0 %) fails, and so do all others; the best of them is R (20.0 %)."
+        );
+    }
+
+    /// The first trial is nobody's measure because it is the first.
+    #[test]
+    fn without_a_digital_trial_the_best_is_the_measure() {
+        assert_eq!(said(&[("A", 0.93), ("R", 0.98)]), "R (98.0 %) is ahead of the others.");
+        assert_eq!(said(&[("A", 0.975), ("R", 0.98)]), "A (97.5 %) matches R (98.0 %), the best.");
+        assert_eq!(said(&[("A", 0.1), ("R", 0.9)]), "A (10.0 %) fails; R (90.0 %) is the best.");
+        assert_eq!(
+            said(&[("A", 0.1), ("B", 0.9), ("R", 0.9)]),
+            "A (10.0 %) fails where B (90.0 %) matches R (90.0 %), the best."
+        );
+        assert_eq!(said(&[("A", 0.1), ("R", 0.2)]), "All fail; the best of them is R (20.0 %).");
     }
 
     #[test]

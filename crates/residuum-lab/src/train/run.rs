@@ -14,15 +14,12 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::features::{FeatureError, Flow};
+use super::kept::{Kept, MANIFEST, SPEC};
 use super::layers::{LayerWeights, layer_weights};
 use super::trial::{Origin, Parts, Trial, TrialError};
 use crate::files::{FileError, write_atomic};
-use crate::spec::{Experiment, SpecError, TrialSpec};
+use crate::spec::{SpecError, TrialSpec};
 
-/// Name of the file that tells what a folder holds.
-const MANIFEST: &str = "run.json";
-/// The spec as it was read.
-const SPEC: &str = "spec.toml";
 const SCHEMA: &str = "residuum.train/1";
 /// Locked by the trial that makes features for all.
 const FEATURES_LOCK: &str = ".features.lock";
@@ -55,7 +52,7 @@ pub enum RunError {
         path: PathBuf,
     },
     /// The folder holds no run.
-    #[error("{} must be the folder of a run of `residuum train`: {reason}", path.display())]
+    #[error("{} must be the folder of a run of `residuum train`, or of a trial of a store: {reason}", path.display())]
     NoRun {
         /// The folder.
         path: PathBuf,
@@ -250,25 +247,28 @@ pub struct Opened {
     pub manifest: RunManifest,
     /// The trial.
     pub spec: TrialSpec,
-    /// What came of the run so far.
-    pub summary: Summary,
+    /// Steps the run had done.
+    pub steps: u64,
     trial: Trial,
 }
 
 impl Opened {
-    /// Opens the folder of a run. Paths in its spec are relative to `base`: files of device tables, and the weights of a
-    /// frozen backbone, which checkpoints do not hold.
+    /// Opens the folder of a run, or of a trial of a store. Paths in its spec are relative to `base`: files of device tables, and
+    /// the weights of a frozen backbone, which checkpoints do not hold. The run is left as it is.
     ///
     /// # Errors
     /// If it holds none, or its data or checkpoint cannot be read.
     pub fn new(folder: &Path, root: &Path, base: &Path) -> Result<Self, RunError> {
-        let (manifest, spec) = read(folder, base)?;
+        let Kept { manifest, spec, folder, shared } = Kept::read(folder, base)?;
         let mut trial = Trial::prepare(&spec, manifest.seed, root, Origin::Checkpoint)?;
-        trial.take_features(&spec.network.model, folder.parent(), &mut Silent)?;
-        let training = training(&spec, &trial);
-        let description = spec.description(manifest.seed);
-        let summary = trial.run(&training, Some(folder), &description).resume(&mut Stop)?;
-        Ok(Self { manifest, spec, summary, trial })
+        trial.take_features(&spec.network.model, shared.as_deref(), &mut Silent)?;
+        let steps = restore(&mut trial.parts.network, &folder, &mut Silent)?;
+        Ok(Self { manifest, spec, steps, trial })
+    }
+
+    /// Whole epochs the run had done.
+    pub fn epochs(&self) -> u64 {
+        self.steps / self.trial.train.len() as u64
     }
 
     /// Loss and accuracy on the test images. Draws come from a key of their own.
@@ -279,21 +279,6 @@ impl Opened {
         let Trial { parts, test, key, .. } = &mut self.trial;
         Ok(evaluate(&mut parts.network, test, self.spec.training.loss, key.named("evaluation"))?)
     }
-}
-
-/// What a folder says of its run.
-fn read(folder: &Path, base: &Path) -> Result<(RunManifest, TrialSpec), RunError> {
-    let none = |reason: String| RunError::NoRun { path: folder.into(), reason };
-    let text = |name: &str| fs::read_to_string(folder.join(name)).map_err(|e| none(format!("{name}: {e}")));
-    let manifest: RunManifest =
-        serde_json::from_str(&text(MANIFEST)?).map_err(|e| none(format!("{MANIFEST}: {e}")))?;
-    let experiment = Experiment::parse(&text(SPEC)?, base, manifest.profile.as_deref())
-        .map_err(|source| RunError::Spec { path: folder.join(SPEC), source })?;
-    let mut trials = experiment.trials.into_iter();
-    let spec = trials
-        .find(|trial| trial.name == manifest.trial)
-        .ok_or_else(|| none(format!("its spec has no trial {:?}", manifest.trial)))?;
-    Ok((manifest, spec))
 }
 
 /// What [`export`] has written.
@@ -307,26 +292,17 @@ pub struct Exported {
     pub tensors: usize,
 }
 
-/// Writes the parameters that the network of a run computes with (effective weights of tiles) as safetensors, frozen layers
-/// included. The data are not needed. Paths in the spec are relative to `base`, as for [`Opened::new`].
+/// Writes the parameters that the network of a run, or of a trial of a store, computes with (effective weights of tiles) as
+/// safetensors, frozen layers included. The data are not needed. Paths in the spec are relative to `base`, as for [`Opened::new`].
 ///
 /// # Errors
 /// If the folder holds no run, its checkpoint cannot be read, or the file cannot be written.
 pub fn export(folder: &Path, to: &Path, base: &Path) -> Result<Exported, RunError> {
-    let (manifest, spec) = read(folder, base)?;
+    let Kept { manifest, spec, folder, .. } = Kept::read(folder, base)?;
     // The length of an epoch shapes rates alone, and nothing is learned here.
     let mut parts = Parts::build(&spec, manifest.seed, spec.data.image(), 1, Origin::Checkpoint)?;
-    let steps = restore(&mut parts.network, folder, &mut Silent)?;
+    let steps = restore(&mut parts.network, &folder, &mut Silent)?;
     let state = parts.state();
     state::write_safetensors(to, &state)?;
     Ok(Exported { manifest, steps, tensors: state.len() })
-}
-
-/// Stops a run before its next step: a resumed run has then loaded its checkpoint and done nothing else.
-struct Stop;
-
-impl Listener for Stop {
-    fn cancelled(&self) -> bool {
-        true
-    }
 }

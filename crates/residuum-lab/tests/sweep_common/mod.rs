@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use residuum_lab::plan::{Plan, Work, plans};
-use residuum_lab::spec::Spec;
+use residuum_lab::spec::{Folders, Spec};
 use residuum_lab::store::Store;
 use residuum_lab::sweep::{End, Listener, SweepOptions};
 
@@ -82,7 +82,7 @@ pub fn problems(text: &str, seeds: impl IntoIterator<Item = u64>) -> Vec<Plan> {
 }
 
 pub fn networks() -> Vec<Plan> {
-    plans(NETWORK, Path::new("."), None, "nets").unwrap()
+    plans(NETWORK, &Folders::new("."), None, "nets").unwrap()
 }
 
 /// Five problems and four networks.

@@ -8,8 +8,10 @@ use std::path::Path;
 use md5::Md5;
 use sha2::{Digest, Sha256};
 
-use super::catalogue::{ContentFile, Identity};
+use super::DataError;
+use super::catalogue::{ContentFile, Entry, Identity};
 use super::fetch::{Corruption, FetchError};
+use super::idx::{gunzip, read_bytes};
 
 /// How sure it is that a file is the one that is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +47,25 @@ impl ContentFile {
                 }
             }
         }
+    }
+}
+
+impl Entry {
+    /// A digest of the contents in `folder`, unless their checksums say that they are the published ones: then the name of the
+    /// set says it all.
+    ///
+    /// # Errors
+    /// If a file is missing or cannot be read.
+    pub fn own_contents(&self, folder: &Path) -> Result<Option<String>, DataError> {
+        let (mut all, mut published) = (Sha256::new(), true);
+        for file in self.downloads.iter().flat_map(|download| &download.files) {
+            let path = folder.join(&file.name);
+            let bytes = read_bytes(&path)?;
+            let sum = Sha256::digest(gunzip(&path.display().to_string(), &bytes)?);
+            published &= matches!(&file.identity, Identity::Sha256(known) if *known == hex(&sum));
+            all.update(sum);
+        }
+        Ok((!published).then(|| hex(&all.finalize()[..16])))
     }
 }
 

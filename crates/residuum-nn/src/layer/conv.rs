@@ -166,6 +166,15 @@ impl Layer for Conv2d {
         self.weights.step(pass.k, errors.values(), inputs, pass.key.named("step"))
     }
 
+    fn held(&self, input: Shape, errors_wanted: bool) -> usize {
+        let windows = self.windows(input);
+        if windows.trivial() {
+            return 0;
+        }
+        let unfolded = windows.out.positions() * windows.window();
+        if errors_wanted { 2 * unfolded } else { unfolded }
+    }
+
     fn trains(&self) -> bool {
         self.weights.trains() || self.bias.as_ref().is_some_and(Parameter::trains)
     }

@@ -43,6 +43,11 @@ impl Layer for Dropout {
         Ok(input)
     }
 
+    fn held(&self, input: Shape, _: bool) -> usize {
+        // Factors, and draws of eight bytes.
+        3 * input.len()
+    }
+
     fn forward(&mut self, input: &Tensor, output: &mut Tensor, pass: Pass) {
         if pass.mode == Mode::Evaluate {
             output.copy_from(input);

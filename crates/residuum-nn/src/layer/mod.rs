@@ -110,6 +110,13 @@ pub trait Layer: Visit + Debug + Send {
         pass: Pass,
     ) -> Result<(), StepError>;
 
+    /// Numbers of four bytes that a training step holds of every sample, beside the input and the output of the layer and their
+    /// errors; `errors_wanted` tells whether the layers below are given errors.
+    fn held(&self, input: Shape, errors_wanted: bool) -> usize {
+        let _ = (input, errors_wanted);
+        0
+    }
+
     /// Whether a backward pass could change anything in this layer.
     fn trains(&self) -> bool {
         false

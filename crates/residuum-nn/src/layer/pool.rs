@@ -70,6 +70,11 @@ impl Layer for Pool2d {
         })
     }
 
+    fn held(&self, input: Shape, _: bool) -> usize {
+        // The winners.
+        self.geometry.output(input, input.channels).map_or(0, |out| out.len())
+    }
+
     fn forward(&mut self, input: &Tensor, output: &mut Tensor, _: Pass) {
         let (image, geometry) = (input.shape(), self.geometry);
         let out = geometry.output(image, image.channels).expect("shapes are checked when a network is built");

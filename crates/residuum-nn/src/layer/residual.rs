@@ -78,6 +78,16 @@ impl Layer for Residual {
         Ok(())
     }
 
+    fn held(&self, input: Shape, errors_wanted: bool) -> usize {
+        let output = self.main.output_shape(input).expect("shapes are checked when a network is built").len();
+        // The output of the main path, and the errors before the ReLU.
+        let main = self.main.held(input, errors_wanted) + 2 * output;
+        let shortcut = self.downsample.as_ref().map_or(0, |path| {
+            path.held(input, errors_wanted) + output + if errors_wanted { input.len() } else { 0 }
+        });
+        main + shortcut
+    }
+
     fn trains(&self) -> bool {
         self.main.trains() || self.downsample.as_ref().is_some_and(Layer::trains)
     }

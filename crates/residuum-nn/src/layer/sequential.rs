@@ -114,6 +114,30 @@ impl Layer for Sequential {
         Ok(())
     }
 
+    fn held(&self, input: Shape, errors_wanted: bool) -> usize {
+        let lowest = if errors_wanted { 0 } else { self.lowest_trained() };
+        let (mut shape, mut held) = (input, 0);
+        // Errors that go from a layer to the one below, from the lowest to the highest.
+        let mut errors = Vec::new();
+        for (i, (_, layer)) in self.layers.iter().enumerate() {
+            let wanted = i > lowest || (i == 0 && errors_wanted);
+            held += layer.held(shape, wanted);
+            if i > 0 {
+                held += shape.len();
+                errors.extend((i > lowest).then_some(shape.len()));
+            }
+            shape = layer.output_shape(shape).expect("shapes are checked when a network is built");
+        }
+        // The two tensors of errors take turns, and change places from step to step if the number of layers is odd.
+        let largest = |first: usize, step: usize| errors.iter().rev().skip(first).step_by(step).max().copied();
+        let turns = if (self.layers.len() - lowest).is_multiple_of(2) {
+            [largest(0, 2), largest(1, 2)]
+        } else {
+            [largest(0, 1); 2]
+        };
+        held + turns.into_iter().flatten().sum::<usize>()
+    }
+
     fn trains(&self) -> bool {
         self.layers.iter().any(|(_, layer)| layer.trains())
     }

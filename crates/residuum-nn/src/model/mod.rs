@@ -51,6 +51,12 @@ impl Network {
         self.layers.trains()
     }
 
+    /// Numbers of four bytes that a training step holds of every sample: the input, the output of every layer, what layers keep
+    /// for the way back (unfolded images above all), and errors.
+    pub fn held(&self) -> usize {
+        self.input.len() + self.layers.held(self.input, false) + 2 * self.output.len()
+    }
+
     /// Takes off the layer `head` and all above it, as a network of their own; what is left gives what they take. Layers keep
     /// their names, so both parts compute and draw what they did in one. None, and nothing changed, if none of the outermost
     /// layers has this name.

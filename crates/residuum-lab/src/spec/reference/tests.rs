@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Default, Kind, find, page, sections};
 use crate::plan::{Plan, Work, plans};
+use crate::spec::Folders;
 use crate::spec::asked;
 
 /// Read from the document as a whole, before there are fields.
@@ -122,7 +123,7 @@ const NETWORK_TABLES: &[&str] = &[
 /// What reading a spec asked for, with its first trial.
 fn read(text: &str, base: &Path) -> Result<(Kind, Plan, asked::Asked), String> {
     asked::take();
-    let mut trials = plans(text, base, None, "stem").map_err(|e| format!("{e}\n{text}"))?;
+    let mut trials = plans(text, &Folders::new(base), None, "stem").map_err(|e| format!("{e}\n{text}"))?;
     let plan = trials.remove(0);
     let kind = if let Work::Problem(_) = plan.work { Kind::Problem } else { Kind::Network };
     Ok((kind, plan, asked::take()))

@@ -51,6 +51,13 @@ pub(super) const SECTIONS: &[Section] = &[
                 Words("by `states`"),
                 "mean change by one pulse where q = 1, that is at w = 0",
             ),
+            Field::new(
+                "device.pulse_energy",
+                "number > 0",
+                "J",
+                Words("none"),
+                "energy of one pulse, of all tiles: records and reports then tell the energy beside the pulses",
+            ),
             Field::new("device.states", "number > 0", "–", Words("by `pulse_step`"), "(max − min)/pulse_step"),
             Field::new(
                 "device.normalization",

@@ -1,0 +1,85 @@
+//! Where the files lie that a spec names, and what is in them: a trial is known by contents, not by paths.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use residuum_nn::data::catalogue;
+use sha2::{Digest as _, Sha256};
+
+use super::data::DataSpec;
+
+/// Bytes of a digest: enough that no two files share one by chance.
+const DIGEST_BYTES: usize = 16;
+
+/// The folders of a spec's files. Every file and data set is looked into once, however many trials name it.
+#[derive(Debug, Default)]
+pub struct Folders {
+    base: PathBuf,
+    data_root: Option<PathBuf>,
+    digests: Mutex<BTreeMap<PathBuf, Option<String>>>,
+}
+
+impl Folders {
+    /// Relative paths are relative to `base`. Data sets of the data folder go by their names alone.
+    pub fn new(base: impl Into<PathBuf>) -> Self {
+        Self { base: base.into(), ..Self::default() }
+    }
+
+    /// The folder of all data sets: where the files of one are not the published ones, trials are known by their contents too.
+    pub fn with_data(self, root: impl Into<PathBuf>) -> Self {
+        Self { data_root: Some(root.into()), ..self }
+    }
+
+    /// What relative paths are relative to.
+    pub(crate) fn base(&self) -> &Path {
+        &self.base
+    }
+
+    /// The digest of a file; none if it cannot be read, which is told when it is needed.
+    pub(crate) fn file(&self, path: &Path) -> Option<String> {
+        self.once(path, || digest_of_file(path).ok())
+    }
+
+    /// The digest of a data set that is not the published one; none too if it is missing, which is told when it is needed.
+    pub(crate) fn data(&self, spec: &DataSpec) -> Option<String> {
+        // Embedded sets are not in the catalogue.
+        let entry = catalogue::find(spec.set).ok()?;
+        let folder = spec.directory.clone().or_else(|| Some(self.data_root.as_ref()?.join(spec.set)))?;
+        // One folder may hold the files of two sets.
+        self.once(&folder.join(spec.set), || entry.own_contents(&folder).ok()?)
+    }
+
+    /// What is found at `path`, looked for once: others wait.
+    fn once(&self, path: &Path, find: impl FnOnce() -> Option<String>) -> Option<String> {
+        let mut known = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(path.into()).or_insert_with(find).clone()
+    }
+}
+
+/// The digest of contents at hand.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn digest_of_file(path: &Path) -> io::Result<String> {
+    let (mut file, mut hash) = (File::open(path)?, Sha256::new());
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(&hash.finalize())),
+            count => hash.update(&buffer[..count]),
+        }
+    }
+}
+
+fn hex(sum: &[u8]) -> String {
+    sum[..DIGEST_BYTES].iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
