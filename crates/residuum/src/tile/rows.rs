@@ -8,8 +8,8 @@ use super::device::Device;
 
 /// Below this many cell visits a second thread costs more than it brings.
 const PARALLEL_WORK: usize = 1 << 17;
-/// Pieces per thread: some take longer than others.
-const PIECES: usize = 8;
+/// Pieces per thread: some take longer than others, and the last one should not be waited for long.
+const PIECES: usize = 32;
 
 /// Some rows of a tile, all there is to change about them.
 pub(super) struct Band<'a> {
