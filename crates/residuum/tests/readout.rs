@@ -45,7 +45,7 @@ fn everything() -> Settings {
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    // Batches that threads share by samples, and one sample large enough that they share its lines.
+    // Batches that threads share by samples (or by outputs, on five threads), and few samples whose outputs they share.
     for (rows, cols, batch) in [(120, 200, 61), (1100, 1010, 1), (1100, 1010, 3)] {
         let shape = Shape { rows, cols };
         let w: Vec<f32> = (0..rows * cols).map(|k| 0.3 * (0.37 * k as f32).sin()).collect();

@@ -2,7 +2,7 @@
 
 use super::Shape;
 use super::lines::Lines;
-use super::product::{Direction, product};
+use super::product::{Direction, Workspace, product};
 use super::settings::{IrDrop, OutputLine, Settings, WeightNoise};
 use crate::Key;
 use crate::normal32::{CHUNK, normals};
@@ -32,13 +32,13 @@ pub(super) struct Scratch {
     shaped: Vec<f32>,
     currents: Vec<f32>,
     losses: Vec<f32>,
-    panel: Vec<f32>,
+    workspace: Workspace,
 }
 
 impl Scratch {
     /// Memory of a product.
-    pub fn panel(&mut self) -> &mut Vec<f32> {
-        &mut self.panel
+    pub fn workspace(&mut self) -> &mut Workspace {
+        &mut self.workspace
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) fn pass(
 ) {
     let Array { shape, to, lines, .. } = *array;
     let (n_in, n_out) = to.widths(shape);
-    product(weights.values, shape, to, driven, sums, &mut scratch.panel);
+    product(weights.values, shape, to, driven, sums, &mut scratch.workspace);
     if let Some(drop) = settings.ir_drop {
         apply_drop(drop, array, weights, driven, sums, scratch);
     }
@@ -71,11 +71,11 @@ pub(super) fn pass(
         simd::dispatch(Offset { line, offsets: &lines.offsets, driven, n_in, sums });
     }
     if has_phase_change_noise(settings) {
-        let Scratch { shaped, currents, panel, .. } = scratch;
+        let Scratch { shaped, currents, workspace, .. } = scratch;
         shaped.clear();
         shaped.extend(driven.iter().map(|x| x * x));
         currents.resize(sums.len(), 0.0);
-        product(weights.magnitudes, shape, to, shaped, currents, panel);
+        product(weights.magnitudes, shape, to, shaped, currents, workspace);
         for variance in currents.iter_mut() {
             *variance = variance.sqrt();
         }
@@ -117,11 +117,11 @@ fn apply_drop(
     scratch: &mut Scratch,
 ) {
     let (n_in, _) = array.to.widths(array.shape);
-    let Scratch { shaped, currents, losses, panel } = scratch;
+    let Scratch { shaped, currents, losses, workspace } = scratch;
     shaped.clear();
     shaped.extend(driven.iter().map(|x| x.abs()));
     currents.resize(sums.len(), 0.0);
-    product(weights.magnitudes, array.shape, array.to, shaped, currents, panel);
+    product(weights.magnitudes, array.shape, array.to, shaped, currents, workspace);
     for (row, x) in shaped.chunks_exact_mut(n_in).zip(driven.chunks_exact(n_in)) {
         for j in 0..n_in {
             let distance = 1.0 - j as f32 / n_in as f32;
@@ -129,7 +129,7 @@ fn apply_drop(
         }
     }
     losses.resize(sums.len(), 0.0);
-    product(weights.values, array.shape, array.to, shaped, losses, panel);
+    product(weights.values, array.shape, array.to, shaped, losses, workspace);
     let load = n_in as f32 / drop.conductance_ratio as f32;
     for ((sum, current), lost) in sums.iter_mut().zip(currents).zip(losses) {
         let a = load * *current;

@@ -30,6 +30,13 @@ pub(super) struct Block {
     analog: analog::Scratch,
 }
 
+impl Block {
+    /// Lets threads share the outputs of its samples.
+    pub fn share(&mut self, threads: usize) {
+        self.analog.workspace().threads = threads;
+    }
+}
+
 #[cfg(test)]
 impl Block {
     pub fn capacities(&self) -> [usize; 6] {
@@ -55,7 +62,7 @@ impl Read<'_> {
         let (n_in, n_out) = self.array.to.widths(self.array.shape);
         if let (Source::Batch(inputs, to), true) = (source, *self.settings == Settings::default()) {
             let Array { shape, weights, .. } = self.array;
-            return product(weights.values, shape, to, inputs, outputs, block.analog.panel());
+            return product(weights.values, shape, to, inputs, outputs, block.analog.workspace());
         }
         let sample = |s: usize| match source {
             Source::Batch(inputs, _) => &inputs[s * n_in..][..n_in],

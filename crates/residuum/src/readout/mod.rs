@@ -47,7 +47,7 @@ pub use settings::{
 use analog::{Array, Weights, needs_magnitudes};
 use block::{Block, Read, Source, average_scales};
 use lines::{Cells, Lines};
-use product::{Direction, REPAYS_THREADS};
+use product::{Direction, REPAYS_THREADS, REPAYS_WEIGHTS};
 use rayon::prelude::*;
 
 use crate::error::require;
@@ -247,12 +247,13 @@ impl Readout {
     }
 }
 
-/// Cuts the batch into one block per thread if that pays.
+/// Shares the work among threads if that pays: the samples if there are many, otherwise the outputs of all samples.
 fn read_blocks(read: &Read<'_>, source: Source<'_>, outputs: &mut [f32], blocks: &mut Vec<Block>) {
     let (n_in, n_out) = read.array.to.widths(read.array.shape);
     let batch = outputs.len() / n_out;
     let threads = if batch * n_in * n_out < REPAYS_THREADS { 1 } else { rayon::current_num_threads() };
-    let block = batch.div_ceil(threads).max(1);
+    let share_samples = batch >= threads * REPAYS_WEIGHTS;
+    let block = if share_samples { batch.div_ceil(threads) } else { batch }.max(1);
     blocks.resize_with(blocks.len().max(batch.div_ceil(block)), Block::default);
     match source {
         Source::Batch(inputs, to) if block < batch => outputs
@@ -261,10 +262,12 @@ fn read_blocks(read: &Read<'_>, source: Source<'_>, outputs: &mut [f32], blocks:
             .zip(blocks)
             .enumerate()
             .for_each(|(k, ((outputs, inputs), memory))| {
+                memory.share(1);
                 read.run(Source::Batch(inputs, to), k * block, outputs, memory);
             }),
         _ => {
             if let Some(memory) = blocks.first_mut() {
+                memory.share(threads);
                 read.run(source, 0, outputs, memory);
             }
         }

@@ -26,6 +26,8 @@ const SAMPLES: usize = 5;
 const STREAMS: usize = 64;
 /// Multiply–adds that repay waking other threads: some 30 µs of work.
 pub(super) const REPAYS_THREADS: usize = 1 << 20;
+/// Samples of a thread that repay its passing over all weights.
+pub(super) const REPAYS_WEIGHTS: usize = 16;
 
 /// Floats of inputs that a forward product keeps in the first cache, and of weights in the second.
 const FIRST_CACHE: usize = 8 << 10;
@@ -50,29 +52,49 @@ impl Direction {
     }
 }
 
-/// `outputs[s] = W inputs[s]` or `Wᵀ inputs[s]` for every sample `s`; both are batch-major. `panel` is memory to reuse.
-/// Threads share the outputs of a single large sample; batches are for the caller to share.
+/// Memory to reuse, and how many threads share a product.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Workspace {
+    /// At most 1: the caller alone.
+    pub threads: usize,
+    panel: Vec<f32>,
+    /// Outputs and panel of each thread.
+    shares: Vec<[Vec<f32>; 2]>,
+}
+
+/// `outputs[s] = W inputs[s]` or `Wᵀ inputs[s]` for every sample `s`; both are batch-major. Threads share the outputs, so that each
+/// has its own part of the weights to keep near.
 pub(super) fn product(
     weights: &[f32],
     shape: Shape,
     to: Direction,
     inputs: &[f32],
     outputs: &mut [f32],
-    panel: &mut Vec<f32>,
+    workspace: &mut Workspace,
 ) {
     if inputs.is_empty() || outputs.is_empty() {
         outputs.fill(0.0); // A sum without terms.
         return;
     }
-    let (_, n_out) = to.widths(shape);
-    let threads = rayon::current_num_threads();
-    if outputs.len() > n_out || weights.len() < REPAYS_THREADS || threads == 1 {
+    let (n_in, n_out) = to.widths(shape);
+    let Workspace { threads, panel, shares } = workspace;
+    let batch = inputs.len() / n_in;
+    if *threads <= 1 || batch * weights.len() < REPAYS_THREADS {
         return block(weights, shape, to, 0, inputs, outputs, panel);
     }
-    let share = n_out.div_ceil(threads).next_multiple_of(WIDE_PANEL * LANES);
-    outputs.par_chunks_mut(share).enumerate().for_each(|(k, outputs)| {
-        block(weights, shape, to, k * share, inputs, outputs, &mut Vec::new());
+    let share = n_out.div_ceil(*threads).next_multiple_of(WIDE_PANEL * LANES);
+    let parts = n_out.div_ceil(share);
+    shares.resize_with(shares.len().max(parts), Default::default);
+    let width = |k: usize| share.min(n_out - k * share);
+    shares[..parts].par_iter_mut().enumerate().for_each(|(k, [own, panel])| {
+        own.resize(batch * width(k), 0.0);
+        block(weights, shape, to, k * share, inputs, own, panel);
     });
+    for (k, [own, _]) in shares[..parts].iter().enumerate() {
+        for (all, own) in outputs.chunks_exact_mut(n_out).zip(own.chunks_exact(width(k))) {
+            all[k * share..][..own.len()].copy_from_slice(own);
+        }
+    }
 }
 
 /// The outputs of all samples from number `first` on, as many as fit.
@@ -453,7 +475,7 @@ mod tests {
             for (to, n_in, n_out) in [(Direction::Forward, cols, rows), (Direction::Transposed, rows, cols)] {
                 let x = draws(Key::new(2), batch * n_in);
                 let mut y = vec![f32::NAN; batch * n_out];
-                product(&w, shape, to, &x, &mut y, &mut Vec::new());
+                product(&w, shape, to, &x, &mut y, &mut Workspace::default());
                 for s in 0..batch {
                     let want = plain(&w, shape, to, &x[s * n_in..][..n_in]);
                     assert_eq!(y[s * n_out..][..n_out], want, "{rows}×{cols}, sample {s}, {to:?}");
@@ -470,8 +492,8 @@ mod tests {
         let weights = &draws(Key::new(3), 37 * 131);
         let (x, d) = (&draws(Key::new(4), batch * 131), &draws(Key::new(5), batch * 37));
         let (mut y, mut z) = (vec![0.0; batch * 37], vec![0.0; batch * 131]);
-        product(weights, shape, Direction::Forward, x, &mut y, &mut Vec::new());
-        product(weights, shape, Direction::Transposed, d, &mut z, &mut Vec::new());
+        product(weights, shape, Direction::Forward, x, &mut y, &mut Workspace::default());
+        product(weights, shape, Direction::Transposed, d, &mut z, &mut Workspace::default());
         let check = |run: &dyn Fn(Forward<'_>, Transposed<'_>)| {
             let (mut narrow_y, mut narrow_z) = (vec![f32::NAN; y.len()], vec![f32::NAN; z.len()]);
             let (packed, panel, outputs) = (&mut Vec::new(), &mut Vec::new(), &mut narrow_z);
