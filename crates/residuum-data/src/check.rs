@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
+#[cfg(any(feature = "fetch", test))]
 use md5::Md5;
 use sha2::{Digest, Sha256};
 
@@ -70,6 +71,7 @@ impl Entry {
 }
 
 /// The MD5 of the file at `path`, which is called `name`, is `sum`.
+#[cfg(any(feature = "fetch", test))]
 pub(super) fn expect_md5(path: &Path, name: &str, sum: &str) -> Result<(), FetchError> {
     expect_sum::<Md5>(path, name, sum)
 }
@@ -92,6 +94,7 @@ fn expect_sum<D: Digest>(path: &Path, name: &str, expected: &str) -> Result<(), 
 }
 
 /// A short name for an address that suits file systems.
+#[cfg(any(feature = "fetch", test))]
 pub(super) fn fingerprint(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes())[..4])
 }
