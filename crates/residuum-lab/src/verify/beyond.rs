@@ -138,7 +138,8 @@ fn cascade(context: &Context) -> Outcome {
     let effective = mean_from(&ends.tail, setting.toy.minimizer);
     let plain = setting.law.effective_bias;
     Ok(vec![
-        prototype("E[W] − W*", mean_from(&ends.main, setting.toy.minimizer), -0.0161, 7e-4),
+        // A scalar loop of 32 000 replicas; an earlier reference of −0.0161 belongs to other rates.
+        prototype("E[W] − W*", mean_from(&ends.main, setting.toy.minimizer), -0.0111, 2e-4),
         prototype("E[W̄] − W*, tail average", effective, -4e-4, 2e-4),
         Check::mean("E[W̄] − W*, tail average", effective, 0.0, setting.next_order(plain)),
         Check::mean("the same against the law of one residual array", effective, plain, 0.0)
