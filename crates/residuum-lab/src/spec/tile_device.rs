@@ -29,7 +29,7 @@
 //! | `slope_spread` | of the slopes (linear and soft bounds, absolute): a number, `[up, down]`, or `{ log_normal = … }` |
 //! | `slopes` | `{ increasing, divide_bounds, reverse_up, reverse_down, reverse_offset }`: slopes of either sign, bounds where steps vanish, steps that grow from the other bound |
 //! | `cycle_noise` | from pulse to pulse, relative to the step: a number, or `{ additive = … }` |
-//! | `write_noise` | of reads against the hidden state, in steps of `pulse_step` |
+//! | `write_noise` | of reads against the hidden state, in steps |
 //! | `reference` | `{ mean, deviation, at_symmetric_point }` subtracted by every read |
 //! | `stuck` | `{ probability, range }` of cells that do not move |
 //! | `decay` | leak once a step: `{ lifetime, spread }`, steps after which 1/e is left |

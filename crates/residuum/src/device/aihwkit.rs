@@ -53,81 +53,54 @@ pub enum ConversionError {
     Parameter(#[from] ParameterError),
 }
 
-/// What all classes share; alone it is `ConstantStepDevice`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Pulsed {
-    /// Mean step Δw_min.
-    pub dw_min: f32,
-    /// Spread of the step between cells.
-    pub dw_min_dtod: f32,
-    /// Whether that spread is log-normal.
-    pub dw_min_dtod_log_normal: bool,
-    /// Cycle-to-cycle noise of a step.
-    pub dw_min_std: f32,
-    /// Imbalance of up and down steps: weakens one direction.
-    pub up_down: f32,
-    /// Spread of the imbalance between cells.
-    pub up_down_dtod: f32,
-    /// Mean upper bound.
-    pub w_max: f32,
-    /// Spread of the upper bound between cells.
-    pub w_max_dtod: f32,
-    /// Mean lower bound.
-    pub w_min: f32,
-    /// Spread of the lower bound between cells.
-    pub w_min_dtod: f32,
-    /// Probability that a cell is stuck.
-    pub corrupt_devices_prob: f32,
-    /// Where stuck cells lie.
-    pub corrupt_devices_range: f32,
-    /// Mean value after a reset.
-    pub reset: f32,
-    /// Absolute spread of that value between cells.
-    pub reset_dtod: f32,
-    /// Noise of a reset.
-    pub reset_std: f32,
-    /// Mini-batches in which a weight decays by 1/e; 0 for never.
-    pub lifetime: f32,
-    /// Spread of the lifetime between cells.
-    pub lifetime_dtod: f32,
-    /// Deviation of the random walk of a mini-batch.
-    pub diffusion: f32,
-    /// Spread of the diffusion between cells.
-    pub diffusion_dtod: f32,
-    /// `nu` of the nested `drift`, the exponent; 0 for none, and then the rest of `drift` says nothing.
-    pub drift_nu: f32,
-    /// Whether steps and bounds of the wrong sign are mirrored.
-    pub enforce_consistency: bool,
-    /// Whether the last column is ideal.
-    pub perfect_bias: bool,
-}
-
-impl Default for Pulsed {
-    fn default() -> Self {
-        Self {
-            dw_min: 0.001,
-            dw_min_dtod: 0.3,
-            dw_min_dtod_log_normal: false,
-            dw_min_std: 0.3,
-            up_down: 0.0,
-            up_down_dtod: 0.01,
-            w_max: 0.6,
-            w_max_dtod: 0.3,
-            w_min: -0.6,
-            w_min_dtod: 0.3,
-            corrupt_devices_prob: 0.0,
-            corrupt_devices_range: 0.1,
-            reset: 0.0,
-            reset_dtod: 0.0,
-            reset_std: 0.01,
-            lifetime: 0.0,
-            lifetime_dtod: 0.0,
-            diffusion: 0.0,
-            diffusion_dtod: 0.0,
-            drift_nu: 0.0,
-            enforce_consistency: true,
-            perfect_bias: false,
-        }
+class! {
+    /// What all classes share; alone it is `ConstantStepDevice`.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    Pulsed {
+        /// Mean step Δw_min.
+        dw_min: f32 = 0.001,
+        /// Spread of the step between cells.
+        dw_min_dtod: f32 = 0.3,
+        /// Whether that spread is log-normal.
+        dw_min_dtod_log_normal: bool = false,
+        /// Cycle-to-cycle noise of a step.
+        dw_min_std: f32 = 0.3,
+        /// Imbalance of up and down steps: weakens one direction.
+        up_down: f32 = 0.0,
+        /// Spread of the imbalance between cells.
+        up_down_dtod: f32 = 0.01,
+        /// Mean upper bound.
+        w_max: f32 = 0.6,
+        /// Spread of the upper bound between cells.
+        w_max_dtod: f32 = 0.3,
+        /// Mean lower bound.
+        w_min: f32 = -0.6,
+        /// Spread of the lower bound between cells.
+        w_min_dtod: f32 = 0.3,
+        /// Probability that a cell is stuck.
+        corrupt_devices_prob: f32 = 0.0,
+        /// Where stuck cells lie.
+        corrupt_devices_range: f32 = 0.1,
+        /// Mean value after a reset.
+        reset: f32 = 0.0,
+        /// Absolute spread of that value between cells.
+        reset_dtod: f32 = 0.0,
+        /// Noise of a reset.
+        reset_std: f32 = 0.01,
+        /// Mini-batches in which a weight decays by 1/e; 0 for never.
+        lifetime: f32 = 0.0,
+        /// Spread of the lifetime between cells.
+        lifetime_dtod: f32 = 0.0,
+        /// Deviation of the random walk of a mini-batch.
+        diffusion: f32 = 0.0,
+        /// Spread of the diffusion between cells.
+        diffusion_dtod: f32 = 0.0,
+        /// `nu` of the nested `drift`, the exponent; 0 for none, and then the rest of `drift` says nothing.
+        drift_nu: f32 = 0.0,
+        /// Whether steps and bounds of the wrong sign are mirrored.
+        enforce_consistency: bool = true,
+        /// Whether the last column is ideal.
+        perfect_bias: bool = false,
     }
 }
 
@@ -205,7 +178,7 @@ impl Class {
             expressible("drift", "off (AIHWKIT's begins a call later after a write)", false, drift.exponent)?;
         }
         if let Some(reference) = device.reference {
-            let known = matches!(device.step, StepModel::Linear(_) | StepModel::Power(_));
+            let known = device.step.model().has_symmetric_point();
             expressible("reference", "used with soft bounds or power steps", known, reference.mean)?;
             if let Some(decay) = device.retention.decay {
                 let holds = !reference.at_symmetric_point;

@@ -126,49 +126,33 @@ impl Model for Saturation {
     }
 }
 
-/// Steps 1 − A e^{±γz}, z = 2a·w/(b₊ − b₋) + b.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[expect(non_snake_case, reason = "AIHWKIT's names")]
-pub struct ExpStep {
-    /// What all classes share.
-    pub pulsed: Pulsed,
-    /// Amplitude of the up step.
-    pub A_up: f32,
-    /// Amplitude of the down step.
-    pub A_down: f32,
-    /// Rate of the up step.
-    pub gamma_up: f32,
-    /// Rate of the down step.
-    pub gamma_down: f32,
-    /// Stretch of the state.
-    pub a: f32,
-    /// Shift of the state.
-    pub b: f32,
-    /// Part of complex noise that is always there, in weight units.
-    pub dw_min_std_add: f32,
-    /// Part of complex noise that grows with the state.
-    pub dw_min_std_slope: f32,
-    /// What a read sees, in steps around the state.
-    pub write_noise_std: f32,
-    /// Whether setting weights draws write noise.
-    pub apply_write_noise_on_set: bool,
-}
-
-impl Default for ExpStep {
-    fn default() -> Self {
-        Self {
-            pulsed: Pulsed::default(),
-            A_up: 0.00081,
-            A_down: 0.36833,
-            gamma_up: 12.44625,
-            gamma_down: 12.78785,
-            a: 0.244,
-            b: 0.2425,
-            dw_min_std_add: 0.0,
-            dw_min_std_slope: 0.0,
-            write_noise_std: 0.0,
-            apply_write_noise_on_set: true,
-        }
+class! {
+    /// Steps 1 − A e^{±γz}, z = 2a·w/(b₊ − b₋) + b.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[expect(non_snake_case, reason = "AIHWKIT's names")]
+    ExpStep {
+        /// What all classes share.
+        pulsed: Pulsed = Pulsed::default(),
+        /// Amplitude of the up step.
+        A_up: f32 = 0.00081,
+        /// Amplitude of the down step.
+        A_down: f32 = 0.36833,
+        /// Rate of the up step.
+        gamma_up: f32 = 12.44625,
+        /// Rate of the down step.
+        gamma_down: f32 = 12.78785,
+        /// Stretch of the state.
+        a: f32 = 0.244,
+        /// Shift of the state.
+        b: f32 = 0.2425,
+        /// Part of complex noise that is always there, in weight units.
+        dw_min_std_add: f32 = 0.0,
+        /// Part of complex noise that grows with the state.
+        dw_min_std_slope: f32 = 0.0,
+        /// What a read sees, in steps around the state.
+        write_noise_std: f32 = 0.0,
+        /// Whether setting weights draws write noise.
+        apply_write_noise_on_set: bool = true,
     }
 }
 

@@ -245,174 +245,114 @@ fn scales_with_step(device: &Device) -> Result<bool, ConversionError> {
     }
 }
 
-/// Steps that fall linearly with the state.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "AIHWKIT's switches")]
-pub struct LinearStep {
-    /// What all classes share.
-    pub pulsed: Pulsed,
-    /// Relative drop of the up step at the upper bound.
-    pub gamma_up: f32,
-    /// Relative drop of the down step at the lower bound.
-    pub gamma_down: f32,
-    /// Absolute spread of the first.
-    pub gamma_up_dtod: f32,
-    /// Absolute spread of the second.
-    pub gamma_down_dtod: f32,
-    /// Whether a slope keeps its sign where that is negative.
-    pub allow_increasing: bool,
-    /// Whether the mean bounds set the slope.
-    pub mean_bound_reference: bool,
-    /// Whether noise scales with the step.
-    pub mult_noise: bool,
-    /// What a read sees, in steps around the state.
-    pub write_noise_std: f32,
-    /// Whether setting weights draws write noise.
-    pub apply_write_noise_on_set: bool,
-    /// Whether the up step grows towards its bound.
-    pub reverse_up: bool,
-    /// Whether the down step grows towards its bound.
-    pub reverse_down: bool,
-    /// How far beyond the other bound a reversed step vanishes.
-    pub reverse_offset: f32,
-}
-
-impl Default for LinearStep {
-    fn default() -> Self {
-        Self {
-            pulsed: Pulsed::default(),
-            gamma_up: 0.0,
-            gamma_down: 0.0,
-            gamma_up_dtod: 0.05,
-            gamma_down_dtod: 0.05,
-            allow_increasing: false,
-            mean_bound_reference: true,
-            mult_noise: true,
-            write_noise_std: 0.0,
-            apply_write_noise_on_set: true,
-            reverse_up: false,
-            reverse_down: false,
-            reverse_offset: 0.01,
-        }
+class! {
+    /// Steps that fall linearly with the state.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[expect(clippy::struct_excessive_bools, reason = "AIHWKIT's switches")]
+    LinearStep {
+        /// What all classes share.
+        pulsed: Pulsed = Pulsed::default(),
+        /// Relative drop of the up step at the upper bound.
+        gamma_up: f32 = 0.0,
+        /// Relative drop of the down step at the lower bound.
+        gamma_down: f32 = 0.0,
+        /// Absolute spread of the first.
+        gamma_up_dtod: f32 = 0.05,
+        /// Absolute spread of the second.
+        gamma_down_dtod: f32 = 0.05,
+        /// Whether a slope keeps its sign where that is negative.
+        allow_increasing: bool = false,
+        /// Whether the mean bounds set the slope.
+        mean_bound_reference: bool = true,
+        /// Whether noise scales with the step.
+        mult_noise: bool = true,
+        /// What a read sees, in steps around the state.
+        write_noise_std: f32 = 0.0,
+        /// Whether setting weights draws write noise.
+        apply_write_noise_on_set: bool = true,
+        /// Whether the up step grows towards its bound.
+        reverse_up: bool = false,
+        /// Whether the down step grows towards its bound.
+        reverse_down: bool = false,
+        /// How far beyond the other bound a reversed step vanishes.
+        reverse_offset: f32 = 0.01,
     }
 }
 
-/// Steps that vanish linearly at the cell's own bounds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "AIHWKIT's switches")]
-pub struct SoftBounds {
-    /// What all classes share.
-    pub pulsed: Pulsed,
-    /// Whether noise scales with the step.
-    pub mult_noise: bool,
-    /// What a read sees, in steps around the state.
-    pub write_noise_std: f32,
-    /// Whether setting weights draws write noise.
-    pub apply_write_noise_on_set: bool,
-    /// Whether the up step grows towards its bound.
-    pub reverse_up: bool,
-    /// Whether the down step grows towards its bound.
-    pub reverse_down: bool,
-    /// How far beyond the other bound a reversed step vanishes.
-    pub reverse_offset: f32,
-}
-
-impl Default for SoftBounds {
-    fn default() -> Self {
-        Self {
-            pulsed: Pulsed::default(),
-            mult_noise: true,
-            write_noise_std: 0.0,
-            apply_write_noise_on_set: true,
-            reverse_up: false,
-            reverse_down: false,
-            reverse_offset: 0.01,
-        }
+class! {
+    /// Steps that vanish linearly at the cell's own bounds.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[expect(clippy::struct_excessive_bools, reason = "AIHWKIT's switches")]
+    SoftBounds {
+        /// What all classes share.
+        pulsed: Pulsed = Pulsed::default(),
+        /// Whether noise scales with the step.
+        mult_noise: bool = true,
+        /// What a read sees, in steps around the state.
+        write_noise_std: f32 = 0.0,
+        /// Whether setting weights draws write noise.
+        apply_write_noise_on_set: bool = true,
+        /// Whether the up step grows towards its bound.
+        reverse_up: bool = false,
+        /// Whether the down step grows towards its bound.
+        reverse_down: bool = false,
+        /// How far beyond the other bound a reversed step vanishes.
+        reverse_offset: f32 = 0.01,
     }
 }
 
-/// Soft bounds from the number of pulses; `dw_min`, `up_down`, `w_min` and `w_max` of `pulsed` are derived and not read.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "AIHWKIT's switches")]
-pub struct SoftBoundsPmax {
-    /// What all classes share.
-    pub pulsed: Pulsed,
-    /// Pulses from one end of the range to the other.
-    pub p_max: f32,
-    /// Rate of the approach.
-    pub alpha: f32,
-    /// Lower end.
-    pub range_min: f32,
-    /// Upper end.
-    pub range_max: f32,
-    /// Whether noise scales with the step.
-    pub mult_noise: bool,
-    /// What a read sees, in steps around the state.
-    pub write_noise_std: f32,
-    /// Whether setting weights draws write noise.
-    pub apply_write_noise_on_set: bool,
-    /// Whether the up step grows towards its bound.
-    pub reverse_up: bool,
-    /// Whether the down step grows towards its bound.
-    pub reverse_down: bool,
-    /// How far beyond the other bound a reversed step vanishes.
-    pub reverse_offset: f32,
-}
-
-impl Default for SoftBoundsPmax {
-    fn default() -> Self {
-        Self {
-            pulsed: Pulsed::default(),
-            p_max: 1000.0,
-            alpha: 0.0005,
-            range_min: -1.0,
-            range_max: 1.0,
-            mult_noise: true,
-            write_noise_std: 0.0,
-            apply_write_noise_on_set: true,
-            reverse_up: false,
-            reverse_down: false,
-            reverse_offset: 0.01,
-        }
+class! {
+    /// Soft bounds from the number of pulses; `dw_min`, `up_down`, `w_min` and `w_max` of `pulsed` are derived and not read.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[expect(clippy::struct_excessive_bools, reason = "AIHWKIT's switches")]
+    SoftBoundsPmax {
+        /// What all classes share.
+        pulsed: Pulsed = Pulsed::default(),
+        /// Pulses from one end of the range to the other.
+        p_max: f32 = 1000.0,
+        /// Rate of the approach.
+        alpha: f32 = 0.0005,
+        /// Lower end.
+        range_min: f32 = -1.0,
+        /// Upper end.
+        range_max: f32 = 1.0,
+        /// Whether noise scales with the step.
+        mult_noise: bool = true,
+        /// What a read sees, in steps around the state.
+        write_noise_std: f32 = 0.0,
+        /// Whether setting weights draws write noise.
+        apply_write_noise_on_set: bool = true,
+        /// Whether the up step grows towards its bound.
+        reverse_up: bool = false,
+        /// Whether the down step grows towards its bound.
+        reverse_down: bool = false,
+        /// How far beyond the other bound a reversed step vanishes.
+        reverse_offset: f32 = 0.01,
     }
 }
 
-/// Soft bounds of a cell read against a reference.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SoftBoundsReference {
-    /// What all classes share.
-    pub pulsed: Pulsed,
-    /// Whether noise scales with the step.
-    pub mult_noise: bool,
-    /// What a read sees, in steps around the state.
-    pub write_noise_std: f32,
-    /// Whether setting weights draws write noise.
-    pub apply_write_noise_on_set: bool,
-    /// Spread of the up slope, which moves the upper bound.
-    pub slope_up_dtod: f32,
-    /// Spread of the down slope, which moves the lower bound.
-    pub slope_down_dtod: f32,
-    /// Mean of what a read subtracts.
-    pub reference_mean: f32,
-    /// Its spread between cells.
-    pub reference_std: f32,
-    /// Whether the cell's symmetric point is subtracted besides.
-    pub subtract_symmetry_point: bool,
-}
-
-impl Default for SoftBoundsReference {
-    fn default() -> Self {
-        Self {
-            pulsed: Pulsed::default(),
-            mult_noise: false,
-            write_noise_std: 0.0,
-            apply_write_noise_on_set: true,
-            slope_up_dtod: 0.0,
-            slope_down_dtod: 0.0,
-            reference_mean: 0.0,
-            reference_std: 0.0,
-            subtract_symmetry_point: false,
-        }
+class! {
+    /// Soft bounds of a cell read against a reference.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    SoftBoundsReference {
+        /// What all classes share.
+        pulsed: Pulsed = Pulsed::default(),
+        /// Whether noise scales with the step.
+        mult_noise: bool = false,
+        /// What a read sees, in steps around the state.
+        write_noise_std: f32 = 0.0,
+        /// Whether setting weights draws write noise.
+        apply_write_noise_on_set: bool = true,
+        /// Spread of the up slope, which moves the upper bound.
+        slope_up_dtod: f32 = 0.0,
+        /// Spread of the down slope, which moves the lower bound.
+        slope_down_dtod: f32 = 0.0,
+        /// Mean of what a read subtracts.
+        reference_mean: f32 = 0.0,
+        /// Its spread between cells.
+        reference_std: f32 = 0.0,
+        /// Whether the cell's symmetric point is subtracted besides.
+        subtract_symmetry_point: bool = false,
     }
 }
 

@@ -5,6 +5,22 @@
 //! register it in the four tables below ([`StepModel`], `model`, `laws!`, and [`Class`] if AIHWKIT has it), and declare it in the
 //! spec.
 
+/// A class of AIHWKIT: each parameter with its shipped default.
+macro_rules! class {
+    ($(#[$about:meta])* $name:ident { $($(#[$meaning:meta])* $field:ident: $type:ty = $default:expr,)* }) => {
+        $(#[$about])*
+        pub struct $name {
+            $($(#[$meaning])* pub $field: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+    };
+}
+
 pub mod aihwkit;
 mod cells;
 mod constant;

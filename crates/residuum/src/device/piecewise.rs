@@ -109,30 +109,20 @@ impl Model for Nodes {
     }
 }
 
-/// Steps interpolated between nodes.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PiecewiseStep {
-    /// What all classes share.
-    pub pulsed: Pulsed,
-    /// Relative up step at equally spaced nodes from the lower to the upper bound.
-    pub piecewise_up: Vec<f32>,
-    /// Relative down step at the same nodes.
-    pub piecewise_down: Vec<f32>,
-    /// What a read sees, in steps around the state.
-    pub write_noise_std: f32,
-    /// Whether setting weights draws write noise.
-    pub apply_write_noise_on_set: bool,
-}
-
-impl Default for PiecewiseStep {
-    fn default() -> Self {
-        Self {
-            pulsed: Pulsed::default(),
-            piecewise_up: vec![1.0],
-            piecewise_down: vec![1.0],
-            write_noise_std: 0.0,
-            apply_write_noise_on_set: true,
-        }
+class! {
+    /// Steps interpolated between nodes.
+    #[derive(Clone, Debug, PartialEq)]
+    PiecewiseStep {
+        /// What all classes share.
+        pulsed: Pulsed = Pulsed::default(),
+        /// Relative up step at equally spaced nodes from the lower to the upper bound.
+        piecewise_up: Vec<f32> = vec![1.0],
+        /// Relative down step at the same nodes.
+        piecewise_down: Vec<f32> = vec![1.0],
+        /// What a read sees, in steps around the state.
+        write_noise_std: f32 = 0.0,
+        /// Whether setting weights draws write noise.
+        apply_write_noise_on_set: bool = true,
     }
 }
 

@@ -150,75 +150,49 @@ impl Device {
     }
 }
 
-/// Steps that are a power of the distance from the bound.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PowStep {
-    /// What all classes share.
-    pub pulsed: Pulsed,
-    /// Mean exponent.
-    pub pow_gamma: f32,
-    /// Spread of the exponent between cells.
-    pub pow_gamma_dtod: f32,
-    /// Imbalance of the exponents.
-    pub pow_up_down: f32,
-    /// Spread of that imbalance.
-    pub pow_up_down_dtod: f32,
-    /// What a read sees, in steps around the state.
-    pub write_noise_std: f32,
-    /// Whether setting weights draws write noise.
-    pub apply_write_noise_on_set: bool,
-}
-
-impl Default for PowStep {
-    fn default() -> Self {
-        Self {
-            pulsed: Pulsed::default(),
-            pow_gamma: 1.0,
-            pow_gamma_dtod: 0.1,
-            pow_up_down: 0.0,
-            pow_up_down_dtod: 0.0,
-            write_noise_std: 0.0,
-            apply_write_noise_on_set: true,
-        }
+class! {
+    /// Steps that are a power of the distance from the bound.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    PowStep {
+        /// What all classes share.
+        pulsed: Pulsed = Pulsed::default(),
+        /// Mean exponent.
+        pow_gamma: f32 = 1.0,
+        /// Spread of the exponent between cells.
+        pow_gamma_dtod: f32 = 0.1,
+        /// Imbalance of the exponents.
+        pow_up_down: f32 = 0.0,
+        /// Spread of that imbalance.
+        pow_up_down_dtod: f32 = 0.0,
+        /// What a read sees, in steps around the state.
+        write_noise_std: f32 = 0.0,
+        /// Whether setting weights draws write noise.
+        apply_write_noise_on_set: bool = true,
     }
 }
 
-/// Power steps of a cell read against a reference.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PowStepReference {
-    /// What all classes share.
-    pub pulsed: Pulsed,
-    /// Mean exponent.
-    pub pow_gamma: f32,
-    /// Spread of the exponent between cells.
-    pub pow_gamma_dtod: f32,
-    /// Imbalance of the exponents.
-    pub pow_up_down: f32,
-    /// Spread of that imbalance.
-    pub pow_up_down_dtod: f32,
-    /// Mean of what a read subtracts.
-    pub reference_mean: f32,
-    /// Its spread between cells.
-    pub reference_std: f32,
-    /// Whether the cell's symmetric point is subtracted besides.
-    pub subtract_symmetry_point: bool,
-    /// Pulses that search for it; −1 for as many as it takes, up to 10 000.
-    pub n_estimation_steps: i32,
-}
-
-impl Default for PowStepReference {
-    fn default() -> Self {
-        Self {
-            pulsed: Pulsed::default(),
-            pow_gamma: 1.0,
-            pow_gamma_dtod: 0.1,
-            pow_up_down: 0.0,
-            pow_up_down_dtod: 0.0,
-            reference_mean: 0.0,
-            reference_std: 0.0,
-            subtract_symmetry_point: false,
-            n_estimation_steps: -1,
-        }
+class! {
+    /// Power steps of a cell read against a reference.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    PowStepReference {
+        /// What all classes share.
+        pulsed: Pulsed = Pulsed::default(),
+        /// Mean exponent.
+        pow_gamma: f32 = 1.0,
+        /// Spread of the exponent between cells.
+        pow_gamma_dtod: f32 = 0.1,
+        /// Imbalance of the exponents.
+        pow_up_down: f32 = 0.0,
+        /// Spread of that imbalance.
+        pow_up_down_dtod: f32 = 0.0,
+        /// Mean of what a read subtracts.
+        reference_mean: f32 = 0.0,
+        /// Its spread between cells.
+        reference_std: f32 = 0.0,
+        /// Whether the cell's symmetric point is subtracted besides.
+        subtract_symmetry_point: bool = false,
+        /// Pulses that search for it; −1 for as many as it takes, up to 10 000.
+        n_estimation_steps: i32 = -1,
     }
 }
 

@@ -4,8 +4,7 @@
 //! the one before left, draws its own noise and is clipped.
 
 use super::at_once::{STEEP, by_doubling};
-use crate::device::Cells;
-use crate::device::{CycleNoise, Device, Law, Parameters, Vector, WithLaw};
+use crate::device::{Cells, CycleNoise, Device, Law, Parameters, Vector, WithLaw};
 
 /// Some cells: a chunk of a row, or cells gathered from a column.
 #[derive(Clone, Copy)]

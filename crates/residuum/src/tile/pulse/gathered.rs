@@ -3,9 +3,7 @@
 use super::blocks::RowBlock;
 use super::column_lines::{ColumnLines, HEIGHT};
 use super::counted::{Chunk, LONGEST};
-use crate::device::Device;
-use crate::device::Parameters;
-use crate::device::{Cells, side};
+use crate::device::{Cells, Device, Parameters, side};
 use crate::simd::{self, Kernel};
 
 /// Where a cell is found.

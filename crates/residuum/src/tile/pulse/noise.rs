@@ -1,7 +1,6 @@
 //! Cycle-to-cycle noise as vector code.
 
-use crate::device::Cells;
-use crate::device::{both, pick};
+use crate::device::{Cells, both, pick};
 
 /// Noise of one pulse, or of a train taken at once.
 pub(super) trait Noise: Copy {
