@@ -248,7 +248,6 @@ fn scales_with_step(device: &Device) -> Result<bool, ConversionError> {
 class! {
     /// Steps that fall linearly with the state.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    #[expect(clippy::struct_excessive_bools, reason = "AIHWKIT's switches")]
     LinearStep {
         /// What all classes share.
         pulsed: Pulsed = Pulsed::default(),
@@ -282,7 +281,6 @@ class! {
 class! {
     /// Steps that vanish linearly at the cell's own bounds.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    #[expect(clippy::struct_excessive_bools, reason = "AIHWKIT's switches")]
     SoftBounds {
         /// What all classes share.
         pulsed: Pulsed = Pulsed::default(),
@@ -304,7 +302,6 @@ class! {
 class! {
     /// Soft bounds from the number of pulses; `dw_min`, `up_down`, `w_min` and `w_max` of `pulsed` are derived and not read.
     #[derive(Clone, Copy, Debug, PartialEq)]
-    #[expect(clippy::struct_excessive_bools, reason = "AIHWKIT's switches")]
     SoftBoundsPmax {
         /// What all classes share.
         pulsed: Pulsed = Pulsed::default(),
