@@ -71,7 +71,7 @@ impl<A: Arithmetic> Law<A> for Exponential<A::Number> {
         let e = amplitude * A::power_of_base(rate * z);
         let moving = e < one;
         let size = if moving { cell.scale * (one - e) } else { zero };
-        let per_weight = twice * cell.inverse_range;
+        let per_weight = A::over_range(twice, cell);
         let slope = if moving { -cell.scale * e * (rate * A::LN_BASE) * per_weight } else { zero };
         (signed(up, size), signed(up, slope))
     }
@@ -96,6 +96,10 @@ impl Model for Saturation {
     fn at_zero(&self, _: &Device) -> f32 {
         let [up, down] = self.both_at_zero();
         0.5 * (up + down)
+    }
+
+    fn counts_from_reference(&self) -> bool {
+        true
     }
 
     fn draw(&self, _: &Device, cells: &mut Cells, _: &Draws) {

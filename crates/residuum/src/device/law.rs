@@ -58,17 +58,14 @@ pub(crate) trait Arithmetic: Copy {
     /// x^y of a base in [0, 1].
     fn pow(x: Self::Number, y: Self::Number) -> Self::Number;
 
-    /// y·s·x^(y−1)·r, where `value` is s·x^y.
-    fn pow_slope(
-        x: Self::Number,
-        y: Self::Number,
-        s: Self::Number,
-        value: Self::Number,
-        r: Self::Number,
-    ) -> Self::Number;
+    /// y·s·x^(y−1)/(max − min) for the cell's scale s and shape y; `value` is s·x^y.
+    fn pow_slope(x: Self::Number, value: Self::Number, cell: &Cell<Self::Number>) -> Self::Number;
 
     /// The base (2 or e) to the power x.
     fn power_of_base(x: Self::Number) -> Self::Number;
+
+    /// a/(max − min); 0 for a cell without a range.
+    fn over_range(a: Self::Number, cell: &Cell<Self::Number>) -> Self::Number;
 
     /// a·w/(max − min); 0 for a cell without a range.
     fn along_range(a: Self::Number, w: Self::Number, cell: &Cell<Self::Number>) -> Self::Number;
@@ -105,13 +102,18 @@ impl Arithmetic for Vector {
 
     /// From the power already taken; a second one would cost as much as all the rest.
     #[inline(always)]
-    fn pow_slope(x: f32, y: f32, _: f32, value: f32, r: f32) -> f32 {
-        y * value * r / if x > 1e-6 { x } else { 1e-6 }
+    fn pow_slope(x: f32, value: f32, cell: &Cell<f32>) -> f32 {
+        cell.shape * value * cell.inverse_range / if x > 1e-6 { x } else { 1e-6 }
     }
 
     #[inline(always)]
     fn power_of_base(x: f32) -> f32 {
         exp2_32(x)
+    }
+
+    #[inline(always)]
+    fn over_range(a: f32, cell: &Cell<f32>) -> f32 {
+        a * cell.inverse_range
     }
 
     #[inline(always)]
@@ -143,13 +145,18 @@ impl Arithmetic for Single {
     }
 
     #[inline(always)]
-    fn pow_slope(x: f32, y: f32, s: f32, _: f32, r: f32) -> f32 {
-        y * s * x.powf(y - 1.0) * r
+    fn pow_slope(x: f32, _: f32, cell: &Cell<f32>) -> f32 {
+        cell.shape * cell.scale * x.powf(cell.shape - 1.0) * cell.inverse_range
     }
 
     #[inline(always)]
     fn power_of_base(x: f32) -> f32 {
         x.exp()
+    }
+
+    #[inline(always)]
+    fn over_range(a: f32, cell: &Cell<f32>) -> f32 {
+        a * cell.inverse_range
     }
 
     #[inline(always)]
@@ -180,16 +187,20 @@ impl Arithmetic for Double {
         x.powf(y)
     }
 
-    fn pow_slope(x: f64, y: f64, s: f64, _: f64, r: f64) -> f64 {
-        y * s * x.powf(y - 1.0) * r
+    fn pow_slope(x: f64, _: f64, cell: &Cell<f64>) -> f64 {
+        cell.shape * cell.scale * x.powf(cell.shape - 1.0) / (cell.max - cell.min)
     }
 
     fn power_of_base(x: f64) -> f64 {
         x.exp()
     }
 
+    fn over_range(a: f64, cell: &Cell<f64>) -> f64 {
+        a / (cell.max - cell.min)
+    }
+
     fn along_range(a: f64, w: f64, cell: &Cell<f64>) -> f64 {
-        a * cell.inverse_range * w
+        Self::over_range(a, cell) * w
     }
 
     fn position(w: f64, intervals: f64, cell: &Cell<f64>) -> f64 {

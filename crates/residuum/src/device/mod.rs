@@ -205,6 +205,11 @@ trait Model {
         false
     }
 
+    /// Whether the law counts the state from the reference, so that it does not move with it.
+    fn counts_from_reference(&self) -> bool {
+        false
+    }
+
     /// Whether a reference may be put at the symmetric point of each cell.
     fn has_symmetric_point(&self) -> bool {
         false

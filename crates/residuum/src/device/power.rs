@@ -50,12 +50,12 @@ impl<A: Arithmetic, const BALANCED: bool> Law<A> for Power<BALANCED> {
 
     #[inline(always)]
     fn step(&self, cell: &Cell<A::Number>, up: bool, w: A::Number) -> (A::Number, A::Number) {
-        let (zero, inverse) = (A::Number::from(0.0), cell.inverse_range);
-        let distance = if up { cell.max - w } else { w - cell.min } * inverse;
+        let zero = A::Number::from(0.0);
+        let distance = A::over_range(if up { cell.max - w } else { w - cell.min }, cell);
         let distance = if distance > zero { distance } else { zero };
         let size = cell.scale * A::pow(distance, cell.shape);
-        // d(distance)/dw is −inverse upwards and +inverse downwards: both slow the step towards its bound.
-        (signed(up, size), -A::pow_slope(distance, cell.shape, cell.scale, size, inverse))
+        // d(distance)/dw is −1/(max − min) upwards and +1/(max − min) downwards: both slow the step towards its bound.
+        (signed(up, size), -A::pow_slope(distance, size, cell))
     }
 }
 

@@ -147,11 +147,15 @@ impl DeviceResponse {
     /// q and its derivative.
     fn branch(&self, up: bool, w: f64) -> (f64, f64) {
         let (side, model) = (usize::from(!up), self.device.step.model());
-        let Range { lo: min, hi: max } = self.range();
-        let shape = model.mean_shape(&self.device, side);
-        // What a read subtracts moves the bounds, and the step at w = 0 of affine steps.
-        let scale = if model.affine() { 1.0 + shape * self.reference } else { 1.0 };
-        let cell = Cell { scale, shape, max, min, inverse_range: 1.0 / (max - min) };
+        let cell = Cell {
+            scale: 1.0,
+            shape: model.mean_shape(&self.device, side),
+            max: f64::from(self.device.max),
+            min: f64::from(self.device.min),
+            inverse_range: 1.0 / f64::from(self.device.max - self.device.min),
+        };
+        // The state the step depends on, before a read subtracts the reference.
+        let w = if model.counts_from_reference() { w } else { w + self.reference };
         let (u, slope) = self.device.step.with_law(Branch { cell, up, w });
         (self.scale[side] * u, self.scale[side] * slope)
     }
