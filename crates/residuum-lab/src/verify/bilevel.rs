@@ -261,7 +261,7 @@ fn settings(context: &Context) -> Outcome {
             // At σ = 0.1 the slow mode of the figure's 6000 steps still moves by more than the law.
             let steps = if deviation < 0.5 { 12_000 } else { 6_000 };
             let key = context.key("stationary-law").named(name).fold(deviation.to_bits());
-            let ends = settle(context, &toy, key, rates, (steps, context.pick(8000, 2000)))?;
+            let ends = settle(context, &toy, key, rates, (steps, context.pick(8000, 4000)))?;
             let from = |w: &[f64]| mean_from(w, toy.minimizer);
             let what = |of: &str| format!("setting {name}, σ = {deviation}: E[{of}] − W*");
             checks.push(Check::mean(what("W"), from(&ends.main), law.main_bias, 0.06 * law.main_bias.abs()));
@@ -318,7 +318,7 @@ fn proposals(context: &Context) -> Outcome {
 
 fn exactness(context: &Context) -> Outcome {
     let rates = &[0.016, 0.008, 0.004, 0.002, 0.001];
-    let found = biases(context, rates, context.pick(16_000, 2000))?;
+    let found = biases(context, rates, context.pick(16_000, 4000))?;
     let mut checks = Vec::new();
     for b in &found {
         let what = |of: &str| format!("E[{of}] − W* at α = {}", b.learning_rate);
