@@ -13,12 +13,12 @@
 //! ```
 
 pub mod aihwkit;
+mod array;
 mod cells;
 mod column;
 mod column_block;
 mod column_lines;
 mod counted;
-mod crossbar;
 mod device;
 mod expected;
 mod laws;
@@ -42,9 +42,7 @@ mod tests;
 mod train;
 mod turned;
 mod unit_cell;
-mod zero_shift;
 
-pub use crossbar::Crossbar;
 pub use device::{CycleNoise, Device, Reference, Spread, Stuck};
 pub use ledger::Ledger;
 pub use management::{Management, Trains};
@@ -53,7 +51,6 @@ pub use retention::{Decay, Diffusion, Drift, Reset, Retention};
 pub use scheme::Scheme;
 pub use step::{Exponents, SlopeBounds, Slopes, StepModel};
 pub use unit_cell::{OneSidedCell, Policy, ReferenceCell, Refresh, VectorCell};
-pub use zero_shift::{Residual, ZeroShift, ZeroShifted};
 
 use crate::Key;
 use crate::error::ParameterError;
@@ -77,12 +74,16 @@ pub struct Tile {
     pulses_sent: u64,
     ledger: Option<Ledger>,
     retained: retention::Retained,
+    /// How increments reach the cells.
+    scheme: Scheme,
     lines: lines::Lines,
     /// Whether the last update was made by `lines`, and by nothing else.
     by_lines: bool,
     /// Of rows and columns, where pulses are rounded.
     factors: [Vec<f32>; 2],
     columns: column::Columns,
+    /// A row signal of 1 on one row and 0 elsewhere.
+    one_hot: Vec<f32>,
 }
 
 impl Tile {
@@ -108,13 +109,30 @@ impl Tile {
             pulses_sent: 0,
             ledger: None,
             retained,
+            scheme: Scheme::default(),
             lines: lines::Lines::default(),
             by_lines: false,
             factors: [Vec::new(), Vec::new()],
             columns: column::Columns::default(),
+            one_hot: Vec::new(),
         };
         tile.program(&vec![0.0; rows * cols], key.named("program"))?;
         Ok(tile)
+    }
+
+    /// The same tile with increments that reach the cells in another way.
+    ///
+    /// # Errors
+    /// If the trains are impossible.
+    pub fn with_scheme(mut self, scheme: impl Into<Scheme>) -> Result<Self, ParameterError> {
+        self.scheme = scheme.into();
+        self.scheme.validate()?;
+        Ok(self)
+    }
+
+    /// How increments reach the cells.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
     }
 
     /// Number of rows (outputs).
@@ -175,6 +193,17 @@ impl Tile {
                 *w = h + spread * *w;
             }
         }
+    }
+
+    /// W⋄ by cell: where the mean up step falls below the mean down step. None where they never cross between the cell's
+    /// bounds, or are equal everywhere; one of the crossings if there are several. A calibration does not see these: they are
+    /// what it is judged by.
+    pub fn symmetric_point(&self) -> Vec<Option<f32>> {
+        (0..self.weights.len())
+            .into_par_iter()
+            .with_min_len(1024)
+            .map(|i| pulse::crossing(&self.device, &self.cells, i))
+            .collect()
     }
 
     /// One pulse of the given direction on every cell.
