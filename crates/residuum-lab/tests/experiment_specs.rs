@@ -452,7 +452,7 @@ fn rules_of_one_seed_start_equal() {
     );
     let trials = parse(&text).unwrap().trials;
     let start = |spec: &TrialSpec, seed| {
-        let mut trial = Trial::prepare(spec, seed, Path::new("."), Origin::Spec).unwrap();
+        let trial = Trial::prepare(spec, seed, Path::new("."), Origin::Spec).unwrap();
         let state = trial.parts.network.state(residuum_nn::state::Scope::Network);
         let order = trial.train.epoch(0).order().to_vec();
         let bias = state["3.bias"].data.as_f32().unwrap().to_vec();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use residuum::readout::{Nonlinearity, Settings};
+use residuum::readout::{NoiseManagement, Nonlinearity, Settings};
 use residuum::rule::{Analog as OnTile, Columns, ResidualConfig, ResidualLearning, SymmetricPoint, Transfer};
 use residuum::tile::{CycleNoise, Decay, Device, Drift, Retention, Scheme, Spread, StepModel, Tile};
 use residuum::{Key, ParameterError, RateSchedules, Readout, Rule};
@@ -23,6 +23,8 @@ enum Kind {
     Leaky,
     Sgd,
     Residual,
+    /// Cells whose reads hide the state behind write noise.
+    Noisy,
 }
 
 impl Recipe for Kind {
@@ -48,6 +50,10 @@ impl Recipe for Kind {
                 Box::new(OnTile::sgd(tile("main", &leaky)?.with_scheme(Scheme::Expected)?))
             }
             Self::Sgd => Box::new(OnTile::sgd(tile("main", &real)?)),
+            Self::Noisy => {
+                let noisy = Device { write_noise: 5.0, ..real };
+                Box::new(OnTile::sgd(tile("main", &noisy)?))
+            }
             Self::Residual => {
                 let config = ResidualConfig {
                     transfer: Transfer { columns: Columns::Some(4), ..Transfer::default() },
@@ -236,6 +242,60 @@ fn a_state_of_tiles_continues_to_the_bit() {
         assert_eq!(train(&mut resumed, 25, 60), rest);
         assert_eq!(whole.state(Scope::Everything), resumed.state(Scope::Everything));
     }
+}
+
+/// The running scale of the converters is part of a checkpoint: without it a resumed run reads with another.
+#[test]
+fn a_running_scale_continues_to_the_bit() {
+    let noise_management = NoiseManagement::AverageAbsMax { decay: 0.05 };
+    let readout = Readout::new(Settings { noise_management, ..Settings::aihwkit() }).unwrap();
+    let build = || perceptron(&mut factory(Kind::Residual, Mapping::default(), &readout));
+    let mut whole = build();
+    train(&mut whole, 0, 25);
+    let state = whole.state(Scope::Everything);
+    let after = train(&mut whole, 25, 40);
+    let mut resumed = build();
+    resumed.load(Scope::Everything, &state).unwrap();
+    assert_eq!(train(&mut resumed, 25, 40), after);
+    // The twin: a state whose scales are those of a fresh network.
+    let mut forgetful = build();
+    let fresh = forgetful.state(Scope::Everything);
+    let mut state = state;
+    for name in fresh.names().filter(|name| name.ends_with("running_scale")) {
+        state.insert(name, fresh[name].clone());
+    }
+    forgetful.load(Scope::Everything, &state).unwrap();
+    assert_ne!(train(&mut forgetful, 25, 40), after);
+}
+
+/// Weights that are programmed draw write noise of their own in every layer, tile and seed.
+#[test]
+fn programmed_weights_draw_noise_of_their_layer_and_seed() {
+    let noise = |name: &str, seed: u64| -> Vec<f32> {
+        let mapping = Mapping { max_rows: 2, ..Mapping::default() };
+        let factory =
+            AnalogFactory { key: Key::new(seed), ..factory(Kind::Noisy, mapping, &Readout::default()) };
+        let mut weights = Analog::new(name, [4, 3], &[0.0; 12], &factory).unwrap();
+        weights.set_weights(&[0.1; 12]).unwrap();
+        let mut out = vec![0.0; 12];
+        weights.effective_weights(&mut out);
+        out
+    };
+    let first = noise("fc1", 1);
+    assert!(first.iter().any(|w| *w != 0.1), "there is noise");
+    assert_eq!(first, noise("fc1", 1), "the same again");
+    assert_ne!(first, noise("fc2", 1), "another layer");
+    assert_ne!(first, noise("fc1", 2), "another seed");
+    assert_ne!(first[..6], first[6..], "another tile");
+}
+
+#[test]
+fn weights_that_are_not_finite_are_refused() {
+    let factory = factory(Kind::Sgd, Mapping::default(), &Readout::default());
+    let mut weights = Analog::new("fc", [2, 3], &[0.1; 6], &factory).unwrap();
+    let message = weights.set_weights(&[0.1, 0.1, f32::NAN, 0.1, 0.1, 0.1]).unwrap_err().to_string();
+    assert_eq!(message, "weights[2] must be finite, got NaN");
+    assert!(weights.set_weights(&[0.1; 5]).is_err());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use residuum::Key;
-use residuum::state::{Data, Tensor as Entry, Tensors};
+use residuum::state::{Tensor as Entry, Tensors};
 use residuum_nn::Shape;
 use residuum_nn::model::{DigitalFactory, ResNet, keras::to_torchvision, resnet};
 use residuum_nn::state::{FileError, Scope, read_tfjs};

@@ -88,7 +88,7 @@ fn run(threads: usize, batch: usize, build: impl Fn() -> Network + Send + Sync) 
         let losses = losses.collect();
         let state = network.state(Scope::Everything).into_iter();
         let bits = state.flat_map(|(_, entry)| match entry.data {
-            Data::F32(values) => values.into_iter().map(f32::to_bits).collect(),
+            Data::F32(values) => values.into_iter().map(f32::to_bits).collect::<Vec<u32>>(),
             Data::U64(values) => values.into_iter().map(|value| value as u32).collect(),
             other => panic!("{other:?}"),
         });
