@@ -196,7 +196,8 @@ fn contraction(context: &Context) -> Outcome {
         let point = device.symmetric_point().unwrap_or(0.0);
         for step in [0.02, 0.005] {
             let (down, _) = cycle(&bench, step)?;
-            let mut cell = array(down + 1e-4, bench.clone(), 1)?;
+            // A device wired wrongly ends at its bound, where it fails the check and not the constructor.
+            let mut cell = array(bench.range().clip(down + 1e-4), bench.clone(), 1)?;
             shift(&mut cell, (step, 0.0), 1, 1, Key::new(0))?;
             let left = (cell.weights()[0] - down) / 1e-4;
             let predicted = CyclePrediction::new(&*device, step, 0.0)?.contraction;

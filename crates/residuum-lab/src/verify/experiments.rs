@@ -45,7 +45,7 @@ pub(super) const CLAIMS: &[Claim] = &[
 
 fn toy_example(context: &Context) -> Outcome {
     let device = devices::power(1.0)?;
-    let deviations = [0.1, 0.5, 1.0, 2.0];
+    let deviations = [0.1, 0.5, 1.0, 2.0, 4.0];
     let (alpha, steps, replicas) = context.pick((2e-3, 12_000, 12_000), (8e-3, 3_000, 3000));
     let rates = Rates { learning_rate: alpha, transfer_rate: 2.0 * alpha, mixing: 1.0 };
     let mut means: Vec<(Summary, Summary, f64)> = Vec::new();
@@ -67,7 +67,8 @@ fn toy_example(context: &Context) -> Outcome {
         let what = format!("Analog SGD: fall of E[W] from σ = {} to {}, beyond chance", names[0], names[1]);
         checks.push(Check::at_least(what, fall - error, 0.0, 0.0));
     }
-    for ((analog, residual, law), deviation) in means.iter().zip(deviations).skip(1) {
+    // At σ = 4 the law's own premise, small steps of P, is gone.
+    for ((analog, residual, law), deviation) in means.iter().zip(deviations).take(4).skip(1) {
         let drift = 0.5 - analog.mean;
         let what = format!("Residual Learning: |E[W̄] − W*| over Analog SGD's, σ = {deviation}");
         let share = (residual.mean.abs() - Z * residual.se).max(0.0) / drift;

@@ -6,7 +6,7 @@ use residuum::theory::coefficients::Rates;
 use residuum::theory::hard_instance::{HardInstance, Simulation, State};
 
 use super::check::Check;
-use super::context::Context;
+use super::context::{Bench, Context};
 use super::moments::Loop;
 use super::operator::never_violated;
 use super::{Claim, ClaimError, Outcome};
@@ -155,11 +155,11 @@ fn confinement(context: &Context) -> Outcome {
             context.bound(instance.escape_bound(rates, steps)),
             0.0,
         ));
-        // αγμq_max = ½: the spread of W̄ is more than half the region's radius, and most replicas leave.
-        let wild = Rates { learning_rate: 0.5 / instance.mixing(), ..rates };
+        // αγμq_max = 0.8: the spread of W̄ is four fifths of the region's radius or more, and most replicas leave.
+        let wild = Rates { learning_rate: 0.8 / instance.mixing(), ..rates };
         let lost = instance.simulate(wild, 200, steps, context.key("lem-confinement"))?;
         checks.push(Check::at_most(
-            format!("P(ℰ) with αγμq_max = ½, κ₂ = {condition}: the region can be left"),
+            format!("P(ℰ) with αγμq_max = 0.8, κ₂ = {condition}: the region can be left"),
             lost.confined,
             0.5,
             0.0,
@@ -245,6 +245,9 @@ fn floor(context: &Context) -> Outcome {
         let size = context.pick((100_000, 2_000), (20_000, 1_000));
         let what = format!("κ₂ = {condition}");
         checks.extend(above_floor(context, &what, (&instance, rates), size)?.1);
+    }
+    if context.bench != Bench::Faithful {
+        return Ok(checks);
     }
     // Slower: settled on both levels.
     let instance = HardInstance::new(1.5, 1.0, 1.0, 1.0, 1.0)?;

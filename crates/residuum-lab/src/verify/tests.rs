@@ -36,7 +36,7 @@ fn every_group_notices_wrong_hardware() {
 }
 
 /// Claims that state a bound, an inequality of a lemma, or a floor.
-const BOUNDS: [&str; 12] = [
+const BOUNDS: [&str; 11] = [
     "lem-lipschitz",
     "lem-coercivity",
     "lem-quadratic-growth",
@@ -48,7 +48,6 @@ const BOUNDS: [&str; 12] = [
     "lem-confinement",
     "thm-lower-bound",
     "mistake-1",
-    "mistake-2",
 ];
 
 fn named(ids: &[&str]) -> Vec<super::Claim> {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Ledger, Management, Scheme, Tile, Trains, pulse};
+use super::{Ledger, Management, Scheme, Tile, Trains};
 use crate::Key;
 use crate::array::{Array, Calibration, ZeroShift, run_zero_shift};
 use crate::error::{ParameterError, require, same_length};
@@ -137,7 +137,7 @@ impl Array<f32> for Tile {
     }
 
     fn response(&self, cell: usize, up: bool, at: f32) -> f32 {
-        pulse::step(&self.device, &self.cells, cell, up, at) / self.device.granularity()
+        self.device.step_size(&self.cells, cell, up, at) / self.device.granularity()
     }
 }
 

@@ -12,52 +12,32 @@
 //! w ← clip(w ± s± u±(w) (1 + σξ), [min, max])
 //! ```
 
-pub mod aihwkit;
 mod array;
-mod cells;
-mod column;
-mod column_block;
-mod column_lines;
-mod counted;
-mod device;
-mod expected;
-mod laws;
 mod ledger;
-mod lines;
-mod management;
-mod noise;
-mod packed;
-pub mod presets;
 mod pulse;
-mod response;
 mod retention;
-mod rounded;
-mod row;
-mod rows;
 mod scheme;
-mod step;
-mod stream;
 #[cfg(test)]
 mod tests;
-mod train;
-mod turned;
 mod unit_cell;
 
-pub use device::{CycleNoise, Device, Reference, Spread, Stuck};
+pub use crate::device::{
+    CycleNoise, Device, DeviceResponse, Exponents, Nodes, Reference, Saturation, SlopeBounds, Slopes, Spread,
+    StepModel, Stuck, aihwkit, presets,
+};
 pub use ledger::Ledger;
-pub use management::{Management, Trains};
-pub use response::DeviceResponse;
+pub use pulse::management::{Management, Trains};
 pub use retention::{Decay, Diffusion, Drift, Reset, Retention};
 pub use scheme::Scheme;
-pub use step::{Exponents, SlopeBounds, Slopes, StepModel};
 pub use unit_cell::{OneSidedCell, Policy, ReferenceCell, Refresh, VectorCell};
 
 use crate::Key;
+use crate::device::Cells;
 use crate::error::ParameterError;
 use crate::normal32;
 use crate::simd::{self, Kernel};
-use cells::Cells;
 use ledger::Sent;
+use pulse::{lines, management};
 use rayon::prelude::*;
 
 /// Weights of one crossbar, row-major: rows are outputs, columns inputs.
@@ -81,7 +61,7 @@ pub struct Tile {
     by_lines: bool,
     /// Of rows and columns, where pulses are rounded.
     factors: [Vec<f32>; 2],
-    columns: column::Columns,
+    columns: pulse::Columns,
     /// A row signal of 1 on one row and 0 elsewhere.
     one_hot: Vec<f32>,
 }
@@ -113,7 +93,7 @@ impl Tile {
             lines: lines::Lines::default(),
             by_lines: false,
             factors: [Vec::new(), Vec::new()],
-            columns: column::Columns::default(),
+            columns: pulse::Columns::default(),
             one_hot: Vec::new(),
         };
         tile.program(&vec![0.0; rows * cols], key.named("program"))?;
@@ -188,7 +168,7 @@ impl Tile {
     fn show(&mut self, key: Key) {
         if let Some(hidden) = &self.hidden {
             fill_normal(key.named("write"), &mut self.weights);
-            let spread = self.device.write_noise * self.device.pulse_step;
+            let spread = self.device.write_deviation();
             for (w, h) in self.weights.iter_mut().zip(hidden) {
                 *w = h + spread * *w;
             }
@@ -202,7 +182,7 @@ impl Tile {
         (0..self.weights.len())
             .into_par_iter()
             .with_min_len(1024)
-            .map(|i| pulse::crossing(&self.device, &self.cells, i))
+            .map(|i| self.device.crossing(&self.cells, i))
             .collect()
     }
 
@@ -232,7 +212,7 @@ impl Tile {
 const CHUNK: usize = 1024;
 
 /// Standard normal draws of `key`, in chunks as `normal32` makes them.
-fn fill_normal(key: Key, out: &mut [f32]) {
+pub(crate) fn fill_normal(key: Key, out: &mut [f32]) {
     simd::dispatch(FillNormal(key, out));
 }
 

@@ -1,18 +1,18 @@
 //! The lines of one column's write: what they make of a value on each row, and the noise of the pulses.
 
-use super::device::Device;
 use super::management::Plan;
 use super::rounded::Factors;
-use super::scheme::Scheme;
+use crate::device::Device;
 use crate::simd::{self, Kernel};
+use crate::tile::Scheme;
 use crate::{Key, normal32};
 
 /// Rows worked on together: one chunk of normal draws.
-pub(super) const BAND: usize = normal32::CHUNK;
+pub(super) const HEIGHT: usize = normal32::CHUNK;
 
 /// One column's write.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lines {
+pub(super) struct ColumnLines {
     firing: Firing,
     /// Those of noise; a silent column draws none.
     cycle: Key,
@@ -29,7 +29,7 @@ enum Firing {
     Rounded { factors: Factors, column: f32, sign: f32 },
 }
 
-impl Lines {
+impl ColumnLines {
     /// For a column whose largest value has the magnitude `peak`.
     pub(super) fn draw(device: &Device, scheme: Scheme, scale: f32, peak: f32, key: Key) -> Self {
         let trains = match scheme {
@@ -71,12 +71,12 @@ impl Lines {
         matches!(self.firing, Firing::Silent)
     }
 
-    /// Pulses that the values of a band become; negative ones go down. Whether there are any.
-    pub(super) fn counts(&self, band: usize, values: &[f32], counts: &mut [i32]) -> bool {
+    /// Pulses that the values of a block become; negative ones go down. Whether there are any.
+    pub(super) fn counts(&self, block: usize, values: &[f32], counts: &mut [i32]) -> bool {
         match self.firing {
             Firing::Silent => counts.fill(0),
             Firing::Random { row, fired, key } => {
-                simd::dispatch(Meet { row, fired, key, band, values, counts });
+                simd::dispatch(Meet { row, fired, key, block, values, counts });
             }
             Firing::Rounded { factors, column, sign } => {
                 simd::dispatch(Round { factors, column, sign, values, counts });
@@ -85,18 +85,18 @@ impl Lines {
         counts.iter().any(|c| *c != 0)
     }
 
-    /// Standard normals on the rows of a band: those of a pulse, or of what a read sees.
+    /// Standard normals on the rows of a block: those of a pulse, or of what a read sees.
     #[inline(always)]
-    pub(super) fn noise(&self, pulse: Option<u32>, band: usize) -> [f32; BAND] {
+    pub(super) fn noise(&self, pulse: Option<u32>, block: usize) -> [f32; HEIGHT] {
         let key = match pulse {
             Some(n) => self.cycle.fold(u64::from(n)),
             None => self.write,
         };
-        normal32::normals(key, band as u64)
+        normal32::normals(key, block as u64)
     }
 }
 
-/// Coincidences of the rows of a band with the slots in which the column fires.
+/// Coincidences of the rows of a block with the slots in which the column fires.
 ///
 /// Given those slots, a row that fires with probability p meets a binomial number of them, independent of the other rows:
 /// one uniform number and the inverse of its distribution give it, instead of one draw per slot.
@@ -105,7 +105,7 @@ struct Meet<'a> {
     /// Slots in which the column fires.
     fired: u32,
     key: Key,
-    band: usize,
+    block: usize,
     values: &'a [f32],
     counts: &'a mut [i32],
 }
@@ -116,18 +116,18 @@ impl Kernel for Meet<'_> {
     #[inline(always)]
     fn run(self) {
         let uniform =
-            normal32::words(self.key, self.band as u64).map(|w| f64::from(w) * (1.0 / 4_294_967_296.0));
-        let [mut odds, mut mass] = [[0.0; BAND]; 2];
+            normal32::words(self.key, self.block as u64).map(|w| f64::from(w) * (1.0 / 4_294_967_296.0));
+        let [mut odds, mut mass] = [[0.0; HEIGHT]; 2];
         for (i, value) in self.values.iter().enumerate() {
             let probability = f64::from((self.row * value).abs());
             odds[i] = probability / (1.0 - probability);
             mass[i] = power(1.0 - probability, self.fired);
         }
-        let mut below = [0.0; BAND];
-        let mut met = [0.0; BAND];
+        let mut below = [0.0; HEIGHT];
+        let mut met = [0.0; HEIGHT];
         for n in 0..self.fired {
             let ratio = f64::from(self.fired - n) / f64::from(n + 1);
-            for i in 0..BAND {
+            for i in 0..HEIGHT {
                 below[i] += mass[i];
                 mass[i] *= ratio * odds[i];
                 met[i] += if uniform[i] >= below[i] { 1.0 } else { 0.0 };
@@ -154,7 +154,7 @@ fn power(mut x: f64, mut n: u32) -> f64 {
     product
 }
 
-/// Rounded numbers of pulses on the rows of a band.
+/// Rounded numbers of pulses on the rows of a block.
 struct Round<'a> {
     factors: Factors,
     column: f32,

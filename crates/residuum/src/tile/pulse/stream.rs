@@ -12,7 +12,7 @@ use crate::math::short_polynomial;
 /// Words drawn together.
 pub(super) const LANES: usize = 16;
 /// Normals drawn together: two from each word.
-pub(super) const BLOCK: usize = 2 * LANES;
+pub(super) const CHUNK: usize = 2 * LANES;
 
 #[derive(Clone, Copy)]
 pub(super) struct Stream([[u32; LANES]; 4]);
@@ -50,9 +50,9 @@ impl Stream {
 
     /// The next normal numbers; word i gives draws i and i + LANES.
     #[inline(always)]
-    pub(super) fn normals(&mut self) -> [f32; BLOCK] {
+    pub(super) fn normals(&mut self) -> [f32; CHUNK] {
         let words = self.words();
-        let mut draws = [0.0; BLOCK];
+        let mut draws = [0.0; CHUNK];
         let (first, second) = draws.split_at_mut(LANES);
         for i in 0..LANES {
             (first[i], second[i]) = pair(words[i]);
@@ -158,7 +158,7 @@ mod tests {
         let n = 1 << 20;
         let draws = |index: u64| -> Vec<f64> {
             let mut stream = Stream::new(Key::new(1).fold(index));
-            (0..n / BLOCK).flat_map(|_| stream.normals()).map(f64::from).collect()
+            (0..n / CHUNK).flat_map(|_| stream.normals()).map(f64::from).collect()
         };
         let (x, y) = (draws(0), draws(1));
         let critical = 1.95 / (n as f64).sqrt();
@@ -170,7 +170,7 @@ mod tests {
         let across = Summary::of(x.iter().zip(&y).map(|(a, b)| a * b));
         assert!(across.agrees(0.0, 0.0), "{across}");
         // Neighbouring lanes, the two draws of a word, and successive words of a lane; plain and squared.
-        for lag in [1, LANES, BLOCK] {
+        for lag in [1, LANES, CHUNK] {
             let lagged = Summary::of(x.iter().zip(&x[lag..]).map(|(a, b)| a * b));
             assert!(lagged.agrees(0.0, 0.0), "lag {lag}: {lagged}");
             let squares = Summary::of(x.iter().zip(&x[lag..]).map(|(a, b)| (a * a - 1.0) * (b * b - 1.0)));

@@ -1,10 +1,8 @@
 //! Devices of the literature, with the parameters AIHWKIT 1.1.0 gives them. Only the capacitor leaks; none
 //! diffuses or drifts. A reset leads to 0 ± 0.01, AIHWKIT's default, except on phase-change cells.
 
-use super::aihwkit::down_step_at_zero;
-use super::device::{CycleNoise, Device, Reference, Spread};
-use super::retention::{Decay, Reset, Retention};
-use super::step::{Slopes, StepModel};
+use super::{CycleNoise, Device, Reference, Saturation, Slopes, Spread, StepModel};
+use crate::tile::{Decay, Reset, Retention};
 
 /// Ideal but for its resets.
 fn cell(step: StepModel, pulse_step: f32, min: f32, max: f32) -> Device {
@@ -19,20 +17,11 @@ fn linear(slope_up: f32, slope_down: f32, spread: f32) -> StepModel {
     StepModel::Linear(Slopes { spread: [Spread::normal(spread); 2], ..Slopes::new(slope_up, slope_down) })
 }
 
-/// AIHWKIT's update management counts exponential steps in the down step at 0, not in the mean of both.
-fn counted_as_aihwkit(device: Device) -> Device {
-    Device { granularity: Some(down_step_at_zero(&device)), ..device }
-}
-
 /// ReRAM with an exponential step: Gong et al., Nature Communications 2018.
 pub fn reram_es() -> Device {
-    let step = StepModel::Exponential {
-        amplitude: [-1.18445, -0.081404],
-        rate: [5.0, 5.0],
-        stretch: -0.5,
-        shift: -0.5,
-    };
-    counted_as_aihwkit(Device {
+    let saturation =
+        Saturation { amplitude: [-1.18445, -0.081404], rate: [5.0, 5.0], stretch: -0.5, shift: -0.5 };
+    saturation.counted_as_aihwkit(Device {
         step_spread: Spread::normal(0.2),
         imbalance: 0.259359,
         imbalance_spread: 0.05,
@@ -40,7 +29,7 @@ pub fn reram_es() -> Device {
         min_spread: Spread::normal(0.3),
         cycle_noise: CycleNoise::Multiplicative(5.0),
         write_noise: 75.0,
-        ..cell(step, 0.00135, -1.0, 1.0)
+        ..cell(StepModel::Exponential(saturation), 0.00135, -1.0, 1.0)
     })
 }
 
@@ -139,9 +128,8 @@ pub fn gokmen_vlasov() -> Device {
 
 /// One phase-change cell of a pair, to be reset when full: Nandakumar et al., Frontiers in Neuroscience 2020.
 pub fn pcm() -> Device {
-    let step =
-        StepModel::Exponential { amplitude: [-27.235, -2.235], rate: [2.5, 2.5], stretch: -1.0, shift: 0.0 };
-    counted_as_aihwkit(Device {
+    let saturation = Saturation { amplitude: [-27.235, -2.235], rate: [2.5, 2.5], stretch: -1.0, shift: 0.0 };
+    saturation.counted_as_aihwkit(Device {
         step_spread: Spread::normal(0.2),
         imbalance_spread: 0.05,
         max_spread: Spread::normal(0.1),
@@ -150,6 +138,6 @@ pub fn pcm() -> Device {
             ..Retention::default()
         },
         cycle_noise: CycleNoise::Complex { deviation: 0.6, offset: 0.042, slope: 0.108 },
-        ..cell(step, 0.01, 0.0, 2.0)
+        ..cell(StepModel::Exponential(saturation), 0.01, 0.0, 2.0)
     })
 }

@@ -11,7 +11,7 @@ use crate::Key;
 use crate::simd::{self, Kernel, LargestMagnitude};
 
 /// The sign of a line's signal sits above the 31 slots.
-pub(super) const SIGN: u32 = 1 << 31;
+pub(crate) const SIGN: u32 = 1 << 31;
 /// Up to this many slots, pulses are taken slot by slot although the device would allow trains at once.
 const FEW_SLOTS: u32 = 3;
 /// Below this many lines a second thread costs more than it brings.
@@ -21,7 +21,7 @@ const SPARSE: usize = 10;
 
 /// Trains of every line and sample of one update. Kept by the tile, so that a step allocates nothing once it has run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     /// Lines in each direction.
     shape: (usize, usize),
     samples: Vec<Sample>,
@@ -30,7 +30,7 @@ pub(super) struct Lines {
     /// Column trains, sample by sample.
     cols: Vec<u32>,
     slots: Vec<Slot>,
-    /// Sign of the pulse on each column line, 0 where it is silent; one stretch per slot.
+    /// Sign of the pulse on each column line, 0 where it is silent; one run of columns per slot.
     signs: Vec<i8>,
     /// Columns that fire in sparse slots, or in any slot of a sample taken at once where few do.
     fired: Vec<u32>,
@@ -56,16 +56,16 @@ struct Slot {
 }
 
 /// The columns of one slot.
-pub(super) struct Columns<'a> {
+pub(crate) struct Columns<'a> {
     /// Sign of the pulse on each column line, 0 where it is silent.
-    pub(super) signs: &'a [i8],
-    pub(super) pulses: usize,
+    pub(crate) signs: &'a [i8],
+    pub(crate) pulses: usize,
     /// Those that fire, if they are few.
-    pub(super) list: Option<&'a [u32]>,
+    pub(crate) list: Option<&'a [u32]>,
 }
 
 /// How a sample meets a row.
-pub(super) enum Meeting<'a> {
+pub(crate) enum Meeting<'a> {
     /// Slot by slot: the slots in which the row fires, to be asked for with [`Lines::columns`].
     Slots(usize),
     /// All slots at once: the column trains.
@@ -76,7 +76,7 @@ pub(super) enum Meeting<'a> {
 
 impl Lines {
     /// Draws the trains of every line and sample. `together` says whether the device allows trains at once.
-    pub(super) fn fire(
+    pub(crate) fn fire(
         &mut self,
         (rows, cols): (usize, usize),
         (row_signals, col_signals): (&[f32], &[f32]),
@@ -159,7 +159,7 @@ impl Lines {
     }
 
     /// The trains of lines with these signs alone, all made positive: pulses where they meet go up.
-    pub(super) fn only_signs(&self, row_negative: bool, col_negative: bool, out: &mut Self) {
+    pub(crate) fn only_signs(&self, row_negative: bool, col_negative: bool, out: &mut Self) {
         let keep = |train: &u32, negative: bool| {
             if (train & SIGN != 0) == negative { train & !SIGN } else { 0 }
         };
@@ -188,7 +188,7 @@ impl Lines {
     }
 
     /// Row and column trains of each sample that fires.
-    pub(super) fn samples(&self) -> Vec<(&[u32], &[u32])> {
+    pub(crate) fn samples(&self) -> Vec<(&[u32], &[u32])> {
         let (rows, cols) = self.shape;
         let trains = self.rows.chunks_exact(rows).zip(self.cols.chunks_exact(cols));
         trains.zip(&self.samples).filter(|(_, s)| s.slots > 0).map(|(trains, _)| trains).collect()
@@ -196,19 +196,19 @@ impl Lines {
 
     /// Samples of the mini-batch.
     #[inline(always)]
-    pub(super) fn batch(&self) -> usize {
+    pub(crate) fn batch(&self) -> usize {
         self.samples.len()
     }
 
     /// The train of a row; none if it stays silent.
     #[inline(always)]
-    pub(super) fn row(&self, sample: usize, row: usize) -> Option<u32> {
+    pub(crate) fn row(&self, sample: usize, row: usize) -> Option<u32> {
         let train = self.rows[sample * self.shape.0 + row];
         (self.samples[sample].slots > 0 && train & !SIGN != 0).then_some(train)
     }
 
     /// Marks the rows that fire in some sample.
-    pub(super) fn mark_rows(&self, rows: &mut [bool]) {
+    pub(crate) fn mark_rows(&self, rows: &mut [bool]) {
         let trains = self.rows.chunks_exact(self.shape.0).zip(&self.samples);
         for (trains, _) in trains.filter(|(_, sample)| sample.slots > 0) {
             for (mark, train) in rows.iter_mut().zip(trains) {
@@ -219,13 +219,13 @@ impl Lines {
 
     /// Whether a row fires in some sample.
     #[inline(always)]
-    pub(super) fn fires(&self, row: usize) -> bool {
+    pub(crate) fn fires(&self, row: usize) -> bool {
         (0..self.batch()).any(|sample| self.row(sample, row).is_some())
     }
 
     /// How a row that fires in `fired` slots meets a sample.
     #[inline(always)]
-    pub(super) fn meeting(&self, sample: usize, fired: u32) -> Meeting<'_> {
+    pub(crate) fn meeting(&self, sample: usize, fired: u32) -> Meeting<'_> {
         let Sample { slots, first_slot, list } = self.samples[sample];
         let trains = self.column_trains(sample);
         match (first_slot, list) {
@@ -240,14 +240,14 @@ impl Lines {
     }
 
     #[inline(always)]
-    pub(super) fn column_trains(&self, sample: usize) -> &[u32] {
+    pub(crate) fn column_trains(&self, sample: usize) -> &[u32] {
         let cols = self.shape.1;
         &self.cols[sample * cols..][..cols]
     }
 
     /// The columns of slot `slot`, counted over all samples.
     #[inline(always)]
-    pub(super) fn columns(&self, slot: usize) -> Columns<'_> {
+    pub(crate) fn columns(&self, slot: usize) -> Columns<'_> {
         let cols = self.shape.1;
         let Slot { pulses, list } = self.slots[slot];
         Columns {
@@ -259,7 +259,7 @@ impl Lines {
 }
 
 /// Largest magnitude.
-pub(super) fn peak(signals: &[f32]) -> f32 {
+pub(crate) fn peak(signals: &[f32]) -> f32 {
     simd::dispatch(LargestMagnitude(signals))
 }
 

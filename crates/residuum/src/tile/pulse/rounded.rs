@@ -1,12 +1,12 @@
 //! Coincidences without chance: each cell gets the mean number of its pulses, rounded.
 
-use super::counted::{LONGEST, Stretch};
-use super::ledger::{Sent, tally};
+use super::blocks::RowBlock;
+use super::counted::{Chunk, LONGEST};
 use super::management::{Plan, Trains};
-use super::rows::Band;
-use super::{Tile, fill_normal};
 use crate::Key;
 use crate::simd::{self, Kernel};
+use crate::tile::ledger::{Sent, tally};
+use crate::tile::{Tile, fill_normal};
 
 /// The factors whose product, rounded, is a cell's number of pulses.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ fn probability(scale: f32, signal: f32) -> f32 {
 
 impl Tile {
     /// The update with the mean number of pulses everywhere.
-    pub(super) fn update_rounded(
+    pub(crate) fn update_rounded(
         &mut self,
         scale: f32,
         row_signals: &[f32],
@@ -82,8 +82,9 @@ impl Tile {
                 }
             }
         }
-        let sent = self.each_band(1, batch, |device, cells, band| {
-            let Band { index: row, weights, mut hidden, tally: mut tallied } = band;
+        let (device, cells, blocks) = self.blocks(1, batch);
+        let sent = blocks.sum(&|block: RowBlock<'_>| {
+            let RowBlock { index: row, weights, mut hidden, tally: mut tallied } = block;
             let mut sent = Sent::default();
             let mut counts = [0; LONGEST];
             for sample in 0..batch {
@@ -105,13 +106,13 @@ impl Tile {
                     if let Some(tallied) = &mut tallied {
                         tally(&mut tallied[start..end], counts);
                     }
-                    let stretch = Stretch::of(device, cells, row * cols + start, row * cols + end);
+                    let chunk = Chunk::of(device, cells, row * cols + start, row * cols + end);
                     let key = key.fold(start as u64);
                     let noise = |n: u32, _: &[i32], xi: &mut [f32]| fill_normal(key.fold(u64::from(n)), xi);
                     let shown = |xi: &mut [f32]| fill_normal(key.named("write"), xi);
                     let (seen, hidden) =
                         (&mut weights[start..end], hidden.as_deref_mut().map(|h| &mut h[start..end]));
-                    stretch.send(cells.at_once, counts, seen, hidden, noise, shown);
+                    chunk.send(cells.at_once, counts, seen, hidden, noise, shown);
                 }
             }
             sent
@@ -121,7 +122,7 @@ impl Tile {
     }
 }
 
-/// Counts of a stretch of a row.
+/// Counts of a chunk of a row.
 struct Round<'a> {
     factor: f32,
     along: &'a [f32],

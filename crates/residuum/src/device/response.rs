@@ -1,7 +1,7 @@
 //! Between the devices of tiles and the response functions of the theory, both ways.
 
-use super::device::Device;
-use super::step::StepModel;
+use super::law::{Cell, Double, Law, WithLaw, signed};
+use super::{Device, Nodes, StepModel};
 use crate::error::{ParameterError, positive, require};
 use crate::response::{Exponential, ResponseFunction};
 use crate::{Range, numeric};
@@ -45,7 +45,7 @@ impl Device {
             let table = Table::new(response, intervals);
             if table.error <= tolerance {
                 let [up, down] = table.nodes;
-                let step = StepModel::Piecewise { up, down };
+                let step = StepModel::Piecewise(Nodes { up, down });
                 let device = Self {
                     granularity: Some(pulse_step),
                     ..Self::ideal(step, pulse_step, lo as f32, hi as f32)
@@ -136,11 +136,7 @@ impl DeviceResponse {
     /// Where the branches meet, nearest to 0.
     fn crossing(&self) -> Option<f64> {
         let range = self.range();
-        let samples = match &self.device.step {
-            StepModel::Piecewise { up, down } => 2 * up.len().max(down.len()) - 1,
-            _ => 0,
-        };
-        let grid = range.grid(samples.max(SAMPLES));
+        let grid = range.grid(self.device.step.model().samples().max(SAMPLES));
         if grid.iter().all(|&w| self.asymmetry(w) == 0.0) {
             return Some(range.clip(0.0));
         }
@@ -150,44 +146,34 @@ impl DeviceResponse {
 
     /// q and its derivative.
     fn branch(&self, up: bool, w: f64) -> (f64, f64) {
-        let scale = self.scale[usize::from(!up)];
-        // The state the step depends on, before a read subtracts the reference.
-        let state = w + self.reference;
-        let (max, min) = (f64::from(self.device.max), f64::from(self.device.min));
-        let (u, slope) = match &self.device.step {
-            StepModel::Constant => (1.0, 0.0),
-            StepModel::Linear(slopes) => {
-                let s = usize::from(!up);
-                let bound = f64::from(slopes.bound(s, [self.device.max, self.device.min]));
-                let slope = if bound == 0.0 { 0.0 } else { -f64::from(slopes.slope[s]) / bound };
-                (1.0 + slope * state, slope)
-            }
-            StepModel::Power(exponents) => {
-                let shape = f64::from(exponents.mean()[usize::from(!up)]);
-                let width = max - min;
-                let (distance, sign) = if up { (max - state, -1.0) } else { (state - min, 1.0) };
-                let part = (distance / width).max(0.0);
-                (part.powf(shape), sign * shape * part.powf(shape - 1.0) / width)
-            }
-            StepModel::Exponential { amplitude, rate, stretch, shift } => {
-                let s = usize::from(!up);
-                let sign = if up { 1.0 } else { -1.0 };
-                let per_weight = 2.0 * f64::from(*stretch) / (max - min);
-                let exponent = sign * f64::from(rate[s]) * (per_weight * w + f64::from(*shift));
-                let e = f64::from(amplitude[s]) * exponent.exp();
-                if e < 1.0 { (1.0 - e, -e * sign * f64::from(rate[s]) * per_weight) } else { (0.0, 0.0) }
-            }
-            StepModel::Piecewise { up: above, down } => {
-                let nodes = if up { above } else { down };
-                let last = nodes.len() - 1;
-                let per_weight = last as f64 / (max - min);
-                let at = ((state - min) * per_weight).clamp(0.0, last as f64);
-                let left = (at as usize).min(last - 1);
-                let (a, b) = (f64::from(nodes[left]), f64::from(nodes[left + 1]));
-                (a + (at - left as f64) * (b - a), (b - a) * per_weight)
-            }
+        let (side, model) = (usize::from(!up), self.device.step.model());
+        let cell = Cell {
+            scale: 1.0,
+            shape: model.mean_shape(&self.device, side),
+            max: f64::from(self.device.max),
+            min: f64::from(self.device.min),
+            inverse_range: 1.0 / f64::from(self.device.max - self.device.min),
         };
-        (scale * u, scale * slope)
+        // The state the step depends on, before a read subtracts the reference.
+        let w = if model.counts_from_reference() { w } else { w + self.reference };
+        let (u, slope) = self.device.step.with_law(Branch { cell, up, w });
+        (self.scale[side] * u, self.scale[side] * slope)
+    }
+}
+
+/// u and its derivative at w.
+struct Branch {
+    cell: Cell<f64>,
+    up: bool,
+    w: f64,
+}
+
+impl WithLaw<Double> for Branch {
+    type Output = (f64, f64);
+
+    fn run<L: Law<Double>>(self, law: L) -> (f64, f64) {
+        let (step, slope) = law.step(&self.cell, self.up, self.w);
+        (signed(self.up, step), signed(self.up, slope))
     }
 }
 
@@ -217,12 +203,7 @@ impl ResponseFunction for DeviceResponse {
         self.symmetric_point
     }
     fn describe(&self) -> String {
-        let step = match &self.device.step {
-            StepModel::Piecewise { up, down } => {
-                format!("piecewise with {} and {} nodes", up.len(), down.len())
-            }
-            step => format!("{step:?}"),
-        };
+        let step = self.device.step.model().describe().unwrap_or_else(|| format!("{:?}", self.device.step));
         format!("device: {step}, steps of {} on {}", self.device.granularity(), self.range())
     }
 }

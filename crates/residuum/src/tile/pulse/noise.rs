@@ -1,7 +1,6 @@
 //! Cycle-to-cycle noise as vector code.
 
-use super::cells::Cells;
-use super::laws::{both, pick};
+use crate::device::{Cells, both, pick};
 
 /// Noise of one pulse, or of a train taken at once.
 pub(super) trait Noise: Copy {
@@ -12,7 +11,7 @@ pub(super) trait Noise: Copy {
     fn train(&self, j: usize, up: bool, w: f32, step: (f32, f32), n: f32, g: f32) -> f32;
 
     /// The same for cells `from..from + n` alone.
-    fn part(self, from: usize, n: usize) -> Self;
+    fn chunk(self, from: usize, n: usize) -> Self;
 }
 
 /// (1+b)ⁿ⁻¹, what is left of a pulse's relative noise after the train, or of n of them: 1/(1+b) by its series, within 1e-5 for
@@ -44,7 +43,7 @@ impl Noise for Multiplicative {
     }
 
     #[inline(always)]
-    fn part(self, _: usize, _: usize) -> Self {
+    fn chunk(self, _: usize, _: usize) -> Self {
         self
     }
 }
@@ -58,7 +57,7 @@ pub(super) struct Additive<'a> {
 
 impl<'a> Additive<'a> {
     /// The noise of cells `from..to`.
-    pub(super) fn stretch(deviation: f32, cells: &'a Cells, from: usize, to: usize) -> Self {
+    pub(super) fn of(deviation: f32, cells: &'a Cells, from: usize, to: usize) -> Self {
         Self { deviation, scale: [&cells.scale[0][from..to], &cells.scale[1][from..to]] }
     }
 }
@@ -75,7 +74,7 @@ impl Noise for Additive<'_> {
     }
 
     #[inline(always)]
-    fn part(self, from: usize, n: usize) -> Self {
+    fn chunk(self, from: usize, n: usize) -> Self {
         Self { scale: both(self.scale, from, n), ..self }
     }
 }
@@ -113,7 +112,7 @@ impl Noise for Complex {
     }
 
     #[inline(always)]
-    fn part(self, _: usize, _: usize) -> Self {
+    fn chunk(self, _: usize, _: usize) -> Self {
         self
     }
 }

@@ -4,28 +4,26 @@
 //! cells that share a line are correlated exactly as hardware makes them ([`super::lines`]). Rows are worked through one
 //! after the other with all samples of the mini-batch ([`super::row`]); threads share the rows.
 
-use super::Tile;
-use super::cells::Cells;
-use super::device::{CycleNoise, Device};
-use super::laws::{Parameters, with_law};
+use super::blocks::RowBlock;
 use super::lines::Lines;
 use super::management::Trains;
 use super::noise::{Additive, Complex, Multiplicative};
 use super::row::{Row, Show};
-use super::rows::Band;
 use crate::Key;
+use crate::device::{CycleNoise, Parameters};
 use crate::simd;
+use crate::tile::Tile;
 
 impl Tile {
-    /// The update by trains that meet at random; the signals are known to fit.
-    pub(super) fn update_stochastic(
+    /// Trains for signals that are known to fit; to be let meet, and then given back as `lines`.
+    pub(crate) fn fire(
         &mut self,
         scale: f32,
         row_signals: &[f32],
         col_signals: &[f32],
         trains: Trains,
         key: Key,
-    ) {
+    ) -> Lines {
         let mut lines = std::mem::take(&mut self.lines);
         lines.fire(
             (self.rows, self.cols),
@@ -35,54 +33,48 @@ impl Tile {
             self.cells.at_once,
             key,
         );
-        self.take(&lines, key);
-        self.lines = lines;
-        self.by_lines = true;
+        lines
     }
 
     /// Lets trains that were drawn meet here; the key decides noise alone.
-    pub(super) fn take(&mut self, lines: &Lines, key: Key) {
+    pub(crate) fn take(&mut self, lines: &Lines, key: Key) {
         if let Some(ledger) = &mut self.ledger {
             ledger.add_trains(&lines.samples());
         }
-        self.pulses_sent += self.meet(lines, key);
-    }
-
-    /// Lets the trains meet; returns the number of pulses.
-    fn meet(&mut self, lines: &Lines, key: Key) -> u64 {
         let cols = self.cols;
         let (cycle, write) = (key.named("cycle"), key.named("write"));
-        let pulse = |device: &Device, cells: &Cells, row: usize, state: &mut [f32]| {
+        let (device, cells, rows) = self.blocks(1, lines.batch());
+        let pulse = |row: usize, state: &mut [f32]| {
             if !lines.fires(row) {
                 return 0;
             }
             let (from, to) = (row * cols, (row + 1) * cols);
-            let parameters = Parameters::stretch(cells, from, to);
-            let Parameters { max, min, .. } = parameters;
-            let (key, noisy) = (cycle.fold(row as u64), device.noisy());
-            match device.cycle_noise {
+            let parameters = Parameters::of(cells, from, to);
+            let (key, noisy, step) = (cycle.fold(row as u64), device.noisy(), &device.step);
+            match device.cycle_noise_in_pulse_steps() {
                 CycleNoise::Multiplicative(deviation) => {
                     let noise = Multiplicative(deviation);
-                    with_law(device, parameters, Row { lines, index: row, key, noisy, noise, max, min, state })
+                    step.with_vector_law(Row { lines, index: row, key, noisy, noise, parameters, state })
                 }
                 CycleNoise::Additive(deviation) => {
-                    let noise = Additive::stretch(deviation, cells, from, to);
-                    with_law(device, parameters, Row { lines, index: row, key, noisy, noise, max, min, state })
+                    let noise = Additive::of(deviation, cells, from, to);
+                    step.with_vector_law(Row { lines, index: row, key, noisy, noise, parameters, state })
                 }
                 CycleNoise::Complex { deviation, offset, slope } => {
                     let noise = Complex::new(deviation, offset, slope);
-                    with_law(device, parameters, Row { lines, index: row, key, noisy, noise, max, min, state })
+                    step.with_vector_law(Row { lines, index: row, key, noisy, noise, parameters, state })
                 }
             }
         };
-        self.each_band(1, lines.batch(), |device, cells, Band { index: row, weights, hidden, .. }| {
-            let Some(state) = hidden else { return pulse(device, cells, row, weights) };
-            let pulses = pulse(device, cells, row, state);
+        let pulses = rows.sum(&|RowBlock { index: row, weights, hidden, .. }: RowBlock<'_>| {
+            let Some(state) = hidden else { return pulse(row, weights) };
+            let pulses = pulse(row, state);
             if pulses > 0 {
-                let spread = device.write_noise * device.pulse_step;
-                simd::dispatch(Show { lines, row, key: write.fold(row as u64), spread, state, weights });
+                let (key, spread) = (write.fold(row as u64), device.write_deviation());
+                simd::dispatch(Show { lines, row, key, spread, state, weights });
             }
             pulses
-        })
+        });
+        self.pulses_sent += pulses;
     }
 }

@@ -4,26 +4,26 @@
 //! probability, the rows with theirs. A matrix is one such write per column, each under a key of its own; noise belongs to
 //! (column, pulse, row), so the matrix may be worked through block by block and comes out the same to the bit.
 
-use super::Tile;
-use super::column_block::{Block, WIDTH};
-use super::column_lines::{BAND, Lines};
+use super::blocks::RowBlock;
+use super::column_block::{ColumnBlock, WIDTH};
+use super::column_lines::{ColumnLines, HEIGHT};
 use super::counted::LONGEST;
 use super::expected::write;
-use super::ledger::{Sent, tally};
-use super::packed::{Packed, Place, Site};
-use super::rows::Band;
-use super::scheme::{Scheme, all_finite};
-use super::turned::Turned;
+use super::gathered::{ArrayCells, Gathered, Position};
+use super::transposed::Transposed;
 use crate::Key;
 use crate::error::{ParameterError, finite, require, same_length};
+use crate::tile::Tile;
+use crate::tile::ledger::{Sent, tally};
+use crate::tile::scheme::{Scheme, all_finite};
 
 /// Kept by the tile, so that a transfer allocates nothing once it has run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Columns {
+pub(crate) struct Columns {
     /// Largest magnitude of each column.
     peaks: Vec<f32>,
-    lines: Vec<Lines>,
-    turned: Turned,
+    lines: Vec<ColumnLines>,
+    transposed: Transposed,
 }
 
 impl Tile {
@@ -48,46 +48,46 @@ impl Tile {
         same_length("values", self.rows, values.len())?;
         all_finite("values", values)?;
         let cols = self.cols;
-        let (cells, along) = self.columns.turned.column(column, (self.rows, cols), &self.cells);
-        let site = Site { device: &self.device, cells, first: 0 };
-        let place = |row: usize| Place { cell: along.at(row), weight: row * cols + column };
+        let (cells, along) = self.columns.transposed.column(column, (self.rows, cols), &self.cells);
+        let array = ArrayCells { device: &self.device, cells, first: 0 };
+        let position = |row: usize| Position { cell: along.at(row), weight: row * cols + column };
         if scheme == Scheme::Expected {
-            let mut places = [Place::default(); LONGEST];
+            let mut positions = [Position::default(); LONGEST];
             for (part, values) in values.chunks(LONGEST).enumerate() {
-                let places = &mut places[..values.len()];
-                for (i, here) in places.iter_mut().enumerate() {
-                    *here = place(part * LONGEST + i);
+                let positions = &mut positions[..values.len()];
+                for (i, here) in positions.iter_mut().enumerate() {
+                    *here = position(part * LONGEST + i);
                 }
                 let hidden = self.hidden.as_deref_mut();
                 let up = |i: usize| scale * values[i] >= 0.0;
-                site.together(places, up, &mut self.weights, hidden, |stretch, seen, hidden| {
-                    write(seen, hidden, |state| stretch.realize(scale, values, state));
+                array.gather(positions, up, &mut self.weights, hidden, |chunk, seen, hidden| {
+                    write(seen, hidden, |state| chunk.realize(scale, values, state));
                 });
             }
             return Ok(());
         }
         let peak = values.iter().fold(0.0f32, |m, v| m.max(v.abs()));
-        let lines = [Lines::draw(&self.device, scheme, scale, peak, key)];
-        let mut all = Band {
+        let lines = [ColumnLines::draw(&self.device, scheme, scale, peak, key)];
+        let mut all = RowBlock {
             index: 0,
             weights: &mut self.weights,
             hidden: self.hidden.as_deref_mut(),
             tally: self.ledger.as_mut().map(|ledger| &mut *ledger.cells),
         };
-        let mut packed = Packed::new(site, &lines);
+        let mut gathered = Gathered::new(array, &lines);
         let mut sent = Sent::default();
-        for (band, values) in values.chunks(BAND).enumerate() {
-            let mut counts = [0; BAND];
-            if lines[0].counts(band, values, &mut counts[..values.len()]) {
+        for (block, values) in values.chunks(HEIGHT).enumerate() {
+            let mut counts = [0; HEIGHT];
+            if lines[0].counts(block, values, &mut counts[..values.len()]) {
                 sent += Sent::of(&counts);
-                let row = band * BAND;
+                let row = block * HEIGHT;
                 if let Some(cells) = &mut all.tally {
                     tally(cells[row * cols + column..].iter_mut().step_by(cols), &counts);
                 }
-                packed.add(&counts, (0, row), |i| place(row + i), &mut all);
+                gathered.add(&counts, (0, row), |i| position(row + i), &mut all);
             }
         }
-        packed.send(&mut all);
+        gathered.send(&mut all);
         self.count(sent);
         Ok(())
     }
@@ -125,17 +125,18 @@ impl Tile {
             }
         }
         lines.clear();
-        let line = |(j, peak): (u64, &f32)| Lines::draw(&self.device, scheme, scale, *peak, key.fold(j));
+        let line = |(j, peak): (u64, &f32)| ColumnLines::draw(&self.device, scheme, scale, *peak, key.fold(j));
         lines.extend((0u64..).zip(&peaks).map(line));
-        let sent = self.each_band(BAND, 1, |device, cells, mut band| {
-            let first = band.index * BAND * cols;
-            let site = Site { device, cells, first };
-            let rows = &direction[first..first + band.weights.len()];
+        let (device, cells, blocks) = self.blocks(HEIGHT, 1);
+        let sent = blocks.sum(&|mut block: RowBlock<'_>| {
+            let first = block.index * HEIGHT * cols;
+            let array = ArrayCells { device, cells, first };
+            let rows = &direction[first..first + block.weights.len()];
             let mut sent = Sent::default();
             for start in (0..cols).step_by(WIDTH) {
                 let here = &lines[start..(start + WIDTH).min(cols)];
-                let block = Block { site, lines: here, start, cols };
-                sent += block.write(rows, &mut band);
+                let columns = ColumnBlock { array, lines: here, start, cols };
+                sent += columns.write(rows, &mut block);
             }
             sent
         });
