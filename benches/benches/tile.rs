@@ -162,7 +162,7 @@ fn normal() -> f64 {
         let mut k = 0;
         best_of(1000, || {
             k += 1;
-            tile.update(1e-3, &[1.0; 100], &inputs, Trains::default(), Key::new(2).fold(k)).expect("an update");
+            tile.write(1e-3, &[1.0; 100], &inputs, Trains::default(), Key::new(2).fold(k)).expect("an update");
         }) * 1e9
             / 102_400.0
     };
@@ -205,7 +205,7 @@ impl Case {
         let key = Key::new(4).fold(self.calls);
         self.tile.program(&self.weights, key).expect("weights");
         let start = Instant::now();
-        self.tile.update(-RATE, &self.rows, &self.cols, Trains::default(), key).expect("an update");
+        self.tile.write(-RATE, &self.rows, &self.cols, Trains::default(), key).expect("an update");
         start.elapsed().as_secs_f64() * 1e9 / self.visits()
     }
 

@@ -58,7 +58,7 @@ fn events_show_the_records_the_weights_and_the_pulses() {
     assert_eq!(all[6].values["saturation/3"], Shown::Scalar(saturated));
     assert!(!all[6].values.contains_key("saturation/1"), "digital weights have no range");
 
-    let histograms = weight_histograms(&mut network);
+    let histograms = weight_histograms(&network);
     assert_eq!(histograms.keys().collect::<Vec<_>>(), ["1", "3"]);
     assert_eq!((histograms["1"].range, histograms["3"].range), (None, Some([-0.25, 0.25])));
 

@@ -106,11 +106,11 @@ mod tests {
         .enumerate()
         {
             let d: Vec<f32> = (0..2 * SHAPE.rows).map(|i| size * (0.9 * i as f32).cos()).collect();
-            tile.update(0.05, &d, &x, scheme, Key::new(2).fold(k as u64)).unwrap();
+            tile.write(0.05, &d, &x, scheme, Key::new(2).fold(k as u64)).unwrap();
             let column: Vec<f32> = d[..SHAPE.rows].to_vec();
-            tile.update_column(7 * k, 0.05, &column, scheme, Key::new(3).fold(k as u64)).unwrap();
+            tile.write_column(7 * k, 0.05, &column, scheme, Key::new(3).fold(k as u64)).unwrap();
             let matrix: Vec<f32> = (0..tile.weights().len()).map(|i| 0.1 * (0.1 * i as f32).sin()).collect();
-            tile.increment(0.05, &matrix, scheme, Key::new(4).fold(k as u64)).unwrap();
+            tile.write_matrix(0.05, &matrix, scheme, Key::new(4).fold(k as u64)).unwrap();
         }
         tile.weights().iter().map(|w| w.to_bits()).collect()
     }

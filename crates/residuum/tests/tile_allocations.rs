@@ -82,14 +82,14 @@ fn steps(device: &Device, rows: usize, cols: usize) -> u64 {
     // How many columns fire changes from step to step: the buffers have grown to their largest after a few.
     for k in 0..20 {
         for (d, x) in &cases {
-            tile.update(0.05, d, x, Trains::default(), Key::new(3).fold(k)).unwrap();
+            tile.write(0.05, d, x, Trains::default(), Key::new(3).fold(k)).unwrap();
         }
     }
     let pulses = tile.pulses_sent();
     let asked = allocations(|| {
         for k in 0..20 {
             for (d, x) in &cases {
-                tile.update(0.05, d, x, Trains::default(), Key::new(3).fold(k)).unwrap();
+                tile.write(0.05, d, x, Trains::default(), Key::new(3).fold(k)).unwrap();
             }
         }
     });

@@ -33,7 +33,7 @@ fn trained(length: u32, threads: usize) -> (Ledger, u64) {
         let (mut d, x) = (signals(7 * 70, 0.1, "d"), signals(7 * 110, 1.0, "x"));
         let trains = Trains { length, management: Management::Length };
         for k in 0..3 {
-            tile.update(0.05, &d, &x, trains, Key::new(3).fold(k)).unwrap();
+            tile.write(0.05, &d, &x, trains, Key::new(3).fold(k)).unwrap();
             // The next mini-batch has a silent sample, whose trains are not to be counted again.
             d[140..210].fill(0.0);
         }
@@ -61,7 +61,7 @@ fn mean_counts_are_slots_times_both_probabilities() {
     let trains = Trains { length: 20, management: Management::Fixed };
     let scale = 0.25 * granularity * 20.0;
     for k in 0..repeats {
-        tile.update(scale, &d, &x, trains, Key::new(4).fold(k)).unwrap();
+        tile.write(scale, &d, &x, trains, Key::new(4).fold(k)).unwrap();
     }
     let ledger = tile.ledger().unwrap();
     let (mut up, mut down) = (0.0, 0.0);
@@ -88,7 +88,7 @@ fn counting_changes_nothing_and_can_be_left() {
     plain.count_pulses(false);
     assert!(plain.ledger().is_none());
     for tile in [&mut counted, &mut plain] {
-        tile.update(0.05, &d, &x, Trains::default(), Key::new(5)).unwrap();
+        tile.write(0.05, &d, &x, Trains::default(), Key::new(5)).unwrap();
         tile.pulse_all(true, Key::new(6));
         tile.pulse_all(false, Key::new(7));
         tile.pulse_all(false, Key::new(8));
@@ -105,7 +105,7 @@ fn counting_changes_nothing_and_can_be_left() {
 fn endurance_and_energy() {
     let mut tile = tile(3, 4);
     (0..5).for_each(|k| tile.pulse_all(k % 2 == 0, Key::new(9).fold(k)));
-    tile.update(1.0, &[1.0, 0.0, 0.0], &[0.0, 0.0, 1.0, 0.0], Trains::default(), Key::new(10)).unwrap();
+    tile.write(1.0, &[1.0, 0.0, 0.0], &[0.0, 0.0, 1.0, 0.0], Trains::default(), Key::new(10)).unwrap();
     let ledger = tile.ledger().unwrap();
     // The one line pair is certain to fire in each of the 31 slots.
     assert_eq!((ledger.up, ledger.down, ledger.worst_cell()), (36 + 31, 24, 36));
@@ -230,9 +230,9 @@ fn directions_are_those_of_the_signals() {
         for sign in [1.0, -1.0] {
             let mut tile = tile(ROWS, COLS);
             let ones = vec![1.0; ROWS * COLS];
-            tile.update(sign * 0.01, &ones[..ROWS], &ones[..COLS], scheme, Key::new(3)).unwrap();
-            tile.update_column(3, sign * 0.01, &ones[..ROWS], scheme, Key::new(4)).unwrap();
-            tile.increment(sign * 0.01, &ones, scheme, Key::new(5)).unwrap();
+            tile.write(sign * 0.01, &ones[..ROWS], &ones[..COLS], scheme, Key::new(3)).unwrap();
+            tile.write_column(3, sign * 0.01, &ones[..ROWS], scheme, Key::new(4)).unwrap();
+            tile.write_matrix(sign * 0.01, &ones, scheme, Key::new(5)).unwrap();
             let ledger = tile.ledger().unwrap();
             // The step at 0 is 5e-4: twenty certain pulses a cell and write.
             let all = 20 * (2 * ROWS * COLS + ROWS) as u64;

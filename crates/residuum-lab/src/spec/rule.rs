@@ -17,6 +17,7 @@ use super::vector::VectorSpec;
 
 /// The algorithm of a spec.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per spec")]
 pub enum RuleSpec {
     /// In digital memory.
     Digital(Source, Schedule),

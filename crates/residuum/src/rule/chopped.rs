@@ -147,7 +147,7 @@ impl<T: Scalar> ChoppedTikiTaka<T> {
             None => None,
         };
         Ok(Self {
-            link: Link::new(transfer, shape)?,
+            link: Link::new(&transfer, shape)?,
             main: Box::new(main),
             residual: Box::new(residual),
             auto_scale,

@@ -143,7 +143,7 @@ impl<T: Scalar> ResidualLearning<T> {
         for residual in &mut residuals {
             same_length("residual rows", shape.rows, residual.shape().rows)?;
             same_length("residual columns", shape.cols, residual.shape().cols)?;
-            let mut link = Link::new(transfer, shape)?;
+            let mut link = Link::new(&transfer, shape)?;
             link.point = symmetric_point.resolve(&mut **residual)?;
             links.push(link);
         }
@@ -184,7 +184,7 @@ impl<T: Scalar> ResidualLearning<T> {
     /// If there is no such array, or the transfer is impossible.
     pub fn transfer(mut self, n: usize, transfer: Transfer) -> Result<Self, ParameterError> {
         require(n < self.links.len(), "residual array", "below the number of residual arrays", n as f64)?;
-        let mut link = Link::new(transfer, self.arrays[0].shape())?;
+        let mut link = Link::new(&transfer, self.arrays[0].shape())?;
         (link.point, link.gain) = (self.links[n].point.take(), self.links[n].gain.take());
         self.links[n] = link;
         Ok(self)

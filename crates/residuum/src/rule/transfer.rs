@@ -210,7 +210,7 @@ pub(super) struct Read<'a, T> {
 }
 
 impl<T: Scalar> Link<T> {
-    pub(super) fn new(settings: Transfer, shape: Shape) -> Result<Self, ParameterError> {
+    pub(super) fn new(settings: &Transfer, shape: Shape) -> Result<Self, ParameterError> {
         settings.validate(shape.cols)?;
         let buffered = matches!(settings.carrier, Carrier::Buffered(_));
         Ok(Self {
@@ -224,7 +224,7 @@ impl<T: Scalar> Link<T> {
             column: vec![T::ZERO; shape.rows],
             all: Vec::new(),
             scratch: ColumnScratch::default(),
-            settings,
+            settings: *settings,
         })
     }
 

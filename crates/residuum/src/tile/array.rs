@@ -56,12 +56,12 @@ impl Array<f32> for Tile {
 
     /// One column after the other, each under a key of its own.
     fn increment(&mut self, scale: f32, direction: &[f32], key: Key) -> Result<(), ParameterError> {
-        Self::increment(self, scale, direction, self.scheme, key.named("write"))
+        Self::write_matrix(self, scale, direction, self.scheme, key.named("write"))
     }
 
     /// Sample by sample.
     fn update(&mut self, scale: f32, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), ParameterError> {
-        Self::update(self, scale, errors, inputs, self.scheme, key)
+        Self::write(self, scale, errors, inputs, self.scheme, key)
     }
 
     fn update_column(
@@ -71,7 +71,7 @@ impl Array<f32> for Tile {
         values: &[f32],
         key: Key,
     ) -> Result<(), ParameterError> {
-        Self::update_column(self, column, scale, values, self.scheme, column_key(key, column))
+        Self::write_column(self, column, scale, values, self.scheme, column_key(key, column))
     }
 
     fn pulse_column(
@@ -82,7 +82,7 @@ impl Array<f32> for Tile {
         key: Key,
     ) -> Result<(), ParameterError> {
         let (unit, scheme) = (self.device.granularity(), certain(max_pulses));
-        Self::update_column(self, column, unit, counts, scheme, column_key(key, column))
+        Self::write_column(self, column, unit, counts, scheme, column_key(key, column))
     }
 
     fn pulse_cells(&mut self, unit: f32, counts: &[f32], key: Key) -> Result<(), ParameterError> {

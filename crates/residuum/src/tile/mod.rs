@@ -1,8 +1,9 @@
 //! Crossbar tiles: f32 weights at cross points, written by pulses that meet there.
 //!
 //! A [`Device`] describes the cells (step, bounds, spread, noise); [`Tile::new`] draws one array of them. A tile's state
-//! changes through its verbs only: [`Tile::update`] writes outer products, by pulse trains along rows and columns or as
-//! another [`Scheme`] says; [`Tile::update_column`] and [`Tile::increment`] write columns and whole matrices;
+//! changes through its verbs only: those of an [`Array`](crate::Array), which write by the tile's own [`Scheme`] (pulse
+//! trains along rows and columns unless [`Tile::with_scheme`] says otherwise); below them [`Tile::write`] writes outer
+//! products, [`Tile::write_column`] and [`Tile::write_matrix`] columns and whole matrices by a scheme named for that write;
 //! [`Tile::pulse_all`] sends one pulse to every cell, [`Tile::program`] writes at set-up; between updates a tile may
 //! [decay](Tile::decay), [diffuse](Tile::diffuse), [drift](Tile::drift) or be [reset](Tile::reset).
 //!

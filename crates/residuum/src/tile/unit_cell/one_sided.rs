@@ -161,7 +161,7 @@ impl OneSidedCell {
                 for (row, back) in back.iter_mut().enumerate() {
                     *back = if full(row) { (sign * (plus[row] - minus[row])).max(0.0) } else { 0.0 };
                 }
-                self.sides[n].update_column(
+                self.sides[n].write_column(
                     column,
                     1.0,
                     back,

@@ -167,7 +167,7 @@ impl Array<f32> for VectorCell {
 
     fn increment(&mut self, scale: f32, direction: &[f32], key: Key) -> Result<(), ParameterError> {
         let scheme = self.scheme;
-        self.one_sample(key.named("write"), |tile, key| tile.increment(scale, direction, scheme, key))
+        self.one_sample(key.named("write"), |tile, key| tile.write_matrix(scale, direction, scheme, key))
     }
 
     fn update(&mut self, scale: f32, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), ParameterError> {
@@ -184,7 +184,7 @@ impl Array<f32> for VectorCell {
             }
             (Policy::All, _) => {
                 for (n, tile) in self.tiles.iter_mut().enumerate() {
-                    tile.update(scale, errors, inputs, scheme, key.fold(n as u64))?;
+                    tile.write(scale, errors, inputs, scheme, key.fold(n as u64))?;
                 }
             }
             _ => {
@@ -197,7 +197,7 @@ impl Array<f32> for VectorCell {
                         d.extend_from_slice(&errors[sample * rows..][..rows]);
                         x.extend_from_slice(&inputs[sample * cols..][..cols]);
                     }
-                    let written = self.tiles[n].update(scale, &d, &x, scheme, key.fold(n as u64));
+                    let written = self.tiles[n].write(scale, &d, &x, scheme, key.fold(n as u64));
                     self.signals = [d, x];
                     written?;
                 }
@@ -216,7 +216,7 @@ impl Array<f32> for VectorCell {
         key: Key,
     ) -> Result<(), ParameterError> {
         let (scheme, key) = (self.scheme, column_key(key, column));
-        self.one_sample(key, |tile, key| tile.update_column(column, scale, values, scheme, key))
+        self.one_sample(key, |tile, key| tile.write_column(column, scale, values, scheme, key))
     }
 
     fn pulse_column(
@@ -227,7 +227,7 @@ impl Array<f32> for VectorCell {
         key: Key,
     ) -> Result<(), ParameterError> {
         let (unit, scheme, key) = (self.granularity(), certain(max_pulses), column_key(key, column));
-        self.one_sample(key, |tile, key| tile.update_column(column, unit, counts, scheme, key))
+        self.one_sample(key, |tile, key| tile.write_column(column, unit, counts, scheme, key))
     }
 
     fn pulse_cells(&mut self, unit: f32, counts: &[f32], key: Key) -> Result<(), ParameterError> {
