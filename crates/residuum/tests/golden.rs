@@ -29,7 +29,7 @@ fn number(value: &Value) -> f64 {
 }
 
 /// Largest distance of Analog SGD and Residual Learning from a recorded trajectory.
-fn distance<R>(run: &Value, response: R, order: Order) -> f64
+fn distance<R>(run: &Value, response: &R, order: Order) -> f64
 where
     R: ResponseFunction + Clone + 'static,
 {
@@ -91,11 +91,11 @@ fn trajectories_of_every_response_are_met() {
     let linear = Linear::with_condition(4.0, 1.0).unwrap();
     let exponential = Exponential::new(1.0, 1.0).unwrap();
     let distances = [
-        distance(&runs[0], toy::power(1.0), Order::New),
-        distance(&runs[1], toy::power(0.5), Order::New),
-        distance(&runs[2], toy::power(2.0), Order::New),
-        distance(&runs[3], exponential, Order::New),
-        distance(&runs[4], linear, Order::New),
+        distance(&runs[0], &toy::power(1.0), Order::New),
+        distance(&runs[1], &toy::power(0.5), Order::New),
+        distance(&runs[2], &toy::power(2.0), Order::New),
+        distance(&runs[3], &exponential, Order::New),
+        distance(&runs[4], &linear, Order::New),
     ];
     assert_eq!(runs.len(), distances.len());
     for (run, d) in runs.iter().zip(distances) {
@@ -107,9 +107,9 @@ fn trajectories_of_every_response_are_met() {
 fn trajectories_tell_the_broken_twins_apart() {
     let goldens = goldens();
     let run = &goldens["toy_trajectories"]["runs"][0];
-    let old = distance(run, toy::power(1.0), Order::Old);
-    let swapped = distance(run, Swapped(Arc::new(toy::power(1.0))), Order::New);
-    let other = distance(run, toy::power(2.0), Order::New);
+    let old = distance(run, &toy::power(1.0), Order::Old);
+    let swapped = distance(run, &Swapped(Arc::new(toy::power(1.0))), Order::New);
+    let other = distance(run, &toy::power(2.0), Order::New);
     assert!(old > 1e-6, "P_k in place of P_(k+1): {old:e}");
     assert!(swapped > 1e-2, "branches exchanged: {swapped:e}");
     assert!(other > 1e-2, "another response: {other:e}");

@@ -63,8 +63,8 @@ fn readouts() -> Vec<Readout> {
     [Settings::default(), Settings::aihwkit(), average, plain].map(|s| Readout::new(s).unwrap()).to_vec()
 }
 
-fn rules<T: Scalar>(make: Make<'_, T>, readout: Readout) -> Vec<Box<dyn Rule<T>>> {
-    let all = Transfer { readout, ..Transfer::default() };
+fn rules<T: Scalar>(make: Make<'_, T>, readout: &Readout) -> Vec<Box<dyn Rule<T>>> {
+    let all = Transfer { readout: *readout, ..Transfer::default() };
     let one = Transfer { columns: Columns::Some(1), order: Order::Random, every: Every::Samples(3), ..all };
     let buffered = Transfer {
         columns: Columns::Some(1),
@@ -126,7 +126,7 @@ fn step<T: Scalar>(rule: &mut dyn Rule<T>, k: u64) {
 }
 
 fn walk<T: Scalar>(kind: &str, make: Make<'_, T>) {
-    for readout in readouts() {
+    for readout in &readouts() {
         for (mut whole, mut resumed) in rules(make, readout).into_iter().zip(rules(make, readout)) {
             let what = format!("{} on {kind} arrays, {:?}", whole.label(), readout.settings().noise_management);
             let fresh = whole.tensors();
@@ -171,7 +171,7 @@ fn every_rule_on_every_array_continues_to_the_bit() {
 #[test]
 fn the_running_scale_is_part_of_the_state() {
     let make: Make<'_, f32> = &|name| Box::new(tile(name, Scheme::default()));
-    let rule = || rules(make, readouts()[2]).remove(8);
+    let rule = || rules(make, &readouts()[2]).remove(8);
     let (mut whole, mut resumed) = (rule(), rule());
     (0..40).for_each(|k| step(&mut *whole, k));
     let mut held = Tensors::new();
@@ -189,7 +189,7 @@ fn the_running_scale_is_part_of_the_state() {
 #[test]
 fn a_state_of_another_rule_changes_nothing() {
     let make: Make<'_, f64> = &|_| exact(Update::Expected);
-    let mut all = rules(make, Readout::default());
+    let mut all = rules(make, &Readout::default());
     (0..10).for_each(|k| all.iter_mut().for_each(|rule| step(&mut **rule, k)));
     let before = all[4].tensors();
     let other = all[1].tensors();
@@ -262,7 +262,7 @@ fn problems_run_every_rule() {
     )
     .unwrap();
     for update in [Update::Expected, pulsed()] {
-        for mut rule in rules::<f64>(&|_| exact(update), Readout::default()) {
+        for mut rule in rules::<f64>(&|_| exact(update), &Readout::default()) {
             let rates = Rates::new(0.02, 0.05);
             let mut borrowed: [&mut dyn UpdateRule; 1] = [&mut *rule];
             minimize(&problem, &mut borrowed, &rates, 3000, Key::new(5)).unwrap();
@@ -271,7 +271,7 @@ fn problems_run_every_rule() {
         }
     }
     let make: Make<'_, f32> = &|name| Box::new(tile(name, Scheme::default()));
-    let mut taka = rules(make, Readout::default()).remove(4);
+    let mut taka = rules(make, &Readout::default()).remove(4);
     let mut borrowed: [&mut dyn UpdateRule<f32>; 1] = [&mut *taka];
     minimize(&problem, &mut borrowed, &Rates::new(0.02, 0.05), 2000, Key::new(5)).unwrap();
     let mean = taka.effective_weights().iter().sum::<f32>() / (ROWS * COLS) as f32;
