@@ -1,5 +1,5 @@
 //! Rules on tiles: their recursions, their errors, and that a checkpoint of their state continues them to the bit.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::large_types_passed_by_value)]
 
 use residuum::readout::{Readout, Settings};
 use residuum::response::Power;
