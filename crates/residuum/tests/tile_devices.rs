@@ -192,15 +192,15 @@ fn noise_of_the_paper_counts_in_steps_at_zero() {
     let verbs: [fn(&mut Tile, Trains); 4] = [
         |tile, _| tile.pulse_all(true, Key::new(3)),
         |tile, trains| {
-            tile.update(tile.device().granularity(), &[1.0; 64], &[1.0; 64], trains, Key::new(3)).unwrap();
+            tile.write(tile.device().granularity(), &[1.0; 64], &[1.0; 64], trains, Key::new(3)).unwrap();
         },
         |tile, trains| {
             let scheme = Scheme::Deterministic(trains);
-            tile.increment(tile.device().granularity(), &[1.0; 64 * 64], scheme, Key::new(3)).unwrap();
+            tile.write_matrix(tile.device().granularity(), &[1.0; 64 * 64], scheme, Key::new(3)).unwrap();
         },
         |tile, trains| {
             let scheme = Scheme::Deterministic(trains);
-            tile.update(tile.device().granularity(), &[1.0; 64], &[1.0; 64], scheme, Key::new(3)).unwrap();
+            tile.write(tile.device().granularity(), &[1.0; 64], &[1.0; 64], scheme, Key::new(3)).unwrap();
         },
     ];
     let deviation =

@@ -1,8 +1,9 @@
 //! Crossbar tiles: f32 weights at cross points, written by pulses that meet there.
 //!
 //! A [`Device`] describes the cells (step, bounds, spread, noise); [`Tile::new`] draws one array of them. A tile's state
-//! changes through its verbs only: [`Tile::update`] writes outer products, by pulse trains along rows and columns or as
-//! another [`Scheme`] says; [`Tile::update_column`] and [`Tile::increment`] write columns and whole matrices;
+//! changes through its verbs only: those of an [`Array`](crate::Array), which write by the tile's own [`Scheme`] (pulse
+//! trains along rows and columns unless [`Tile::with_scheme`] says otherwise); below them [`Tile::write`] writes outer
+//! products, [`Tile::write_column`] and [`Tile::write_matrix`] columns and whole matrices by a scheme named for that write;
 //! [`Tile::pulse_all`] sends one pulse to every cell, [`Tile::program`] writes at set-up; between updates a tile may
 //! [decay](Tile::decay), [diffuse](Tile::diffuse), [drift](Tile::drift) or be [reset](Tile::reset).
 //!
@@ -12,7 +13,7 @@
 //! w ← clip(w ± s± u±(w) (1 + σξ), [min, max])
 //! ```
 
-mod crossbar;
+mod array;
 mod ledger;
 mod pulse;
 mod retention;
@@ -20,19 +21,16 @@ mod scheme;
 #[cfg(test)]
 mod tests;
 mod unit_cell;
-mod zero_shift;
 
 pub use crate::device::{
     CycleNoise, Device, DeviceResponse, Exponents, Nodes, Reference, Saturation, SlopeBounds, Slopes, Spread,
     StepModel, Stuck, aihwkit, presets,
 };
-pub use crossbar::Crossbar;
 pub use ledger::Ledger;
 pub use pulse::management::{Management, Trains};
 pub use retention::{Decay, Diffusion, Drift, Reset, Retention};
 pub use scheme::Scheme;
 pub use unit_cell::{OneSidedCell, Policy, ReferenceCell, Refresh, VectorCell};
-pub use zero_shift::{Residual, ZeroShift, ZeroShifted};
 
 use crate::Key;
 use crate::device::Cells;
@@ -57,12 +55,16 @@ pub struct Tile {
     pulses_sent: u64,
     ledger: Option<Ledger>,
     retained: retention::Retained,
+    /// How increments reach the cells.
+    scheme: Scheme,
     lines: lines::Lines,
     /// Whether the last update was made by `lines`, and by nothing else.
     by_lines: bool,
     /// Of rows and columns, where pulses are rounded.
     factors: [Vec<f32>; 2],
     columns: pulse::Columns,
+    /// A row signal of 1 on one row and 0 elsewhere.
+    one_hot: Vec<f32>,
 }
 
 impl Tile {
@@ -88,13 +90,30 @@ impl Tile {
             pulses_sent: 0,
             ledger: None,
             retained,
+            scheme: Scheme::default(),
             lines: lines::Lines::default(),
             by_lines: false,
             factors: [Vec::new(), Vec::new()],
             columns: pulse::Columns::default(),
+            one_hot: Vec::new(),
         };
         tile.program(&vec![0.0; rows * cols], key.named("program"))?;
         Ok(tile)
+    }
+
+    /// The same tile with increments that reach the cells in another way.
+    ///
+    /// # Errors
+    /// If the trains are impossible.
+    pub fn with_scheme(mut self, scheme: impl Into<Scheme>) -> Result<Self, ParameterError> {
+        self.scheme = scheme.into();
+        self.scheme.validate()?;
+        Ok(self)
+    }
+
+    /// How increments reach the cells.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
     }
 
     /// Number of rows (outputs).
@@ -155,6 +174,17 @@ impl Tile {
                 *w = h + spread * *w;
             }
         }
+    }
+
+    /// W⋄ by cell: where the mean up step falls below the mean down step. None where they never cross between the cell's
+    /// bounds, or are equal everywhere; one of the crossings if there are several. A calibration does not see these: they are
+    /// what it is judged by.
+    pub fn symmetric_point(&self) -> Vec<Option<f32>> {
+        (0..self.weights.len())
+            .into_par_iter()
+            .with_min_len(1024)
+            .map(|i| self.device.crossing(&self.cells, i))
+            .collect()
     }
 
     /// One pulse of the given direction on every cell.

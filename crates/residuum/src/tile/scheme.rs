@@ -1,4 +1,4 @@
-//! Ways to turn a desired outer product into writes, and the verb that takes them.
+//! Ways to turn a desired outer product into writes, and the verb that takes one for itself.
 
 use super::Tile;
 use super::management::Trains;
@@ -57,7 +57,7 @@ impl Tile {
     ///
     /// # Errors
     /// If shapes do not fit, the trains are impossible, or a signal is NaN or infinite; nothing is written then.
-    pub fn update(
+    pub fn write(
         &mut self,
         scale: f32,
         row_signals: &[f32],

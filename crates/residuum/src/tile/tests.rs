@@ -63,7 +63,7 @@ fn after(
     for repeat in 0..40u64 {
         tile.cells.at_once = at_once;
         tile.program(&vec![start; 64 * 64], key.fold(repeat)).unwrap();
-        tile.update(0.05, &[signal; 64], &[0.9; 64], trains, key.fold(repeat)).unwrap();
+        tile.write(0.05, &[signal; 64], &[0.9; 64], trains, key.fold(repeat)).unwrap();
         // One cell per row and column: cells that share no line are independent.
         sample.extend((0..64).map(|i| f64::from(tile.weights()[i * 64 + i])));
     }
@@ -125,7 +125,7 @@ fn counted_distance(step: &StepModel, noise: CycleNoise, start: f32, up: bool, f
         tile.program(&vec![start; 64 * 64], Key::new(2)).unwrap();
         let scale = if up { 0.02 } else { -0.02 };
         let scheme = Scheme::Deterministic(Trains::default());
-        tile.increment(scale, &vec![1.0; 64 * 64], scheme, Key::new(if at_once { 3 } else { 4 })).unwrap();
+        tile.write_matrix(scale, &vec![1.0; 64 * 64], scheme, Key::new(if at_once { 3 } else { 4 })).unwrap();
         assert_eq!(tile.pulses_sent(), 20 * 64 * 64);
         Summary::of(tile.weights().iter().map(|w| f64::from(*w)))
     };
@@ -165,7 +165,7 @@ fn stuck_cells_stay() {
     let mut tile = Tile::new(40, 50, device, Key::new(4)).unwrap();
     let before = tile.weights().to_vec();
     for k in 0..20 {
-        tile.update(0.5, &[0.5; 40], &[0.5; 50], Trains::default(), Key::new(5).fold(k)).unwrap();
+        tile.write(0.5, &[0.5; 40], &[0.5; 50], Trains::default(), Key::new(5).fold(k)).unwrap();
     }
     assert!(tile.weights().iter().all(|w| w.is_finite()));
     let stuck = tile.weights().iter().zip(&before).filter(|(a, b)| a == b).count();
@@ -185,7 +185,7 @@ fn bounds_at_zero_leave_steps_finite() {
     let stuck = Some(super::Stuck { probability: 1.0, range: 0.0 });
     let mut tile = Tile::new(4, 5, Device { stuck, ..one_sided }, Key::new(1)).unwrap();
     tile.pulse_all(true, Key::new(3));
-    tile.update(0.5, &[0.5; 4], &[0.5; 5], Trains::default(), Key::new(5)).unwrap();
+    tile.write(0.5, &[0.5; 4], &[0.5; 5], Trains::default(), Key::new(5)).unwrap();
     assert!(tile.weights().iter().all(|w| *w == 0.0), "{:?}", tile.weights());
 }
 
@@ -258,7 +258,7 @@ fn replayed(device: &Device, visiting: Visiting, reversed: bool) -> f32 {
     let signal = |i: usize| ((i * 37 % 101) as f32 / 50.0 - 1.0) * 1.4;
     let d: Vec<f32> = (0..batch * rows).map(signal).collect();
     let x: Vec<f32> = (0..batch * cols).map(|i| if i % active == 0 { signal(i) } else { 0.0 }).collect();
-    tile.update(scale, &d, &x, Trains::default(), Key::new(3)).unwrap();
+    tile.write(scale, &d, &x, Trains::default(), Key::new(3)).unwrap();
     let (mut pulses, mut listed) = (0, 0);
     for row in 0..rows {
         for step in 0..batch {
@@ -308,7 +308,7 @@ fn write_noise_is_redrawn_where_pulses_met() {
         let (shown, state) = (tile.weights().to_vec(), tile.hidden().to_vec());
         let d: Vec<f32> = (0..64).map(|i| size * (i as f32 / 32.0 - 1.0)).collect();
         let x: Vec<f32> = (0..200).map(|j| if j % active == 0 { 0.9 } else { 0.0 }).collect();
-        tile.update(0.05, &d, &x, Trains::default(), Key::new(2)).unwrap();
+        tile.write(0.05, &d, &x, Trains::default(), Key::new(2)).unwrap();
         let mut noise = Vec::new();
         for i in 0..shown.len() {
             let met = tile.hidden()[i] != state[i];
@@ -341,7 +341,7 @@ fn noise_of_single_pulses_is_that_of_the_formula() {
                 let x: Vec<f32> = (0..400).map(|j| if j % active == 0 { 1.0 } else { 0.0 }).collect();
                 // One certain pulse on every active column.
                 let d = [if up { 1.0 } else { -1.0 }; 64];
-                tile.update(1e-3, &d, &x, Trains { length: 1, ..Trains::default() }, Key::new(3)).unwrap();
+                tile.write(1e-3, &d, &x, Trains { length: 1, ..Trains::default() }, Key::new(3)).unwrap();
                 let moved: Vec<f64> = (0..64 * 400)
                     .filter(|i| i % 400 % active == 0)
                     .map(|i| f64::from(tile.weights()[i] - w))

@@ -27,13 +27,13 @@ pub(crate) struct Columns {
 }
 
 impl Tile {
-    /// Writes `scale · values`, one value per row, to one column: [`Tile::update`] with a column signal of 1 there and 0
+    /// Writes `scale · values`, one value per row, to one column: [`Tile::write`] with a column signal of 1 there and 0
     /// elsewhere, at the cost of that column alone.
     ///
     /// # Errors
     /// If there is no such column, the length differs, the trains are impossible, or a number is not finite; nothing is
     /// written then.
-    pub fn update_column(
+    pub fn write_column(
         &mut self,
         column: usize,
         scale: f32,
@@ -93,11 +93,11 @@ impl Tile {
     }
 
     /// `W ← W + A(scale · direction; W)` (`biased-update`), `direction` row-major: a full transfer, the same to the bit as
-    /// [`Tile::update_column`] for every column j with `key.fold(j)`.
+    /// [`Tile::write_column`] for every column j with `key.fold(j)`.
     ///
     /// # Errors
     /// If the length differs, the trains are impossible, or a number is not finite; nothing is written then.
-    pub fn increment(
+    pub fn write_matrix(
         &mut self,
         scale: f32,
         direction: &[f32],
