@@ -14,7 +14,7 @@ pub use cost::{Cost, Memory};
 
 use crate::plan::{Plan, Work, points};
 use crate::rates::RatesReport;
-use crate::spec::reference::{self, Kind};
+use crate::spec::reference;
 
 /// Everything there is to say about a grid before it runs.
 #[derive(Clone, Debug)]
@@ -130,22 +130,18 @@ fn parameters(points: &[&Plan]) -> Vec<Parameter> {
     let mut place: BTreeMap<&str, usize> = BTreeMap::new();
     let mut parameters: Vec<Parameter> = Vec::new();
     for plan in points {
-        let kind = match plan.work {
-            Work::Problem(_) => Kind::Problem,
-            Work::Network(_) => Kind::Network,
-        };
         let mut last: BTreeMap<&str, (&str, bool)> = BTreeMap::new();
         for r in plan.resolved() {
             // A field that is read twice is used as it was read last.
             last.insert(&r.path, (&r.value, r.given));
             if !place.contains_key(r.path.as_str()) {
-                let field = reference::find(kind, &r.path);
+                let field = reference::find(&r.path);
                 place.insert(&r.path, parameters.len());
                 parameters.push(Parameter {
                     path: r.path.clone(),
                     values: Vec::new(),
                     unit: field.map_or("–", |f| f.unit),
-                    meaning: field.map_or("digest of the file", |f| f.meaning),
+                    meaning: field.map_or("digest of the file", |f| f.meaning.as_str()),
                     origin: if r.given { Origin::Given } else { Origin::Default },
                 });
             }
@@ -175,9 +171,7 @@ fn rates(plan: &Plan) -> Option<EffectiveRates> {
     let key = Key::new(plan.seed);
     match &plan.work {
         Work::Problem(spec) => {
-            let devices = spec.devices.as_ref().map(|(main, residual)| (main, residual));
-            let rule = spec.rule.build(&spec.initial, devices, spec.problem.dim(), key.named("rule")).ok()?;
-            Some(rule.effective_rates(0))
+            Some(spec.build_rule(plan.seed).ok()?.effective_rates(0))
         }
         Work::Network(spec) => {
             let size = [1, spec.mapping.max_cols];

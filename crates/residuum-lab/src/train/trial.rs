@@ -11,7 +11,7 @@ use residuum_nn::state::{FileError, Scope, State, StateError, read_safetensors};
 use residuum_nn::{Network, Shape};
 use thiserror::Error;
 
-use crate::spec::{DataSpecError, NetworkSpec, ScheduleSpec, TileDevices, TileRuleSpec, TrialSpec};
+use crate::spec::{DataSpecError, Devices, NetworkSpec, RuleSpec, ScheduleSpec, TrialSpec};
 
 /// Samples evaluated at a time; changes no number but those of a running average in the converters.
 const TEST_BATCH: usize = 200;
@@ -199,8 +199,8 @@ impl Shaped {
 /// The rule of a spec on tiles of any size.
 #[derive(Clone, Debug)]
 struct TileRecipe {
-    rule: TileRuleSpec,
-    devices: TileDevices,
+    rule: RuleSpec,
+    devices: Devices,
     shape: Shaped,
 }
 
