@@ -102,7 +102,7 @@ fn errors_name_line_field_and_value() {
         (
             "learning_rate = 0.1",
             "learning_rate = \"x\"",
-            "rule.learning_rate must be a number or { constant = … }",
+            "rule.learning_rate must be a number or a schedule such as { constant = … }",
         ),
         (
             "mixing = 0.4",
