@@ -449,7 +449,8 @@ impl DeviceSpec {
                     StepModel::Power(e) => e.spread.deviation != 0.0 || e.imbalance_spread != 0.0,
                     _ => false,
                 };
-                let spreads = [device.min_spread, device.max_spread, device.step_spread];
+                // A spread of the step scales up and down alike.
+                let spreads = [device.min_spread, device.max_spread];
                 step || device.imbalance_spread != 0.0
                     || spreads.iter().any(|s| s.deviation != 0.0)
                     || device.reference.is_some()
