@@ -19,7 +19,9 @@ use std::time::Instant;
 use pulp::{Arch, Simd, WithSimd};
 use residuum::readout::{BoundManagement, NoiseManagement, Settings};
 use residuum::rule::crossbar::{Columns, ResidualLearning, TikiTaka, Transfer};
-use residuum::tile::{CycleNoise, Device, Exponents, Reference, Slopes, Spread, StepModel, Tile, Trains};
+use residuum::tile::{
+    CycleNoise, Device, Exponents, Reference, Saturation, Slopes, Spread, StepModel, Tile, Trains,
+};
 use residuum::{Gradient, Key, Readout, UpdateRule};
 use residuum_bench::best_of;
 use serde_json::Value;
@@ -55,12 +57,12 @@ fn models() -> Vec<Model> {
     };
     let flat = StepModel::Linear(Slopes { spread: [Spread::normal(0.05); 2], ..Slopes::new(0.0, 0.0) });
     let power = |shape| StepModel::Power(Exponents { spread: Spread::normal(0.1), ..Exponents::new(shape) });
-    let exponential = StepModel::Exponential {
+    let exponential = StepModel::Exponential(Saturation {
         amplitude: [0.00081, 0.36833],
         rate: [12.44625, 12.78785],
         stretch: 0.244,
         shift: 0.2425,
-    };
+    });
     let reference = Device {
         cycle_noise: CycleNoise::Additive(0.3),
         reference: Some(Reference { mean: 0.0, deviation: 0.0, at_symmetric_point: false }),

@@ -226,7 +226,7 @@ fn devices_and_their_imperfections() {
     let paper = device("response = \"exponential\"\nshape = 2.0\nradius = 0.6");
     assert_eq!(paper, Device::paper_exponential(2.0, 0.6, 1.2 / 1200.0).unwrap());
     let formula = device("response = \"formula\"\nq_plus = \"1 - w\"\nq_minus = \"1 + w\"\nrange = [-1, 1]");
-    assert!(matches!(formula.step, StepModel::Piecewise { .. }) && formula.max == 1.0);
+    assert!(matches!(formula.step, StepModel::Piecewise(_)) && formula.max == 1.0);
     let two = with_analog(
         "[device]\nresponse = \"power\"\nshape = 1.0\nradius = 0.6\nstates = 1200",
         "[device.main]\npreset = \"ecram\"\n[device.residual]\npreset = \"idealized\"",

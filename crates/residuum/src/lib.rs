@@ -11,6 +11,7 @@
 //! | [`rule`] | Digital and Analog SGD (or momentum, or Adam), Residual Learning, cascades |
 //! | [`objective`] | problems and the noise of their gradients |
 //! | [`minimize`](mod@minimize) | the loop |
+//! | [`device`] | what cells are made of: step models, spreads, noise, presets, AIHWKIT |
 //! | [`tile`] | crossbar tiles: f32 weights written by pulse trains that meet at cross points |
 //! | [`theory`] | what the mathematics predicts |
 //! | [`key`] | randomness as a value |
@@ -20,6 +21,7 @@
 
 pub mod array;
 pub mod cells;
+pub mod device;
 pub mod error;
 pub mod expression;
 pub mod interpolate;

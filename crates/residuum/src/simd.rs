@@ -56,7 +56,9 @@ mod tests {
     use std::cell::Cell;
 
     use crate::readout::{Readout, Scratch, Settings, Shape};
-    use crate::tile::{CycleNoise, Device, Exponents, Scheme, Slopes, Spread, StepModel, Tile, Trains};
+    use crate::tile::{
+        CycleNoise, Device, Exponents, Nodes, Saturation, Scheme, Slopes, Spread, StepModel, Tile, Trains,
+    };
     use crate::{AnalogArray, Key, ResponseFunction};
 
     /// Instruction sets to choose from in a test.
@@ -141,19 +143,19 @@ mod tests {
     fn the_instruction_set_changes_no_bit() {
         let linear = StepModel::Linear(Slopes { slope: [1.0, 0.7], ..Slopes::soft_bounds() });
         let spread = Exponents { spread: Spread::normal(0.1), ..Exponents::new(1.7) };
-        let exponential = StepModel::Exponential {
+        let exponential = StepModel::Exponential(Saturation {
             amplitude: [0.00081, 0.36833],
             rate: [12.44625, 12.78785],
             stretch: 0.244,
             shift: 0.2425,
-        };
+        });
         let models = [
             StepModel::Constant,
             linear,
             StepModel::Power(spread),
             StepModel::Power(Exponents { imbalance: 0.3, imbalance_spread: 0.1, ..spread }),
             exponential,
-            StepModel::Piecewise { up: vec![1.5, 0.8, 0.2], down: vec![0.1, 1.2, 1.1] },
+            StepModel::Piecewise(Nodes { up: vec![1.5, 0.8, 0.2], down: vec![0.1, 1.2, 1.1] }),
         ];
         let mut levels = vec![Level::Baseline];
         #[cfg(target_arch = "x86_64")]

@@ -6,7 +6,7 @@ mod toy;
 use std::sync::Arc;
 
 use residuum::objective::DiagonalQuadratic;
-use residuum::response::{Exponential, Linear};
+use residuum::response::{Exponential, Linear, Swapped};
 use residuum::rule::{EffectiveRates, Gradient, ResidualLearning, Slot, StepError};
 use residuum::theory::residual_law::Rates;
 use residuum::{
@@ -138,7 +138,7 @@ fn trajectories_tell_the_broken_twins_apart() {
     let goldens = goldens();
     let run = &goldens["toy_trajectories"]["runs"][0];
     let old = distance(run, toy::power(1.0), Order::Old);
-    let swapped = distance(run, toy::Swapped(toy::power(1.0)), Order::New);
+    let swapped = distance(run, Swapped(Arc::new(toy::power(1.0))), Order::New);
     let other = distance(run, toy::power(2.0), Order::New);
     assert!(old > 1e-6, "P_k in place of P_(k+1): {old:e}");
     assert!(swapped > 1e-2, "branches exchanged: {swapped:e}");
@@ -147,8 +147,8 @@ fn trajectories_tell_the_broken_twins_apart() {
 
 const CONDITIONS: [f64; 5] = [1.0, 2.0, 4.0, 8.0, 16.0];
 
-/// f(W̄_k) − f* of the golden κ₂ instance every `every` steps, one row per κ₂.
-fn sweep(mixing: f64, every: u64) -> Vec<Vec<f64>> {
+/// f(W̄_k) − f* of the golden κ₂ instance every 100 steps, one row per κ₂.
+fn sweep() -> Vec<Vec<f64>> {
     let n = 1024;
     let fraction = (5f64.sqrt() - 1.0) / 2.0;
     let curvature = (0..n).map(|i| 0.5 + 3.5 * (i as f64 + 0.5) / n as f64).collect();
@@ -158,10 +158,10 @@ fn sweep(mixing: f64, every: u64) -> Vec<Vec<f64>> {
     let run = |condition: f64| {
         let response = Linear::with_condition(condition, 1.0).unwrap();
         let array = AnalogArray::uniform(&vec![0.0; n], response).unwrap();
-        let mut rule = ResidualLearning::new(array.clone(), array, mixing, 1e-3, 1e-3).unwrap();
+        let mut rule = ResidualLearning::new(array.clone(), array, 0.5, 1e-3, 1e-3).unwrap();
         let (mut gaps, mut w) = (Vec::new(), vec![0.0; n]);
         let mut look = |k: u64, _: usize, rule: &dyn UpdateRule| {
-            if k.is_multiple_of(every) {
+            if k.is_multiple_of(100) {
                 rule.effective_weights(&mut w);
                 gaps.push(objective.value(&w));
             }
@@ -173,16 +173,11 @@ fn sweep(mixing: f64, every: u64) -> Vec<Vec<f64>> {
     CONDITIONS.into_iter().map(run).collect()
 }
 
-/// The first recorded row index where a larger κ₂ is not worse, k = 0 aside.
-fn first_crossing(gaps: &[Vec<f64>]) -> Option<usize> {
-    (1..gaps[0].len()).find(|&i| gaps.windows(2).any(|pair| pair[0][i] >= pair[1][i]))
-}
-
 #[test]
-fn hardware_condition_sweep_is_met_and_ordered() {
+fn hardware_condition_sweep_is_met() {
     let goldens = goldens();
     let table = &goldens["kappa_sweep"]["f_gap"];
-    let gaps = sweep(0.5, 100);
+    let gaps = sweep();
     for (row, condition) in gaps.iter().zip(CONDITIONS) {
         let expected = table[condition.to_string()].as_array().unwrap();
         assert_eq!(expected.len(), row.len());
@@ -190,17 +185,5 @@ fn hardware_condition_sweep_is_met_and_ordered() {
             let expected = number(expected);
             assert!((given / expected - 1.0).abs() < 1e-6, "κ₂ = {condition}: {given} {expected}");
         }
-    }
-    assert_eq!(first_crossing(&sweep(0.5, 10)), None, "mixing 0.5 orders the sweep at every recorded step");
-}
-
-#[test]
-fn large_mixing_makes_the_sweep_cross() {
-    for (mixing, reference) in [(1.0, 780.0), (2.0, 520.0)] {
-        let gaps = sweep(mixing, 10);
-        let crossing = 10 * first_crossing(&gaps).expect("a crossing before step 1000");
-        // The instance behind the reference crossings is not recorded, so they are met to 5 % only.
-        assert!((crossing as f64 / reference - 1.0).abs() < 0.05, "mixing {mixing}: {crossing}");
-        assert!(gaps[0][100] > gaps[1][100], "mixing {mixing}: the best device ends behind the next");
     }
 }

@@ -4,7 +4,7 @@
 
 use residuum::Key;
 use residuum::stats::Z;
-use residuum::tile::{CycleNoise, Device, Management, Scheme, StepModel, Tile, Trains, presets};
+use residuum::tile::{CycleNoise, Device, Management, Nodes, Scheme, StepModel, Tile, Trains, presets};
 
 fn schemes() -> [Scheme; 5] {
     let trains = Trains::default();
@@ -18,7 +18,7 @@ fn schemes() -> [Scheme; 5] {
 }
 
 fn devices() -> Vec<Device> {
-    let kinked = StepModel::Piecewise { up: vec![1.5, 0.8, 0.2], down: vec![0.1, 1.2] };
+    let kinked = StepModel::Piecewise(Nodes { up: vec![1.5, 0.8, 0.2], down: vec![0.1, 1.2] });
     vec![
         presets::gokmen_vlasov(),
         presets::capacitor(),

@@ -6,7 +6,9 @@ use residuum::Key;
 use residuum::response::{Power, SoftBounds};
 use residuum::stats::{Summary, Z};
 use residuum::theory::zero_shift::CyclePrediction;
-use residuum::tile::{CycleNoise, Device, Residual, Spread, StepModel, Tile, ZeroShift, presets};
+use residuum::tile::{
+    CycleNoise, Device, Nodes, Residual, Saturation, Spread, StepModel, Tile, ZeroShift, presets,
+};
 
 const SIDE: usize = 40;
 const N: usize = SIDE * SIDE;
@@ -108,9 +110,13 @@ fn started(step: &StepModel, noise: f32) -> Tile {
 
 #[test]
 fn symmetric_points_are_where_steps_are_equal() {
-    let exponential =
-        StepModel::Exponential { amplitude: [0.3, 0.2], rate: [3.0, 2.5], stretch: 1.0, shift: 0.0 };
-    let piecewise = StepModel::Piecewise { up: vec![1.5, 1.0, 0.1], down: vec![0.2, 0.7, 1.4] };
+    let exponential = StepModel::Exponential(Saturation {
+        amplitude: [0.3, 0.2],
+        rate: [3.0, 2.5],
+        stretch: 1.0,
+        shift: 0.0,
+    });
+    let piecewise = StepModel::Piecewise(Nodes { up: vec![1.5, 1.0, 0.1], down: vec![0.2, 0.7, 1.4] });
     for step in [soft_bounds(), power(), exponential, piecewise] {
         let tile = tile(varied(step.clone(), 0.0));
         let points = tile.symmetric_point();

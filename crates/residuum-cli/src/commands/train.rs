@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use residuum_lab::files::write_atomic;
+use residuum_lab::files::{save_figure, write_atomic};
 use residuum_lab::spec::{Experiment, TrialSpec};
 use residuum_lab::train::{CATALOGUE, Comparison, Curve, Source, train as train_trial};
 use residuum_nn::data::catalogue::default_root;
@@ -109,7 +109,7 @@ fn compare(
 
 /// Table, figure, numbers.
 fn report(context: &Context, comparison: &Comparison, out: &Path, name: &str) -> anyhow::Result<bool> {
-    let (svg, png) = comparison.figure().save(out, name)?;
+    let (svg, png) = save_figure(&comparison.figure(), out, name)?;
     let csv = out.join(format!("{name}.csv"));
     write_atomic(&csv, comparison.to_csv().as_bytes())?;
     if context.json {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use residuum::cells::Cells;
 use residuum::population::{Distribution, PopulationError};
 use residuum::tile::{
-    CycleNoise, Decay, Device, Diffusion, Drift, Policy, Reference, Reset, Retention, SlopeBounds, Spread,
+    CycleNoise, Decay, Device, Diffusion, Drift, Policy, Reference, Reset, Retention, Saturation, SlopeBounds, Spread,
     StepModel, Stuck, presets,
 };
 use residuum::{Key, Pulses, Range, ResponseFunction, Rounding, Update};
@@ -512,12 +512,12 @@ fn named_device(f: &DeviceTable, at: &Table<'_>, step: f32) -> Result<Device, Sp
 }
 
 fn exp_step(f: &DeviceTable) -> StepModel {
-    StepModel::Exponential {
+    StepModel::Exponential(Saturation {
         amplitude: f.amplitude.map(|x| x as f32),
         rate: f.rate.map(|x| x as f32),
         stretch: f.stretch as f32,
         shift: f.shift as f32,
-    }
+    })
 }
 
 fn tile_device(f: &DeviceTable, at: &Table<'_>) -> Result<Device, SpecError> {
@@ -586,12 +586,10 @@ fn tile_device(f: &DeviceTable, at: &Table<'_>) -> Result<Device, SpecError> {
         }
     };
     let given = pulse_step(f, at, max - min)?;
-    let far = match (&step, f.normalization) {
-        // u of the power law is 1 at the far bound, q is 1 at w = 0.
-        (StepModel::Power(exponents), "paper") => 2f32.powf(exponents.shape),
-        _ => 1.0,
-    };
-    Ok(Device::ideal(step, given * far, min, max))
+    Ok(match (&step, f.normalization) {
+        (StepModel::Power(exponents), "paper") => Device::paper_power(exponents.shape, max, given),
+        _ => Device::ideal(step, given, min, max),
+    })
 }
 
 /// The slope of a response that has one number for it.

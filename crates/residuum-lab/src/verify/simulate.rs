@@ -33,6 +33,8 @@ pub(super) struct Ends {
     pub(super) effective: Vec<f64>,
     /// Average of W̄ over the last quarter of the steps.
     pub(super) tail: Vec<f64>,
+    /// Average of W̄² over the same steps.
+    pub(super) tail_square: Vec<f64>,
 }
 
 impl Ends {
@@ -41,6 +43,7 @@ impl Ends {
         self.residual.append(&mut other.residual);
         self.effective.append(&mut other.effective);
         self.tail.append(&mut other.tail);
+        self.tail_square.append(&mut other.tail_square);
     }
 }
 
@@ -81,7 +84,8 @@ pub(super) fn replicate(
     Ok(all)
 }
 
-fn run(
+/// Runs the rules on one problem and says where they end.
+pub(super) fn run(
     context: &Context,
     problem: &Noisy,
     rules: &mut [Box<dyn UpdateRule>],
@@ -90,12 +94,14 @@ fn run(
 ) -> Result<Vec<Ends>, ClaimError> {
     let dim = problem.objective().dim();
     let from = steps - steps / 4;
-    let mut sums = vec![vec![0.0; dim]; rules.len()];
+    let mut sums = vec![vec![(0.0, 0.0); dim]; rules.len()];
     let mut at = vec![0.0; dim];
     let mut look = |k: u64, index: usize, rule: &dyn UpdateRule| {
         if k > from {
             rule.effective_weights(&mut at);
-            sums[index].iter_mut().zip(&at).for_each(|(s, w)| *s += w);
+            for (sum, w) in sums[index].iter_mut().zip(&at) {
+                *sum = (sum.0 + w, sum.1 + w * w);
+            }
         }
         let stop = k.is_multiple_of(PATIENCE) && context.progress.cancelled();
         if stop { Control::Stop } else { Control::Continue }
@@ -116,7 +122,8 @@ fn run(
             main: arrays[0].1.to_vec(),
             residual: arrays.get(1).map_or(Vec::new(), |(_, state)| state.to_vec()),
             effective,
-            tail: sum.into_iter().map(|s| share * s).collect(),
+            tail: sum.iter().map(|s| share * s.0).collect(),
+            tail_square: sum.iter().map(|s| share * s.1).collect(),
         }
     });
     Ok(ends.collect())

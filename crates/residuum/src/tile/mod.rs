@@ -12,55 +12,35 @@
 //! w ← clip(w ± s± u±(w) (1 + σξ), [min, max])
 //! ```
 
-pub mod aihwkit;
-mod cells;
-mod column;
-mod column_block;
-mod column_lines;
-mod counted;
 mod crossbar;
-mod device;
-mod expected;
-mod laws;
 mod ledger;
-mod lines;
-mod management;
-mod noise;
-mod packed;
-pub mod presets;
 mod pulse;
-mod response;
 mod retention;
-mod rounded;
-mod row;
-mod rows;
 mod scheme;
-mod step;
-mod stream;
 #[cfg(test)]
 mod tests;
-mod train;
-mod turned;
 mod unit_cell;
 mod zero_shift;
 
+pub use crate::device::{
+    CycleNoise, Device, DeviceResponse, Exponents, Nodes, Reference, Saturation, SlopeBounds, Slopes, Spread,
+    StepModel, Stuck, aihwkit, presets,
+};
 pub use crossbar::Crossbar;
-pub use device::{CycleNoise, Device, Reference, Spread, Stuck};
 pub use ledger::Ledger;
-pub use management::{Management, Trains};
-pub use response::DeviceResponse;
+pub use pulse::management::{Management, Trains};
 pub use retention::{Decay, Diffusion, Drift, Reset, Retention};
 pub use scheme::Scheme;
-pub use step::{Exponents, SlopeBounds, Slopes, StepModel};
 pub use unit_cell::{OneSidedCell, Policy, ReferenceCell, Refresh, VectorCell};
 pub use zero_shift::{Residual, ZeroShift, ZeroShifted};
 
 use crate::Key;
+use crate::device::Cells;
 use crate::error::ParameterError;
 use crate::normal32;
 use crate::simd::{self, Kernel};
-use cells::Cells;
 use ledger::Sent;
+use pulse::{lines, management};
 use rayon::prelude::*;
 
 /// Weights of one crossbar, row-major: rows are outputs, columns inputs.
@@ -82,7 +62,7 @@ pub struct Tile {
     by_lines: bool,
     /// Of rows and columns, where pulses are rounded.
     factors: [Vec<f32>; 2],
-    columns: column::Columns,
+    columns: pulse::Columns,
 }
 
 impl Tile {
@@ -111,7 +91,7 @@ impl Tile {
             lines: lines::Lines::default(),
             by_lines: false,
             factors: [Vec::new(), Vec::new()],
-            columns: column::Columns::default(),
+            columns: pulse::Columns::default(),
         };
         tile.program(&vec![0.0; rows * cols], key.named("program"))?;
         Ok(tile)
@@ -170,7 +150,7 @@ impl Tile {
     fn show(&mut self, key: Key) {
         if let Some(hidden) = &self.hidden {
             fill_normal(key.named("write"), &mut self.weights);
-            let spread = self.device.write_noise * self.device.pulse_step;
+            let spread = self.device.write_deviation();
             for (w, h) in self.weights.iter_mut().zip(hidden) {
                 *w = h + spread * *w;
             }
@@ -203,7 +183,7 @@ impl Tile {
 const CHUNK: usize = 1024;
 
 /// Standard normal draws of `key`, in chunks as `normal32` makes them.
-fn fill_normal(key: Key, out: &mut [f32]) {
+pub(crate) fn fill_normal(key: Key, out: &mut [f32]) {
     simd::dispatch(FillNormal(key, out));
 }
 

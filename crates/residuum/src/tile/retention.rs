@@ -14,8 +14,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::cells::Cells;
 use super::{CHUNK, Tile, fill_normal};
+use crate::device::Cells;
 use crate::error::{ParameterError, finite, non_negative, positive, require};
 use crate::rule::Slot;
 use crate::{Key, math, normal32};
@@ -88,7 +88,7 @@ impl Drift {
 
 impl Retention {
     /// Refuses numbers no device can have.
-    pub(super) fn validate(&self) -> Result<(), ParameterError> {
+    pub(crate) fn validate(&self) -> Result<(), ParameterError> {
         finite("reset value", f64::from(self.reset.value))?;
         non_negative("reset spread", f64::from(self.reset.spread))?;
         non_negative("reset deviation", f64::from(self.reset.deviation))?;
@@ -329,7 +329,7 @@ impl Tile {
         let noise = (deviation > 0.0).then(|| key.named("reset"));
         each(state, &self.cells, noise, |i, w, xi| if chosen(i) { reset.at(i) + deviation * xi } else { w });
         if let Some(hidden) = &self.hidden {
-            let (write, spread) = (key.named("write"), self.device.write_noise * self.device.pulse_step);
+            let (write, spread) = (key.named("write"), self.device.write_deviation());
             let parts = self.weights.chunks_mut(normal32::CHUNK).zip(hidden.chunks(normal32::CHUNK));
             for (chunk, (seen, state)) in parts.enumerate() {
                 let chosen = |n: usize| chosen(chunk * normal32::CHUNK + n);

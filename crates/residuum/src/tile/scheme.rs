@@ -70,7 +70,11 @@ impl Tile {
         self.by_lines = false;
         match scheme {
             Scheme::Expected => self.update_expected(scale, row_signals, col_signals),
-            Scheme::Stochastic(trains) => self.update_stochastic(scale, row_signals, col_signals, trains, key),
+            Scheme::Stochastic(trains) => {
+                let lines = self.fire(scale, row_signals, col_signals, trains, key);
+                self.take(&lines, key);
+                (self.lines, self.by_lines) = (lines, true);
+            }
             Scheme::Deterministic(trains) => {
                 self.update_rounded(scale, row_signals, col_signals, trains, false, key);
             }

@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::{Tile, pulse};
+use super::Tile;
 use crate::Key;
 use crate::error::{ParameterError, positive, require};
 
@@ -148,7 +148,7 @@ impl Tile {
         (0..self.weights.len())
             .into_par_iter()
             .with_min_len(1024)
-            .map(|i| pulse::crossing(&self.device, &self.cells, i))
+            .map(|i| self.device.crossing(&self.cells, i))
             .collect()
     }
 }
