@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use residuum::readout::{BoundManagement, NoiseManagement, Readout, Scratch, Settings};
-use residuum::rule::crossbar::{Columns, Every};
+use residuum::rule::{Columns, Every};
 use residuum::tile::{
     Decay, Device, Diffusion, Drift, Exponents, Reset, Retention, SlopeBounds, Slopes, Spread, StepModel,
     presets,
@@ -328,16 +328,16 @@ fn every_rule_is_built() {
         ),
         (
             "kind = \"residual_cascade\"\nlearning_rate = 0.1\ntransfer_rate = 1\nmixing = 0.4\nresiduals = 3",
-            "4 tiles",
+            "4 arrays",
         ),
     ];
     let own = "kind = \"residual_learning\"\nlearning_rate = 0.1\ntransfer_rate = 0.1\nmixing = 0.4";
     for (text, label) in rules {
         let spec = with(own, text).unwrap();
-        let rule = spec.rule.build(spec.devices.as_ref().unwrap(), [3, 5], Schedule::Constant, Key::new(1));
-        let rule = rule.unwrap().unwrap();
+        let rule = spec.rule.build(spec.devices.as_ref().unwrap(), [3, 5], Key::new(1));
+        let rule = rule.unwrap();
         assert!(rule.label().contains(label), "{} is no {label}", rule.label());
-        assert_eq!(rule.dim(), 15);
+        assert_eq!(rule.effective_weights().len(), 15);
     }
     let digital = with(own, "kind = \"digital\"\nlearning_rate = 0.1\nmomentum = 0.9").unwrap();
     assert!(digital.rule.is_digital());
@@ -353,7 +353,8 @@ fn rates_follow_the_schedule_unless_constant() {
     )
     .unwrap();
     assert_eq!(spec.training.schedule, ScheduleSpec::Step { every: 15, factor: 0.5, warm_up: 0 });
-    let RuleKind::TikiTaka { transfer_rate, mixing, ref transfer } = spec.rule.kind else { panic!() };
+    let RuleKind::TikiTaka { mixing, ref transfer } = spec.rule.kind else { panic!() };
+    let transfer_rate = spec.rule.transfer_rates[0];
     assert_eq!((mixing, transfer.columns, transfer.every), (0.0, Columns::Some(1), Every::Samples(2)));
     let shape = |rate| spec.training.schedule.of(rate, 30, 6);
     assert_eq!(
@@ -446,8 +447,8 @@ fn variants_cells_and_profiles_change_what_they_name() {
     assert_eq!(names, ["mild-rl", "mild-sgd", "harsh-rl", "harsh-sgd"]);
     assert_eq!((full[1].title.as_str(), full[1].cell.as_deref()), ("Digital SGD", Some("mild")));
     assert!(full[1].rule.is_digital() && full[1].mapping.output_scaling == OutputScaling::PerTile);
-    let RuleKind::Residual(ResidualSpec { mixing, transfer_rates, .. }) = &full[2].rule.kind else { panic!() };
-    assert_eq!((*mixing, transfer_rates[0]), (0.8, Rate::Scheduled(0.1)));
+    let RuleKind::Residual(ResidualSpec { mixing, .. }) = &full[2].rule.kind else { panic!() };
+    assert_eq!((*mixing, full[2].rule.transfer_rates[0]), (0.8, Rate::Scheduled(0.1)));
     let radius = |t: &TrialSpec| main_of(t).max;
     assert_eq!((radius(&full[0]), radius(&full[2])), (0.6, 0.1));
     let quick = Experiment::parse(&text, Path::new("."), Some("quick")).unwrap().trials;
@@ -475,10 +476,10 @@ fn rules_of_one_seed_start_equal() {
     );
     let trials = parse(&text).unwrap().trials;
     let start = |spec: &TrialSpec, seed| {
-        let mut trial = Trial::prepare(spec, seed, Path::new("."), Origin::Spec).unwrap();
+        let trial = Trial::prepare(spec, seed, Path::new("."), Origin::Spec).unwrap();
         let state = trial.parts.network.state(residuum_nn::state::Scope::Network);
         let order = trial.train.epoch(0).order().to_vec();
-        let residuum_nn::state::Values::F32(bias) = state["3.bias"].values.clone() else { panic!() };
+        let bias = state["3.bias"].data.as_f32().unwrap().to_vec();
         (bias, order)
     };
     assert_eq!(start(&trials[0], 7), start(&trials[1], 7));

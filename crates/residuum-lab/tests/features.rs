@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use residuum_lab::spec::{Experiment, TrialSpec};
 use residuum_lab::train::{Origin, Source, Trial, export, train};
-use residuum_nn::state::{State, read_safetensors};
+use residuum_nn::state::{Data, Tensors, read_safetensors};
 use residuum_nn::train::{EpochRecord, Listener, Outcome, Silent};
 use tempfile::TempDir;
 
@@ -64,7 +64,7 @@ fn trial(text: &str) -> TrialSpec {
 }
 
 /// Trains in a folder of `runs` and gives the records and the exported tensors.
-fn run(text: &str, runs: &Path, name: &str, listener: &mut dyn Listener) -> (Vec<EpochRecord>, State) {
+fn run(text: &str, runs: &Path, name: &str, listener: &mut dyn Listener) -> (Vec<EpochRecord>, Tensors) {
     let source = Source { text, profile: None };
     let folder = runs.join(name);
     let summary = train(&trial(text), 3, Path::new("."), Some((&folder, source)), false, listener).unwrap();
@@ -122,7 +122,7 @@ fn the_head_learns_the_same_to_the_bit() {
     let through = run(&resnet(names), folder.path(), "through", &mut watched);
     assert!(watched.prepared.is_empty());
     assert_eq!(once, through);
-    assert!(once.1.contains_key("layer4.1.bn2.running_var") && once.1.contains_key("fc.weight"));
+    assert!(once.1.contains("layer4.1.bn2.running_var") && once.1.contains("fc.weight"));
     // The tiles took part in it, and a backbone that learns is another matter.
     assert!(once.0[1].pulses["fc"] > 0);
     let learning = run(&resnet("none"), folder.path(), "learning", &mut Silent);
@@ -157,8 +157,9 @@ fn features_go_on_where_they_were_broken_off() {
 
     // Features that lie there are used: other numbers in them train another head.
     let mut state = read_safetensors(&files[0]).unwrap();
-    let entry = state.values_mut().next().unwrap();
-    entry.values = residuum_nn::state::Values::F32(vec![0.5; entry.shape.iter().product()]);
+    let name = state.names().next().unwrap().to_owned();
+    let entry = state.get_mut(&name).unwrap();
+    entry.data = Data::F32(vec![0.5; entry.shape.iter().product()]);
     residuum_nn::state::write_safetensors(&files[0], &state).unwrap();
     assert_ne!(run(PERCEPTRON, &cut, "b", &mut Silent), whole);
 }

@@ -5,7 +5,7 @@ mod train_common;
 
 use std::fs;
 
-use residuum_nn::state::{Scope, Values};
+use residuum_nn::state::Scope;
 use residuum_nn::train::{Silent, Training, weight_histograms};
 use train_common::weights::network;
 use train_common::{Setup, Shown, events, read_events};
@@ -38,7 +38,7 @@ fn events_show_the_records_the_weights_and_the_pulses() {
 
     let mut weights = [0.0; 160];
     let state = network.state(Scope::Network);
-    let Values::F32(values) = &state["3.weight"].values else { panic!() };
+    let values = state["3.weight"].data.as_f32().unwrap();
     weights.copy_from_slice(values);
     let Shown::Histogram(numbers, limits, counts) = &all[6].values["weights/3"] else { panic!() };
     let exact = weights.map(f64::from);

@@ -59,7 +59,7 @@ mod tests {
     use crate::tile::{
         CycleNoise, Device, Exponents, Nodes, Saturation, Scheme, Slopes, Spread, StepModel, Tile, Trains,
     };
-    use crate::{AnalogArray, Key, ResponseFunction};
+    use crate::{Array, ExactArray, Key, ResponseFunction};
 
     /// Instruction sets to choose from in a test.
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,11 +132,11 @@ mod tests {
     fn expected(response: impl ResponseFunction + 'static) -> Vec<u64> {
         let start: Vec<f64> = (0..101).map(|i| 0.5 * f64::from(i).sin()).collect();
         let direction: Vec<f64> = (0..101).map(|i| (0.3 * f64::from(i)).cos()).collect();
-        let mut array = AnalogArray::uniform(&start, response).unwrap();
+        let mut array = ExactArray::uniform(&start, response).unwrap();
         for _ in 0..20 {
-            array.increment(0.01, &direction, Key::new(1));
+            array.increment(0.01, &direction, Key::new(1)).unwrap();
         }
-        array.state().iter().map(|w| w.to_bits()).collect()
+        array.weights().iter().map(|w| w.to_bits()).collect()
     }
 
     #[test]

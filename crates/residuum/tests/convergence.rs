@@ -4,11 +4,11 @@
 
 use residuum::objective::{DiagonalQuadratic, Objective};
 use residuum::response::Tanh;
-use residuum::rule::{ResidualLearning, UpdateRule};
+use residuum::rule::{self, ResidualConfig, ResidualLearning, UpdateRule};
 use residuum::theory::coefficients::Rates;
 use residuum::theory::lyapunov::{Bowl, Lyapunov, OneStep};
 use residuum::theory::operator::FiniteNoise;
-use residuum::{AnalogArray, Key};
+use residuum::{ExactArray, Key};
 
 fn tanh(hardware_condition: f64, center: f64) -> Tanh {
     Tanh::new(1.0, (hardware_condition - 1.0) / (hardware_condition + 1.0), 1.0, center).unwrap()
@@ -23,13 +23,13 @@ fn the_step_of_the_lemmas_is_that_of_the_rule() {
     let objective = Bowl::new(1.0, 3.0).unwrap();
     let step = OneStep { objective, main: &response, residual: &response, rates, noise: &noise };
     for (w, p) in [(0.7, -0.4), (-1.3, 0.9), (0.1, 1.8)] {
-        let array = |state: f64| AnalogArray::uniform(&[state], response).unwrap();
+        let array = |state: f64| ExactArray::uniform(&[state], response).unwrap();
         let expected = noise.expectation(|xi| {
-            let mut rule = ResidualLearning::new(array(w), array(p), 1.5, 0.05, 0.03).unwrap();
-            let mut at = [0.0];
-            rule.effective_weights(&mut at);
-            rule.step(0, (&[objective.slope(at[0]) + xi[0]]).into(), Key::new(0)).unwrap();
-            step.lyapunov(rule.main().state()[0], rule.residual().state()[0])
+            let mut rule = ResidualLearning::new(array(w), array(p), ResidualConfig::mixing(1.5)).unwrap();
+            let at = rule.effective_weights()[0];
+            let rates = rule::Rates::new(0.05, 0.03);
+            rule.step((&[objective.slope(at) + xi[0]]).into(), &rates, Key::new(0)).unwrap();
+            step.lyapunov(rule.main().weights()[0], rule.residual().weights()[0])
         });
         assert!((step.contraction(w, p).smaller / expected - 1.0).abs() < 1e-13, "{w} {p}");
     }

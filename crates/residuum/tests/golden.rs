@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::{Exponential, Linear, Swapped};
-use residuum::rule::{EffectiveRates, Gradient, ResidualLearning, Slot, StepError};
+use residuum::rule::{ResidualConfig, ResidualLearning};
 use residuum::theory::residual_law::Rates;
 use residuum::{
-    AnalogArray, Control, Key, Noise, Noisy, Objective, ParameterError, ResponseFunction, UpdateRule, minimize,
+    Array, Control, ExactArray, Gradient, GradientOracle, Key, Noise, Noisy, Objective, ResponseFunction, Rule,
+    UpdateRule, minimize_observed,
 };
 use serde_json::Value;
 
@@ -33,27 +34,42 @@ where
     R: ResponseFunction + Clone + 'static,
 {
     let oracle = toy::problem(Noise::Cosine { deviation: 1.0 }, 1);
-    let mut analog = toy::analog(response.clone(), RATES.learning_rate, 1);
-    let mut residual = Ordered { rule: toy::residual(response, RATES, 1), order };
+    let mut analog = toy::analog(response.clone(), 1);
+    let mut residual = toy::residual(response.clone(), RATES.mixing, 1);
+    let mut old = [0.8, 0.0].map(|w| ExactArray::uniform(&[w], response.clone()).unwrap());
     let trajectory = run["trajectory"].as_object().unwrap();
     let (mut worst, mut compared): (f64, usize) = (0.0, 0);
-    let mut look = |k: u64, index: usize, rule: &dyn UpdateRule| {
+    let (rates, key) = (toy::of_step(RATES), Key::new(0));
+    let gradient = |k: u64, at: f64| {
+        let mut gradient = [0.0];
+        oracle.sample(k, &[at], key, &mut gradient);
+        gradient
+    };
+    for k in 0..=6000 {
+        let [w, p] = match order {
+            Order::New => [residual.main(), residual.residual()].map(|array| array.weights()[0]),
+            Order::Old => [old[0].weights()[0], old[1].weights()[0]],
+        };
+        let effective = w + RATES.mixing * p;
         if let Some(expected) = trajectory.get(&k.to_string()) {
-            let arrays = rule.arrays();
-            let mut effective = [0.0];
-            rule.effective_weights(&mut effective);
-            let pairs = match index {
-                0 => vec![("analog", arrays[0].1[0])],
-                _ => vec![("W", arrays[0].1[0]), ("P", arrays[1].1[0]), ("Wbar", effective[0])],
-            };
-            for (name, given) in pairs {
+            let found = [("analog", analog.effective_weights()[0]), ("W", w), ("P", p), ("Wbar", effective)];
+            for (name, given) in found {
                 worst = worst.max((given - number(&expected[name])).abs());
                 compared += 1;
             }
         }
-        Control::Continue
-    };
-    minimize(&oracle, &mut [&mut analog, &mut residual], 6000, Key::new(0), &mut look).unwrap();
+        let at = analog.effective_weights()[0];
+        analog.step(Gradient::Dense(&gradient(k, at)), &rates, key).unwrap();
+        let gradient = gradient(k, effective);
+        match order {
+            Order::New => residual.step(Gradient::Dense(&gradient), &rates, key).unwrap(),
+            Order::Old => {
+                let [main, residual] = &mut old;
+                residual.increment(-RATES.learning_rate, &gradient, key).unwrap();
+                main.increment(RATES.transfer_rate * RATES.mixing, &[p], key).unwrap();
+            }
+        }
+    }
     assert_eq!(compared, 4 * trajectory.len(), "every recorded step is compared");
     assert!(["1", "100", "6000"].iter().all(|k| trajectory.contains_key(*k)));
     worst
@@ -66,52 +82,6 @@ enum Order {
     New,
     /// P_k: broken on purpose.
     Old,
-}
-
-#[derive(Debug)]
-struct Ordered {
-    rule: ResidualLearning,
-    order: Order,
-}
-
-impl UpdateRule for Ordered {
-    fn dim(&self) -> usize {
-        self.rule.dim()
-    }
-    fn effective_weights(&self, out: &mut [f64]) {
-        self.rule.effective_weights(out);
-    }
-    fn step(&mut self, k: u64, gradient: Gradient<'_>, key: Key) -> Result<(), StepError> {
-        if self.order == Order::New {
-            return self.rule.step(k, gradient, key);
-        }
-        let (mut main, mut residual) = (self.rule.main().clone(), self.rule.residual().clone());
-        let old = residual.state().to_vec();
-        let Gradient::Dense(gradient) = gradient else { panic!("minimize gives one entry per weight") };
-        residual.increment(-RATES.learning_rate, gradient, key);
-        main.increment(RATES.transfer_rate * RATES.mixing, &old, key);
-        let Rates { learning_rate, transfer_rate, mixing } = RATES;
-        self.rule = ResidualLearning::new(main, residual, mixing, learning_rate, transfer_rate).unwrap();
-        Ok(())
-    }
-    fn program(&mut self, weights: &[f64], key: Key) -> Result<(), ParameterError> {
-        self.rule.program(weights, key)
-    }
-    fn effective_rates(&self, k: u64) -> EffectiveRates {
-        self.rule.effective_rates(k)
-    }
-    fn state(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
-        self.rule.state(visit);
-    }
-    fn arrays(&self) -> Vec<(&'static str, &[f64])> {
-        self.rule.arrays()
-    }
-    fn pulses_sent(&self) -> u64 {
-        0
-    }
-    fn label(&self) -> String {
-        format!("{:?}", self.order)
-    }
 }
 
 #[test]
@@ -157,17 +127,17 @@ fn sweep() -> Vec<Vec<f64>> {
     let oracle = Noisy::new(objective.clone(), Noise::None).unwrap();
     let run = |condition: f64| {
         let response = Linear::with_condition(condition, 1.0).unwrap();
-        let array = AnalogArray::uniform(&vec![0.0; n], response).unwrap();
-        let mut rule = ResidualLearning::new(array.clone(), array, 0.5, 1e-3, 1e-3).unwrap();
-        let (mut gaps, mut w) = (Vec::new(), vec![0.0; n]);
-        let mut look = |k: u64, _: usize, rule: &dyn UpdateRule| {
+        let array = ExactArray::uniform(&vec![0.0; n], response).unwrap();
+        let mut rule = ResidualLearning::new(array.clone(), array, ResidualConfig::mixing(0.5)).unwrap();
+        let mut gaps = Vec::new();
+        let mut look = |k: u64, _: usize, rule: &dyn Rule| {
             if k.is_multiple_of(100) {
-                rule.effective_weights(&mut w);
-                gaps.push(objective.value(&w));
+                gaps.push(objective.value(rule.effective_weights()));
             }
             Control::Continue
         };
-        minimize(&oracle, &mut [&mut rule], 1000, Key::new(0), &mut look).unwrap();
+        let rates = residuum::Rates::new(1e-3, 1e-3);
+        minimize_observed(&oracle, &mut [&mut rule], &rates, 0..1000, Key::new(0), &mut look).unwrap();
         gaps
     };
     CONDITIONS.into_iter().map(run).collect()

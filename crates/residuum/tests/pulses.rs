@@ -8,16 +8,16 @@ use std::sync::Arc;
 use residuum::cells::Uniform;
 use residuum::response::{Exponential, Linear, SoftBounds};
 use residuum::theory::pulse_flow::{flow, straight_flow};
-use residuum::{AnalogArray, Key, Pulses, ResponseFunction, Rounding, Update};
+use residuum::{Array, ExactArray, Key, Pulses, ResponseFunction, Rounding, Update};
 
 /// The state after `desired` has been sent in pulses of `step`, which divides it.
 fn by_pulses(response: &Arc<dyn ResponseFunction>, w: f64, desired: f64, step: f64) -> f64 {
     let pulses = Pulses::new(step).unwrap().rounding(Rounding::Nearest);
     let cells = Arc::new(Uniform(response.clone()));
-    let mut array = AnalogArray::new(&[w], cells, Update::Pulsed(pulses)).unwrap();
-    array.increment(1.0, &[desired], Key::new(0));
+    let mut array = ExactArray::new(&[w], cells, Update::Pulsed(pulses)).unwrap();
+    array.increment(1.0, &[desired], Key::new(0)).unwrap();
     assert_eq!(array.pulses_sent(), (desired.abs() / step).round() as u64);
-    array.state()[0]
+    array.weights()[0]
 }
 
 #[test]

@@ -7,7 +7,7 @@ use residuum::response::{Exponential, Power, SoftBounds, Tabulated};
 use residuum::stats::Z;
 use residuum::theory::pulse_flow::{flow, flow_minus_step, pulses_minus_flow};
 use residuum::tile::{Device, Scheme, StepModel, Tile, Trains};
-use residuum::{AnalogArray, Key, ResponseFunction};
+use residuum::{Array, ExactArray, Key, ResponseFunction};
 
 fn soft_bounds() -> SoftBounds {
     SoftBounds::new(1.0, 0.8, 1.25, 1.0).unwrap()
@@ -152,18 +152,18 @@ fn from_the_core(device: &Device, core: impl ResponseFunction + 'static) -> f64 
     let (rows, cols) = (6, 7);
     let start: Vec<f32> = (0..rows * cols).map(|i| (i as f32 / 21.0 - 1.0) * 0.8).collect();
     let wide: Vec<f64> = start.iter().map(|w| f64::from(*w)).collect();
-    let mut array = AnalogArray::uniform(&wide, core).unwrap();
+    let mut array = ExactArray::uniform(&wide, core).unwrap();
     let mut tile = Tile::new(rows, cols, device.clone(), Key::new(1)).unwrap();
     tile.program(&start, Key::new(1)).unwrap();
     for k in 0..200 {
         let direction: Vec<f32> =
             (0..rows * cols).map(|i| Key::new(8).fold(k).uniform_at(i as u64) as f32 * 2.0 - 1.0).collect();
         let wide: Vec<f64> = direction.iter().map(|d| f64::from(*d)).collect();
-        array.increment(f64::from(0.05f32), &wide, Key::new(1));
+        array.increment(f64::from(0.05f32), &wide, Key::new(1)).unwrap();
         tile.increment(0.05, &direction, Scheme::Expected, Key::new(1)).unwrap();
     }
     assert_eq!(tile.pulses_sent(), 0);
-    tile.weights().iter().zip(array.state()).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max)
+    tile.weights().iter().zip(array.weights()).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max)
 }
 
 #[test]

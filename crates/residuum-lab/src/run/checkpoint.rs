@@ -1,128 +1,85 @@
 //! How far a trial of a problem is: the state of its rule and what was recorded.
 
-use std::fs;
-use std::path::Path;
-
-use residuum::UpdateRule;
-use residuum::rule::Slot;
+use residuum::{Rule, Tensors};
+use residuum_nn::checkpoint::Position;
 use serde::{Deserialize, Serialize};
 
 use super::Record;
 use super::recorder::Kept;
-use crate::files::{FileError, write_whole};
 use crate::spec::RecordSpec;
 
-const SCHEMA: &str = "residuum.problem-checkpoint/1";
-
-/// Numbers are kept as their bits: JSON has no NaN, and would round.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Checkpoint {
-    schema: String,
-    description: String,
-    step: u64,
-    seconds: f64,
-    /// Every slot of the rule by name.
-    state: Vec<(String, Vec<u64>)>,
+/// Where a trial was; its numbers are tensors beside it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Progressed {
+    /// What is run, as text.
+    pub(super) description: String,
+    pub(super) step: u64,
+    pub(super) seconds: f64,
     next: usize,
     tail_count: u64,
-    tail_sum: Vec<u64>,
-    /// Step, place of the metric in the spec, index, value.
-    records: Vec<(u64, usize, Option<usize>, u64)>,
+    /// Step, place of the metric in the spec, index; the values are a tensor.
+    records: Vec<(u64, usize, Option<usize>)>,
 }
 
-impl Checkpoint {
-    /// The state after `step` steps.
-    pub(super) fn of(
-        description: &str,
-        step: u64,
-        seconds: f64,
-        rule: &mut dyn UpdateRule,
-        metrics: &RecordSpec,
-        kept: &Kept,
-    ) -> Self {
-        let mut state = Vec::new();
-        rule.state(&mut |name, slot| {
-            let bits = match slot {
-                Slot::Floats(values) => values.iter().map(|v| v.to_bits().into()).collect(),
-                Slot::Doubles(values) => values.iter().map(|v| v.to_bits()).collect(),
-                Slot::Count(value) => vec![*value],
-                Slot::Counts(values) => values.iter().map(|&v| v.into()).collect(),
-            };
-            state.push((name.to_string(), bits));
-        });
-        let place = |record: &Record| metrics.metrics.iter().position(|&m| m == record.metric);
-        let records = kept.records.iter();
-        Self {
-            schema: SCHEMA.into(),
-            description: description.into(),
-            step,
-            seconds,
-            state,
-            next: kept.next,
-            tail_count: kept.tail_count,
-            tail_sum: kept.tail_sum.iter().map(|v| v.to_bits()).collect(),
-            records: records.filter_map(|r| Some((r.step, place(r)?, r.index, r.value.to_bits()))).collect(),
-        }
+impl Position for Progressed {
+    fn name(&self) -> String {
+        format!("step-{:012}", self.step)
     }
+}
 
-    /// Puts the file in place of the one before. A kill leaves one of them whole.
-    pub(super) fn write(&self, path: &Path) -> Result<(), FileError> {
-        write_whole(path, serde_json::to_string(self).unwrap_or_default().as_bytes())
-    }
+/// The state after `step` steps.
+pub(super) fn save(
+    description: &str,
+    (step, seconds): (u64, f64),
+    rule: &dyn Rule,
+    metrics: &RecordSpec,
+    kept: &Kept,
+) -> (Progressed, Tensors) {
+    let place = |record: &Record| metrics.metrics.iter().position(|&m| m == record.metric);
+    let placed: Vec<(&Record, usize)> = kept.records.iter().filter_map(|r| Some((r, place(r)?))).collect();
+    let values: Vec<f64> = placed.iter().map(|(record, _)| record.value).collect();
+    let mut tensors = Tensors::new();
+    tensors.nest("rule", rule.tensors());
+    tensors.vector("tail_sum", &kept.tail_sum);
+    tensors.vector("records", &values);
+    let position = Progressed {
+        description: description.into(),
+        step,
+        seconds,
+        next: kept.next,
+        tail_count: kept.tail_count,
+        records: placed.iter().map(|(record, place)| (record.step, *place, record.index)).collect(),
+    };
+    (position, tensors)
+}
 
-    /// The checkpoint of this description; none if there is none that can be read. Nothing is lost then but time.
-    pub(super) fn read(path: &Path, description: &str) -> Option<Self> {
-        let text = fs::read(path).ok()?;
-        let found: Self = serde_json::from_slice(&text).ok()?;
-        (found.schema == SCHEMA && found.description == description).then_some(found)
+/// Puts a state back, if all of it fits; nothing is lost otherwise but time.
+pub(super) fn restore(
+    position: &Progressed,
+    state: &Tensors,
+    rule: &mut dyn Rule,
+    metrics: &RecordSpec,
+    kept: &mut Kept,
+    seed: u64,
+) -> bool {
+    let mut values = vec![0.0; position.records.len()];
+    let mut tail_sum = kept.tail_sum.clone();
+    let mut expected = Tensors::new();
+    expected.nest("rule", rule.tensors());
+    expected.vector("tail_sum", &tail_sum);
+    expected.vector("records", &values);
+    if state.fit(&expected).is_err() {
+        return false;
     }
-
-    /// Writes the state back, if all of it fits; gives the steps done and the time they took.
-    pub(super) fn restore(
-        self,
-        rule: &mut dyn UpdateRule,
-        metrics: &RecordSpec,
-        kept: &mut Kept,
-        seed: u64,
-    ) -> Option<(u64, f64)> {
-        let mut fits = self.tail_sum.len() == kept.tail_sum.len();
-        let mut slots = 0;
-        rule.state(&mut |name, slot| {
-            let length = match slot {
-                Slot::Floats(values) => values.len(),
-                Slot::Doubles(values) => values.len(),
-                Slot::Count(_) => 1,
-                Slot::Counts(values) => values.len(),
-            };
-            let stored = self.state.get(slots);
-            fits &= stored.is_some_and(|(own, bits)| own == name && bits.len() == length);
-            slots += 1;
-        });
-        let record = |(step, place, index, bits): (u64, usize, Option<usize>, u64)| {
-            let metric = *metrics.metrics.get(place)?;
-            Some(Record { seed, step, metric, index, value: f64::from_bits(bits) })
-        };
-        let records: Option<Vec<Record>> = self.records.into_iter().map(record).collect();
-        if !fits || slots != self.state.len() {
-            return None;
-        }
-        let records = records?;
-        let mut stored = self.state.into_iter();
-        rule.state(&mut |_, slot| {
-            let bits = stored.next().map(|(_, bits)| bits).unwrap_or_default();
-            match slot {
-                Slot::Floats(values) => {
-                    values.iter_mut().zip(bits).for_each(|(v, b)| *v = f32::from_bits(b as u32));
-                }
-                Slot::Doubles(values) => {
-                    values.iter_mut().zip(bits).for_each(|(v, b)| *v = f64::from_bits(b));
-                }
-                Slot::Count(value) => *value = bits[0],
-                Slot::Counts(values) => values.iter_mut().zip(bits).for_each(|(v, b)| *v = b as u32),
-            }
-        });
-        let tail_sum = self.tail_sum.into_iter().map(f64::from_bits).collect();
-        *kept = Kept { next: self.next, tail_count: self.tail_count, tail_sum, records };
-        Some((self.step, self.seconds))
+    state.read("tail_sum", &mut tail_sum);
+    state.read("records", &mut values);
+    let record = |(&(step, place, index), &value): (&(u64, usize, Option<usize>), &f64)| {
+        Some(Record { seed, step, metric: *metrics.metrics.get(place)?, index, value })
+    };
+    let Some(records) = position.records.iter().zip(&values).map(record).collect() else { return false };
+    if rule.load(&state.within("rule")).is_err() {
+        return false;
     }
+    *kept = Kept { next: position.next, tail_count: position.tail_count, tail_sum, records };
+    true
 }

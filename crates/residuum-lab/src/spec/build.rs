@@ -1,188 +1,365 @@
-//! From a rule and its devices to arrays and the rule on them.
+//! From a rule and its devices to arrays and the rule on them: any rule on any array, of a problem or of a tile of a network.
 
 use std::sync::Arc;
 
-use residuum::array::AnalogArray;
+use residuum::array::ZeroShift;
 use residuum::cells::symmetric_points;
-use residuum::rule::crossbar::{self, Carrier, Columns};
-use residuum::rule::{Analog, Digital, ResidualCascade, ResidualLearning, Source, Transfer};
-use residuum::theory::zero_shift;
-use residuum::tile::Tile;
-use residuum::{Cells, Key, ParameterError, Schedule, UpdateRule};
-
-use super::device::{DeviceSpec, Devices};
-use super::rate::Rate;
-use super::rule::{
-    CellGain, ResidualSpec, RuleKind, RuleSpec, SourceSpec, SymmetricPointSpec, TransferSpec, ZeroShift,
+use residuum::readout::Shape;
+use residuum::rule::{
+    Analog, ChoppedConfig, ChoppedTikiTaka, Columns, Digital, EffectiveRates, MixedConfig, MixedPrecision,
+    ResidualConfig, ResidualLearning, SymmetricPoint, TikiTaka, TikiTakaConfig, Transfer,
 };
-use super::vector::VectorSpec;
+use residuum::tile::{OneSidedCell, ReferenceCell, Refresh, Scheme, Tile, VectorCell};
+use residuum::{
+    Array, Cells, ExactArray, Gradient, Inspect, Key, ParameterError, Rates, Rule, Scalar, State, StateError,
+    StepError, Tensors, UpdateRule,
+};
+use thiserror::Error;
+
 use super::Spec;
+use super::device::{CellSpec, DeviceSpec, Devices};
+use super::rule::{CellGain, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec};
+use super::vector::VectorSpec;
 
-impl Spec {
-    /// The rule of one seed.
-    ///
-    /// # Errors
-    /// A sentence that names the field.
-    pub fn build_rule(&self, seed: u64) -> Result<Box<dyn UpdateRule>, String> {
-        let key = Key::new(seed).named("rule");
-        let n = self.problem.dim();
-        let start = self.initial.main.build(n, key.named("main")).map_err(|e| format!("initial.main {e}"))?;
-        let rate = exact_rate(self.rule.learning_rate);
-        let main = |devices: &Devices| array(&devices.main, &start, "main", "initial.main", key);
-        match (&self.rule.kind, &self.devices) {
-            (RuleKind::Digital { source }, _) => {
-                Ok(Box::new(Digital::new(&start, exact_source(source, rate)?).map_err(|e| e.to_string())?))
-            }
-            (_, None) => Err("device is missing: this rule writes to analog memory".into()),
-            (RuleKind::Analog { source }, Some(devices)) => {
-                Ok(Box::new(Analog::new(main(devices)?, exact_source(source, rate)?)))
-            }
-            (RuleKind::Residual(spec), Some(devices)) => {
-                spec.on_exact(main(devices)?, &devices.residual, self.initial.residual.as_ref(), rate, key)
-            }
-            _ => Err(format!("rule.kind = {:?} needs [network]", self.rule.name)),
+/// Why arrays or a rule cannot be built.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A number.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// A sentence that begins with the field.
+    #[error("{0}")]
+    Field(String),
+}
+
+impl BuildError {
+    /// The error as the library has it.
+    pub fn into_parameter(self) -> ParameterError {
+        match self {
+            Self::Parameter(error) => error,
+            Self::Field(message) => ParameterError::Other { message },
         }
     }
 }
 
-fn exact_rate(rate: Rate) -> Schedule {
-    rate.schedule(Schedule::Constant)
+/// A number that arrays of a spec can hold.
+trait Number: Scalar {
+    /// A tile, or several that act as one.
+    fn tile(device: &DeviceSpec, shape: Shape, scheme: Scheme, key: Key) -> Result<Box<dyn Array<Self>>, BuildError>;
 }
 
-fn exact_source(source: &SourceSpec, rate: Schedule) -> Result<Source, String> {
-    match *source {
-        SourceSpec::Sgd { momentum, .. } if momentum > 0.0 => {
-            Source::momentum(rate, momentum).map_err(|e| format!("rule.{e}"))
-        }
-        SourceSpec::Sgd { .. } => Ok(Source::sgd(rate)),
-        SourceSpec::Adam { decays: [first, second], epsilon, .. } => {
-            Source::adam(rate, first, second, epsilon).map_err(|e| format!("rule.{e}"))
-        }
-    }
-}
-
-/// The array `name`, whose first state comes from `field`.
-fn array(device: &DeviceSpec, start: &[f64], name: &str, field: &str, key: Key) -> Result<AnalogArray, String> {
-    let cells = cells(device, start.len(), name, key)?;
-    let outside = start.iter().enumerate().find(|&(i, &w)| !cells.response(i).range().contains(w));
-    if let Some((i, w)) = outside {
-        let range = cells.response(i).range();
-        return Err(format!("{field} must be inside the dynamic range {range} of cell {i}, got {w}"));
-    }
-    AnalogArray::new(start, cells, device.update()).map_err(|e| format!("{name} array: {e}"))
-}
-
-fn cells(device: &DeviceSpec, n: usize, name: &str, key: Key) -> Result<Arc<dyn Cells>, String> {
-    device.cells(n, key.named(name).named("device")).map_err(|e| format!("{name} array: {e}"))
-}
-
-impl ZeroShift {
-    fn run(&self, array: &mut AnalogArray, key: Key) -> Result<zero_shift::Calibration, String> {
-        let pulses = self.pulses.ok_or("rule.symmetric_point: pulse_step is missing")?;
-        zero_shift::zero_shift(array, pulses, self.pairs, self.averaged, key).map_err(|e| e.to_string())
-    }
-}
-
-impl ResidualSpec {
-    fn on_exact(
-        &self,
-        main: AnalogArray,
-        residual: &DeviceSpec,
-        start: Option<&VectorSpec>,
-        learning_rate: Schedule,
-        key: Key,
-    ) -> Result<Box<dyn UpdateRule>, String> {
-        let n = main.len();
-        let text = |e: ParameterError| e.to_string();
-        let residual_array = |name: &str, point: &[f64]| -> Result<AnalogArray, String> {
-            let Some(spec) = start else {
-                return array(residual, point, name, "rule.symmetric_point", key);
-            };
-            let start = spec.build(n, key.named(name)).map_err(|e| format!("initial.residual {e}"))?;
-            array(residual, &start, name, "initial.residual", key)
+impl Number for f32 {
+    fn tile(device: &DeviceSpec, shape: Shape, scheme: Scheme, key: Key) -> Result<Box<dyn Array<f32>>, BuildError> {
+        let DeviceSpec::Tile { device, cell } = device else {
+            return Err(BuildError::Field("device.array must be \"tile\"".into()));
         };
-        let rates: Vec<Schedule> = self.transfer_rates.iter().map(|rate| exact_rate(*rate)).collect();
-        if self.cascade {
-            let names = (0..rates.len()).map(|i| format!("residual {i}"));
-            let arrays = names
-                .map(|name| {
-                    let cells = cells(residual, n, &name, key)?;
-                    residual_array(&name, &symmetric_points(&*cells, n, "the residual cascade").map_err(text)?)
-                })
-                .collect::<Result<Vec<_>, String>>()?;
-            let rule = ResidualCascade::new(main, arrays, self.mixing, learning_rate, rates);
-            return Ok(Box::new(rule.map_err(text)?));
+        let tile = |key| Tile::new(shape.rows, shape.cols, (**device).clone(), key);
+        Ok(match cell {
+            None => Box::new(tile(key)?.with_scheme(scheme)?),
+            Some(CellSpec::Vector { gains, policy }) => {
+                let tiles = (0..gains.len() as u64).map(|n| tile(key.fold(n))).collect::<Result<_, _>>()?;
+                Box::new(VectorCell::with_gains(tiles, gains.clone(), *policy)?.with_scheme(scheme)?)
+            }
+            Some(CellSpec::Reference) => {
+                let mut reference = tile(key.named("reference"))?;
+                // What is not written holds the symmetric points of the tile that is.
+                let main = tile(key)?;
+                let points: Vec<f32> = main.symmetric_point().into_iter().map(|p| p.unwrap_or(0.0)).collect();
+                reference.program(&points, key.named("program reference"))?;
+                Box::new(ReferenceCell::new(main, reference)?.with_scheme(scheme)?)
+            }
+            Some(CellSpec::OneSided { refresh }) => {
+                let refresh = refresh.map(|(every, [upper, lower])| {
+                    let default = Refresh::every(every);
+                    let (upper, lower) = (upper.unwrap_or(default.upper), lower.unwrap_or(default.lower));
+                    Refresh { upper, lower, ..default }
+                });
+                let sides = [tile(key.named("plus"))?, tile(key.named("minus"))?];
+                let [plus, minus] = sides;
+                Box::new(OneSidedCell::new(plus, minus, refresh)?.with_scheme(scheme)?)
+            }
+        })
+    }
+}
+
+impl Number for f64 {
+    fn tile(_: &DeviceSpec, _: Shape, _: Scheme, _: Key) -> Result<Box<dyn Array<f64>>, BuildError> {
+        Err(BuildError::Field("device.array must be \"exact\" for weights in double precision".into()))
+    }
+}
+
+/// Where arrays start.
+#[derive(Clone, Copy, Default)]
+struct Start<'a> {
+    /// W₀; at 0, as near as the range allows, if it is programmed later.
+    main: Option<&'a [f64]>,
+    /// P₀, if it is not the symmetric point.
+    residual: Option<&'a VectorSpec>,
+}
+
+/// One rule to be built.
+struct Builder<'a> {
+    rule: &'a RuleSpec,
+    devices: &'a Devices,
+    shape: Shape,
+    start: Start<'a>,
+    key: Key,
+}
+
+impl Builder<'_> {
+    fn build<T: Number>(&self) -> Result<Box<dyn Rule<T>>, BuildError> {
+        let RuleSpec { pulses, transfer_pulses, source, .. } = *self.rule;
+        Ok(match &self.rule.kind {
+            RuleKind::Digital => Box::new(Digital::new(&self.first_weights::<T>(), source)?),
+            RuleKind::Analog => Box::new(Analog::new(self.main::<T>(pulses)?, source)?),
+            RuleKind::TikiTaka { mixing, transfer } => {
+                let (w, p) = (self.main(transfer_pulses)?, self.plain_residual(pulses)?);
+                let (mixing, transfer) = (*mixing, self.own(transfer));
+                Box::new(TikiTaka::<T>::new(w, p, TikiTakaConfig { mixing, transfer, source })?)
+            }
+            RuleKind::Chopped { chop, auto_scale, tail_weight, transfer } => {
+                let (w, p) = (self.main(transfer_pulses)?, self.plain_residual(pulses)?);
+                let (chop, auto_scale, tail_weight) = (*chop, *auto_scale, *tail_weight);
+                let config = ChoppedConfig { chop, transfer: self.own(transfer), auto_scale, tail_weight };
+                Box::new(ChoppedTikiTaka::<T>::new(w, p, config)?)
+            }
+            RuleKind::MixedPrecision { every, granularity, quantize: [errors, inputs] } => {
+                let (every, granularity) = (*every, *granularity);
+                let (quantize_errors, quantize_inputs) = (*errors, *inputs);
+                let config = MixedConfig { every, granularity, quantize_errors, quantize_inputs };
+                Box::new(MixedPrecision::new(self.main::<T>(pulses)?, config)?)
+            }
+            RuleKind::Residual(spec) => self.residual_learning(spec)?,
+        })
+    }
+
+    fn residual_learning<T: Number>(&self, spec: &ResidualSpec) -> Result<Box<dyn Rule<T>>, BuildError> {
+        let RuleSpec { pulses, transfer_pulses, source, .. } = *self.rule;
+        let count = self.rule.transfer_rates.len();
+        let (mut residuals, mut points) = (Vec::new(), Vec::new());
+        for n in 0..count {
+            // Exact arrays are counted from 0, tiles from 1: the names decide their draws.
+            let n_name = n + usize::from(self.devices.residual.is_tile());
+            let name = if spec.cascade { format!("residual {n_name}") } else { "residual".into() };
+            // The last one meets the gradient, the others transfers.
+            let scheme = if n + 1 == count { pulses } else { transfer_pulses };
+            let (array, point) = self.residual(spec, &name, scheme)?;
+            residuals.push(array);
+            points.push(point);
         }
-        let cells = cells(residual, n, "residual", key)?;
-        let point = self.point(&cells, residual, n, key)?;
-        let p = residual_array("residual", &point)?;
-        let gains = self.gains(&main, &p, key)?;
-        let transfer = self.compensated.map_or(Transfer::Plain, |floor| Transfer::Compensated { floor });
-        let mut rule =
-            ResidualLearning::with_symmetric_point(main, p, point, self.mixing, learning_rate, rates[0])
-                .and_then(|rule| rule.transfer(transfer))
-                .map_err(text)?;
-        if let Some((main, residual)) = gains {
-            rule = rule.cell_gain(main, residual).map_err(text)?;
+        let config = ResidualConfig {
+            mixing: spec.mixing,
+            symmetric_point: SymmetricPoint::Zero,
+            transfer: self.own(&spec.transfer),
+            source,
+            cell_gain: self.gains(spec, transfer_pulses, pulses)?,
+        };
+        let mut rule = ResidualLearning::cascade(self.main::<T>(transfer_pulses)?, residuals, config)?;
+        for (n, point) in points.into_iter().enumerate() {
+            if let Some(point) = point {
+                rule = rule.symmetric_point(n, &SymmetricPoint::Given(point))?;
+            }
         }
         Ok(Box::new(rule))
     }
 
-    fn point(
-        &self,
-        cells: &Arc<dyn Cells>,
-        device: &DeviceSpec,
-        n: usize,
-        key: Key,
-    ) -> Result<Vec<f64>, String> {
-        let known = || symmetric_points(&**cells, n, "residual_learning").map_err(|e| e.to_string());
-        let vector = |spec: &VectorSpec| {
-            spec.build(n, key.named("symmetric_point")).map_err(|e| format!("rule.symmetric_point {e}"))
+    /// A transfer as this array has it: of more columns than there are it moves all, and its lines are those of the array.
+    fn own(&self, transfer: &Transfer) -> Transfer {
+        let columns = match transfer.columns {
+            Columns::Some(n) if n > self.shape.cols => Columns::All,
+            columns => columns,
         };
-        match &self.symmetric_point {
-            None | Some(SymmetricPointSpec::Known) => known(),
-            Some(SymmetricPointSpec::Zero) => Ok(vec![0.0; n]),
-            Some(SymmetricPointSpec::Given(spec)) => vector(spec),
-            Some(SymmetricPointSpec::Error(spec)) => {
-                Ok(known()?.iter().zip(vector(spec)?).map(|(point, error)| point + error).collect())
-            }
-            Some(SymmetricPointSpec::Measured(procedure)) => {
-                let start: Vec<f64> = (0..n).map(|i| cells.response(i).range().clip(0.0)).collect();
-                let mut array =
-                    AnalogArray::new(&start, Arc::clone(cells), device.update()).map_err(|e| e.to_string())?;
-                Ok(procedure.run(&mut array, key.named("zero_shift"))?.symmetric_point)
-            }
+        Transfer { columns, readout: transfer.readout.around(self.key.named("transfer lines")), ..*transfer }
+    }
+
+    fn cells(&self) -> usize {
+        self.shape.rows * self.shape.cols
+    }
+
+    fn first_weights<T: Number>(&self) -> Vec<T> {
+        match self.start.main {
+            Some(start) => start.iter().map(|w| T::from_f64(*w)).collect(),
+            None => vec![T::ZERO; self.cells()],
         }
     }
 
-    fn gains(
+    fn main<T: Number>(&self, scheme: Scheme) -> Result<Box<dyn Array<T>>, BuildError> {
+        self.array(&self.devices.main, "main", scheme, self.start.main, "initial.main")
+    }
+
+    /// The residual array of a rule without symmetric points.
+    fn plain_residual<T: Number>(&self, scheme: Scheme) -> Result<Box<dyn Array<T>>, BuildError> {
+        let start = self.residual_start("residual")?;
+        self.array(&self.devices.residual, "residual", scheme, start.as_deref(), "initial.residual")
+    }
+
+    /// P₀, if the spec gives it.
+    fn residual_start(&self, name: &str) -> Result<Option<Vec<f64>>, BuildError> {
+        let build = |spec: &VectorSpec| spec.build(self.cells(), self.key.named(name));
+        let start = self.start.residual.map(build).transpose();
+        start.map_err(|e| BuildError::Field(format!("initial.residual {e}")))
+    }
+
+    /// The array `name`, whose first state, if it has one by now, comes from `field`.
+    fn array<T: Number>(
         &self,
-        main: &AnalogArray,
-        residual: &AnalogArray,
-        key: Key,
-    ) -> Result<Option<(Vec<f64>, Vec<f64>)>, String> {
-        let each = |array: &AnalogArray, name: &str| -> Result<Vec<f64>, String> {
-            match &self.cell_gain {
-                CellGain::Measured { procedure } => {
-                    Ok(procedure.run(&mut array.clone(), key.named("cell_gain").named(name))?.gain)
-                }
-                _ => {
-                    let points =
-                        symmetric_points(array.cells(), array.len(), "cell_gain").map_err(|e| e.to_string())?;
-                    Ok(points.iter().enumerate().map(|(i, &w)| array.cells().response(i).gain(w)).collect())
-                }
+        device: &DeviceSpec,
+        name: &str,
+        scheme: Scheme,
+        start: Option<&[f64]>,
+        field: &str,
+    ) -> Result<Box<dyn Array<T>>, BuildError> {
+        if device.is_tile() {
+            let mut array = T::tile(device, self.shape, scheme, self.key.named(name))?;
+            if let Some(start) = start {
+                let start: Vec<T> = start.iter().map(|w| T::from_f64(*w)).collect();
+                array.program(&start, self.key.named(name).named("initial"))?;
             }
-        };
-        match self.cell_gain {
-            CellGain::Off => Ok(None),
-            _ => Ok(Some((each(main, "main")?, each(residual, "residual")?))),
+            return Ok(array);
         }
+        let cells = self.cells_of(device, name)?;
+        let first = |i: usize| start.map_or_else(|| cells.response(i).range().clip(0.0), |start| start[i]);
+        let start: Vec<f64> = (0..self.cells()).map(first).collect();
+        if let Some((i, w)) = start.iter().enumerate().find(|(i, w)| !cells.response(*i).range().contains(**w)) {
+            let range = cells.response(i).range();
+            let message = format!("{field} must be inside the dynamic range {range} of cell {i}, got {w}");
+            return Err(BuildError::Field(message));
+        }
+        let start: Vec<T> = start.iter().map(|w| T::from_f64(*w)).collect();
+        let array = ExactArray::new(&start, cells, device.update()).and_then(|array| array.with_shape(self.shape));
+        array.map(|array| Box::new(array) as Box<dyn Array<T>>).map_err(of(name))
+    }
+
+    fn cells_of(&self, device: &DeviceSpec, name: &str) -> Result<Arc<dyn Cells>, BuildError> {
+        let cells = device.cells(self.cells(), self.key.named(name).named("device"));
+        cells.map_err(|e| BuildError::Field(format!("{name} array: {e}")))
+    }
+
+    /// A residual array at the point that the rule believes to be symmetric, and that point unless it is 0.
+    fn residual<T: Number>(
+        &self,
+        spec: &ResidualSpec,
+        name: &str,
+        scheme: Scheme,
+    ) -> Result<(Box<dyn Array<T>>, Option<Vec<T>>), BuildError> {
+        let (device, given) = (&self.devices.residual, self.residual_start(name)?);
+        if device.is_tile() {
+            let mut array = self.array(device, name, scheme, None, "")?;
+            let point = self.point_of_tile(spec, &mut *array, name)?;
+            let start = given.map(|start| start.into_iter().map(T::from_f64).collect());
+            let key = self.key.named(name).named("symmetric point");
+            if let Some(start) = start.as_ref().or(point.as_ref()) {
+                array.program(start, key)?;
+            }
+            return Ok((array, point));
+        }
+        let point = self.point_of_exact::<T>(spec, name)?;
+        let (start, field) = match &given {
+            Some(start) => (start, "initial.residual"),
+            None => (&point, "rule.symmetric_point"),
+        };
+        let array = self.array(device, name, scheme, Some(start), field)?;
+        Ok((array, Some(point.into_iter().map(T::from_f64).collect())))
+    }
+
+    fn given_point(&self, spec: &VectorSpec) -> Result<Vec<f64>, BuildError> {
+        let point = spec.build(self.cells(), self.key.named("symmetric_point"));
+        point.map_err(|e| BuildError::Field(format!("rule.symmetric_point {e}")))
+    }
+
+    /// What the rule believes of a tile; a measurement pulses it.
+    fn point_of_tile<T: Number>(
+        &self,
+        spec: &ResidualSpec,
+        array: &mut dyn Array<T>,
+        name: &str,
+    ) -> Result<Option<Vec<T>>, BuildError> {
+        // A cell without a point stays where it is.
+        let known = |array: &dyn Array<T>| array.symmetric_points().into_iter().map(|p| p.unwrap_or(T::ZERO));
+        Ok(match &spec.symmetric_point {
+            None | Some(SymmetricPointSpec::Zero) => None,
+            Some(SymmetricPointSpec::Known) => Some(known(array).collect()),
+            Some(SymmetricPointSpec::Given(spec)) => {
+                Some(self.given_point(spec)?.into_iter().map(T::from_f64).collect())
+            }
+            Some(SymmetricPointSpec::Error(spec)) => {
+                let errors = self.given_point(spec)?;
+                Some(known(array).zip(errors).map(|(p, error)| p + T::from_f64(error)).collect())
+            }
+            Some(SymmetricPointSpec::Measured(settings)) => {
+                let key = self.key.named(name).named("zero shift");
+                Some(array.zero_shift(settings, key)?.symmetric_point)
+            }
+        })
+    }
+
+    /// What the rule believes of exact cells, in double precision.
+    fn point_of_exact<T: Number>(&self, spec: &ResidualSpec, name: &str) -> Result<Vec<f64>, BuildError> {
+        let (device, n) = (&self.devices.residual, self.cells());
+        let cells = self.cells_of(device, name)?;
+        let known = || symmetric_points(&*cells, n, "residual_learning");
+        Ok(match &spec.symmetric_point {
+            None | Some(SymmetricPointSpec::Known) => known()?,
+            Some(SymmetricPointSpec::Zero) => vec![0.0; n],
+            Some(SymmetricPointSpec::Given(spec)) => self.given_point(spec)?,
+            Some(SymmetricPointSpec::Error(spec)) => {
+                known()?.iter().zip(self.given_point(spec)?).map(|(point, error)| point + error).collect()
+            }
+            Some(SymmetricPointSpec::Measured(settings)) => {
+                let mut array = self.array::<T>(device, name, Scheme::default(), None, "")?;
+                let measured = array.zero_shift(settings, self.key.named("zero_shift"))?;
+                measured.symmetric_point.into_iter().map(Scalar::to_f64).collect()
+            }
+        })
+    }
+
+    /// The gains of W and of the array that meets the gradient.
+    fn gains<T: Number>(
+        &self,
+        spec: &ResidualSpec,
+        main: Scheme,
+        residual: Scheme,
+    ) -> Result<Option<[Vec<T>; 2]>, BuildError> {
+        let measured = |settings: &ZeroShift, mut array: Box<dyn Array<T>>, name: &str| {
+            let key = self.key.named("cell_gain").named(name);
+            Ok::<_, BuildError>(array.zero_shift(settings, key)?.gain)
+        };
+        let known = |device: &DeviceSpec, array: &dyn Array<T>, name: &str| {
+            if device.is_tile() {
+                let points = array.symmetric_points().into_iter().map(|p| p.unwrap_or(T::ZERO)).enumerate();
+                let half = T::from_f64(0.5);
+                let gain = |(i, w)| half * (array.response(i, false, w) + array.response(i, true, w));
+                return Ok::<_, BuildError>(points.map(gain).collect());
+            }
+            let cells = self.cells_of(device, name)?;
+            let points = symmetric_points(&*cells, self.cells(), "cell_gain")?;
+            let gain = |(i, w): (usize, &f64)| T::from_f64(cells.response(i).gain(*w));
+            Ok(points.iter().enumerate().map(gain).collect())
+        };
+        if spec.cell_gain == CellGain::Off {
+            return Ok(None);
+        }
+        // Arrays like those of the rule, so that a measurement leaves these where they are.
+        let (w, p) = (self.main::<T>(main)?, self.residual::<T>(spec, "residual", residual)?.0);
+        Ok(Some(match &spec.cell_gain {
+            CellGain::Measured { procedure } => {
+                [measured(procedure, w, "main")?, measured(procedure, p, "residual")?]
+            }
+            _ => {
+                [known(&self.devices.main, &*w, "main")?, known(&self.devices.residual, &*p, "residual")?]
+            }
+        }))
     }
 }
 
+/// Says of which array an error is.
+fn of(name: &str) -> impl Fn(ParameterError) -> BuildError {
+    move |e| BuildError::Field(format!("{name} array: {e}"))
+}
+
 impl RuleSpec {
-    /// The rule on tiles of `rows × cols` cells of these devices, with `None` for a digital one; `shape` makes schedules of
-    /// rates that follow the training.
+    /// The rule on arrays of `rows × cols` cells of these devices, in single precision; weights are programmed afterwards.
     ///
     /// # Errors
     /// If a number is impossible.
@@ -190,107 +367,150 @@ impl RuleSpec {
         &self,
         devices: &Devices,
         [rows, cols]: [usize; 2],
-        shape: impl Fn(f64) -> Schedule,
         key: Key,
-    ) -> Result<Option<Box<dyn UpdateRule<f32>>>, ParameterError> {
-        let tile = |device: &DeviceSpec, name: &str| {
-            let device = device.tile().cloned().unwrap_or_else(residuum::tile::presets::idealized);
-            Tile::new(rows, cols, device, key.named(name))
-        };
-        let main = || tile(&devices.main, "main");
-        let residual = |name: &str| tile(&devices.residual, name);
-        let (rate, pulses) = (self.learning_rate.schedule(&shape), self.pulses);
-        Ok(Some(match &self.kind {
-            RuleKind::Digital { .. } => return Ok(None),
-            RuleKind::Analog { .. } => Box::new(crossbar::PulsedSgd::new(main()?, rate, pulses)?),
-            RuleKind::TikiTaka { transfer_rate, mixing, transfer } => {
-                let (transfer_rate, transfer) = (transfer_rate.schedule(shape), transfer.own(cols, key));
-                let (w, p) = (main()?, residual("residual")?);
-                Box::new(crossbar::TikiTaka::new(w, p, *mixing, rate, transfer_rate, pulses, transfer)?)
-            }
-            RuleKind::Chopped { transfer_rate, chop, auto_scale, tail_weight, transfer } => {
-                let (transfer_rate, transfer) = (transfer_rate.schedule(shape), transfer.own(cols, key));
-                let (w, p) = (main()?, residual("residual")?);
-                let mut rule =
-                    crossbar::ChoppedTikiTaka::new(w, p, rate, transfer_rate, pulses, *chop, transfer)?;
-                if let Some(auto_scale) = auto_scale {
-                    rule = rule.auto_scale(*auto_scale)?;
-                }
-                if let Some(weight) = tail_weight {
-                    rule = rule.dynamic_reference(*weight)?;
-                }
-                Box::new(rule)
-            }
-            RuleKind::MixedPrecision { every, granularity, quantize: [errors, inputs] } => {
-                let rule = crossbar::MixedPrecision::new(main()?, rate, *every, pulses)?.quantize(*errors, *inputs)?;
-                Box::new(match granularity {
-                    Some(granularity) => rule.granularity(*granularity)?,
-                    None => rule,
-                })
-            }
-            RuleKind::Residual(spec) => {
-                let transfer = spec.transfer.own(cols, key);
-                if !spec.cascade {
-                    let transfer_rate = spec.transfer_rates[0].schedule(shape);
-                    let (p, point) = spec.prepare(residual("residual")?, key.named("residual"))?;
-                    let rule = crossbar::ResidualLearning::new(
-                        main()?, p, spec.mixing, rate, transfer_rate, pulses, transfer,
-                    )?;
-                    return Ok(Some(Box::new(match point {
-                        Some(point) => rule.symmetric_point(point)?,
-                        None => rule,
-                    })));
-                }
-                let residuals = (1..)
-                    .zip(&spec.transfer_rates)
-                    .map(|(n, transfer_rate)| {
-                        let name = format!("residual {n}");
-                        let (p, symmetric_point) = spec.prepare(residual(&name)?, key.named(&name))?;
-                        let (array, transfer) = (Box::new(p), transfer.clone());
-                        let transfer_rate = transfer_rate.schedule(&shape);
-                        Ok(crossbar::Residual { array, symmetric_point, transfer_rate, transfer })
-                    })
-                    .collect::<Result<_, ParameterError>>()?;
-                Box::new(crossbar::ResidualCascade::new(main()?, residuals, spec.mixing, rate, pulses)?)
-            }
-        }))
+    ) -> Result<Box<dyn Rule<f32>>, BuildError> {
+        let (shape, start) = (Shape { rows, cols }, Start::default());
+        Builder { rule: self, devices, shape, start, key }.build()
     }
 }
 
-impl TransferSpec {
-    /// The transfer of one tile: of more columns than the tile has it moves all, and its lines are the tile's.
-    fn own(&self, cols: usize, key: Key) -> crossbar::Transfer {
-        let columns = match self.columns {
-            Columns::Some(n) if n > cols => Columns::All,
-            columns => columns,
+impl Spec {
+    /// The rule of one seed: on exact arrays in double precision, on tiles in single.
+    ///
+    /// # Errors
+    /// A sentence that names the field.
+    pub fn build_rule(&self, seed: u64) -> Result<Box<dyn Rule>, String> {
+        let key = Key::new(seed).named("rule");
+        let n = self.problem.dim();
+        let main = self.initial.main.build(n, key.named("main")).map_err(|e| format!("initial.main {e}"))?;
+        let Some(devices) = &self.devices else {
+            return match self.rule.kind {
+                RuleKind::Digital => {
+                    Ok(Box::new(Digital::new(&main, self.rule.source).map_err(|e| e.to_string())?))
+                }
+                _ => Err("device is missing: this rule writes to analog memory".into()),
+            };
         };
-        crossbar::Transfer {
-            columns,
-            order: self.order,
-            every: self.every,
-            readout: self.readout.around(key.named("transfer lines")),
-            carrier: self.buffer.clone().map_or(Carrier::Direct, Carrier::Buffered),
-            scheme: self.pulses,
+        let start = Start { main: Some(&main), residual: self.initial.residual.as_ref() };
+        let builder = Builder { rule: &self.rule, devices, shape: Shape { rows: n, cols: 1 }, start, key };
+        let text = |e: BuildError| e.to_string();
+        if devices.has_tiles() && !self.rule.is_digital() {
+            return Ok(Box::new(Widened::new(builder.build().map_err(text)?)));
+        }
+        builder.build().map_err(text)
+    }
+}
+
+/// A rule in single precision as a problem in double precision sees it.
+#[derive(Debug)]
+struct Widened {
+    rule: Box<dyn Rule<f32>>,
+    effective: Vec<f64>,
+    states: Vec<(&'static str, Vec<f64>)>,
+    /// The gradient, or errors and inputs.
+    narrow: [Vec<f32>; 2],
+}
+
+impl Widened {
+    fn new(rule: Box<dyn Rule<f32>>) -> Self {
+        let mut wide = Self { rule, effective: Vec::new(), states: Vec::new(), narrow: Default::default() };
+        wide.look();
+        wide
+    }
+
+    fn look(&mut self) {
+        let copy = |to: &mut Vec<f64>, from: &[f32]| {
+            to.clear();
+            to.extend(from.iter().map(|w| f64::from(*w)));
+        };
+        copy(&mut self.effective, self.rule.effective_weights());
+        let states = self.rule.states();
+        self.states.resize(states.len(), ("", Vec::new()));
+        for ((name, to), (own, from)) in self.states.iter_mut().zip(states) {
+            *name = own;
+            copy(to, from);
         }
     }
 }
 
-impl ResidualSpec {
-    /// The residual tile at its symmetric point, with that point unless it is 0.
-    fn prepare(&self, mut tile: Tile, key: Key) -> Result<(Tile, Option<Vec<f32>>), ParameterError> {
-        let point = match &self.symmetric_point {
-            // A cell without one stays where it is.
-            Some(SymmetricPointSpec::Known) => {
-                tile.symmetric_point().into_iter().map(|p| p.unwrap_or(0.0)).collect()
-            }
-            Some(SymmetricPointSpec::Measured(ZeroShift { pairs, averaged, .. })) => {
-                let settings =
-                    residuum::tile::ZeroShift { pairs: *pairs, averaged: *averaged, tolerance: None };
-                tile.zero_shift(settings, key.named("zero shift"))?.symmetric_point
-            }
-            _ => return Ok((tile, None)),
+impl UpdateRule for Widened {
+    fn effective_weights(&self) -> &[f64] {
+        &self.effective
+    }
+
+    fn step(&mut self, gradient: Gradient<'_>, rates: &Rates, key: Key) -> Result<(), StepError> {
+        let narrow = |to: &mut Vec<f32>, from: &[f64]| {
+            to.clear();
+            to.extend(from.iter().map(|x| *x as f32));
         };
-        tile.program(&point, key.named("symmetric point"))?;
-        Ok((tile, Some(point)))
+        let [first, second] = &mut self.narrow;
+        let gradient = match gradient {
+            Gradient::Dense(gradient) => {
+                narrow(first, gradient);
+                Gradient::Dense(first)
+            }
+            Gradient::Outer { batch, errors, inputs } => {
+                narrow(first, errors);
+                narrow(second, inputs);
+                Gradient::Outer { batch, errors: first, inputs: second }
+            }
+        };
+        self.rule.step(gradient, rates, key)?;
+        // A step of a problem is a mini-batch of a network.
+        self.rule.age(key.named("age"));
+        self.look();
+        Ok(())
+    }
+}
+
+impl Inspect for Widened {
+    fn label(&self) -> String {
+        self.rule.label()
+    }
+
+    fn arrays(&self) -> Vec<(&'static str, &dyn Array<f64>)> {
+        Vec::new()
+    }
+
+    fn states(&self) -> Vec<(&'static str, &[f64])> {
+        self.states.iter().map(|(name, state)| (*name, state.as_slice())).collect()
+    }
+
+    fn effective_rates(&self, rates: &Rates, batch: usize) -> EffectiveRates {
+        self.rule.effective_rates(rates, batch)
+    }
+
+    fn pulses_sent(&self) -> u64 {
+        self.rule.pulses_sent()
+    }
+
+    fn range(&self) -> Option<[f64; 2]> {
+        self.rule.range().map(|range| range.map(f64::from))
+    }
+}
+
+impl State for Widened {
+    fn tensors(&self) -> Tensors {
+        self.rule.tensors()
+    }
+
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        self.rule.load(from)?;
+        self.look();
+        Ok(())
+    }
+}
+
+impl Rule for Widened {
+    fn program(&mut self, weights: &[f64], key: Key) -> Result<(), ParameterError> {
+        let narrow: Vec<f32> = weights.iter().map(|w| *w as f32).collect();
+        self.rule.program(&narrow, key)?;
+        self.look();
+        Ok(())
+    }
+
+    fn age(&mut self, key: Key) {
+        self.rule.age(key);
+        self.look();
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use residuum::rule::Source;
 use residuum_nn::analog::Mapping;
 
 use super::data::DataSpec;
@@ -14,7 +15,8 @@ use super::network::NetworkSpec;
 use super::node::{Node, SpecError};
 use super::readout::ReadoutSpec;
 use super::resolved::{Resolved, describe};
-use super::rule::RuleSpec;
+use super::build::BuildError;
+use super::rule::{ResidualSpec, RuleKind, RuleSpec};
 use super::section::Section as _;
 use super::table::{Context, Table};
 use super::training::{DigitalSpec, TrainingSpec};
@@ -136,12 +138,18 @@ impl TrialSpec {
 
 /// Builds the rule once for a small tile: what cannot be is refused while the line is at hand.
 fn check_rule(root: &Table<'_>, rule: &RuleSpec, devices: Option<&Devices>) -> Result<(), SpecError> {
-    let Some(devices) = devices else { return Ok(()) };
-    let key = residuum::Key::new(0);
-    match rule.build(devices, [2, 2], residuum::Schedule::Constant, key) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(root.child("rule").blame(&error)),
+    if let RuleKind::Residual(ResidualSpec { chosen_by: Some(_), .. }) = rule.kind {
+        return Err(root.error("rule.rates must be left out with [network]: the theory is that of a problem"));
     }
+    if rule.is_digital() && !matches!(rule.source, Source::Sgd | Source::Momentum { .. }) {
+        let message = "rule.source must be \"sgd\" or \"momentum\" for kind = \"digital\" with [network]";
+        return Err(root.error(message));
+    }
+    let Some(devices) = devices.filter(|_| !rule.is_digital()) else { return Ok(()) };
+    rule.build(devices, [2, 2], residuum::Key::new(0)).map(|_| ()).map_err(|error| match error {
+        BuildError::Parameter(error) => root.child("rule").blame(&error),
+        other => root.error(other.to_string()),
+    })
 }
 
 impl TrialSpec {

@@ -32,6 +32,7 @@ mod training;
 mod types;
 mod vector;
 
+pub use build::BuildError;
 pub use data::{Augment, DataSpec, DataSpecError, Half, Normalize};
 pub use device::{CellSpec, DeviceSpec, Devices};
 pub(crate) use difference::{Difference, joined};
@@ -50,8 +51,7 @@ pub use resolved::Resolved;
 pub(crate) use resolved::describe;
 pub use response::{BuildCells, CatalogueEntry, Population, ResponseSpec, catalogue};
 pub use rule::{
-    CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec, SourceSpec, SymmetricPointSpec, TransferSpec,
-    ZeroShift,
+    CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec,
 };
 pub use schema::schema;
 pub use section::{Condition, Declaration, Default, Field};
@@ -60,7 +60,7 @@ pub use vector::{MatrixSpec, VectorSpec};
 
 use std::path::Path;
 
-use residuum::{Noise, Range};
+use residuum::{Noise, Range, RateSchedules, Schedule};
 
 use crate::rates::RatesReport;
 use file::{FileTable, read_devices};
@@ -214,11 +214,16 @@ impl Spec {
             root.defaulted(name, format!("{value:?}"));
         }
         self.rule.learning_rate = rates.learning_rate.into();
+        self.rule.transfer_rates = vec![rates.transfer_rate.into()];
         if let RuleKind::Residual(rule) = &mut self.rule.kind {
-            rule.transfer_rates = vec![rates.transfer_rate.into()];
             rule.mixing = rates.mixing;
         }
         Ok(())
+    }
+
+    /// The rates of the rule as functions of the step.
+    pub fn rates(&self) -> RateSchedules {
+        self.rule.rates(Schedule::Constant)
     }
 
     /// What only the parts together reveal.
@@ -228,7 +233,7 @@ impl Spec {
             if metric.needs_minimizer() && objective.minimizer().is_none() {
                 return Err(format!("record.metrics: {metric} needs a known minimizer"));
             }
-            if metric.variable() == Some(Variable::Residual) && rule.arrays().len() < 2 {
+            if metric.variable() == Some(Variable::Residual) && rule.states().len() < 2 {
                 return Err(format!(
                     "record.metrics: {metric} needs a rule with a residual array, not {}",
                     rule.label()

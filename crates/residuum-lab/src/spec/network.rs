@@ -110,6 +110,9 @@ impl NetworkSpec {
         if let Some(digest) = weights.as_deref().and_then(|path| table.context.folders.file(path)) {
             table.contents("weights", digest);
         }
+        if let Some(fault) = weights.as_deref().and_then(|path| table.context.folders.weights_fault(path)) {
+            return Err(table.error(format!("{}: {fault}", table.path("weights"))));
+        }
         if fresh_head && weights.is_none() {
             let path = table.path("fresh_head");
             return Err(

@@ -1,9 +1,12 @@
 //! `[rule]`: the algorithm and its rates.
 
-use residuum::Pulses;
+use residuum::array::ZeroShift;
 use residuum::readout::Readout;
-use residuum::rule::crossbar::{AutoScale, Buffer, Chop, Columns, Every, Order, Quantize};
+use residuum::rule::{
+    AutoScale, Buffer, Carrier, Chop, Columns, Every, Order, Quantize, Source, Transfer,
+};
 use residuum::tile::{Management, Scheme, Trains};
+use residuum::{RateSchedules, Schedule};
 use serde_json::{Value as Json, json};
 
 use super::node::{Node, SpecError, Value};
@@ -23,18 +26,20 @@ section! {
         /// α
         learning_rate: Option<Rate> = rate(), "weight²/objective per step", Optional("required unless `rates` chooses it");
         /// what becomes of a gradient
-        source: &'static str = word(["sgd", "momentum", "adam", "adamw"]), "–", Or("\"sgd\""), of kind ["digital" "analog"];
+        source: &'static str = word(["sgd", "momentum", "adam", "adamw"]), "–", Or("\"sgd\""), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"];
         /// share of the velocity that survives a step
         momentum: Option<f64> = number().memory(), "share per step", Optional("0.9 of `momentum`, 0 of `sgd`"),
-            of kind ["digital" "analog"], of source ["sgd" "momentum"];
+            of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["sgd" "momentum"];
         /// β₁
-        decay_first: f64 = number().memory(), "share per step", Or("0.9"), of kind ["digital" "analog"], of source ["adam" "adamw"];
+        decay_first: f64 = number().memory(), "share per step", Or("0.9"), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["adam" "adamw"];
         /// β₂
-        decay_second: f64 = number().memory(), "share per step", Or("0.999"), of kind ["digital" "analog"], of source ["adam" "adamw"];
+        decay_second: f64 = number().memory(), "share per step", Or("0.999"), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["adam" "adamw"];
         /// ε
-        epsilon: f64 = number().positive(), "objective/weight", Or("1e-8"), of kind ["digital" "analog"], of source ["adam" "adamw"];
-        /// pull towards zero, as PyTorch defines it
-        weight_decay: f64 = number().not_negative(), "objective/weight²", Or("0.0"), of kind ["digital"];
+        epsilon: f64 = number().positive(), "objective/weight", Or("1e-8"), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["adam" "adamw"];
+        /// pull towards zero, as PyTorch defines it; with `[network]`
+        weight_decay: f64 = number().not_negative(), "objective/weight²", Or("0.0"), of kind ["digital"], of source ["sgd" "momentum"];
+        /// pull of the effective weights towards zero, apart from the gradient
+        decoupled_decay @ "weight_decay": f64 = number().not_negative(), "1/step", Or("0.01"), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["adamw"];
         /// who chooses α, β and γ, instead of the three fields; with `[problem]`
         rates: Option<RateChoice> = choice([("lemma", RateChoice::Lemma), ("practical", RateChoice::Practical)]), "–",
             Optional("none"), of kind ["residual_learning"];
@@ -56,13 +61,13 @@ section! {
             Optional("none, unless the point of every cell is exactly 0"),
             of kind ["residual_learning" "residual_learning_2" "residual_cascade"];
         /// whether the desired step of W is divided by the response it will meet
-        transfer: &'static str = word(["plain", "compensated"]), "–", Or("\"plain\""), of kind ["residual_learning"];
+        transfer: &'static str = word(["plain", "compensated"]), "–", Or("\"plain\""), of kind ["tiki_taka" "residual_learning" "residual_cascade"];
         /// smallest divisor
-        transfer_floor: f64 = number().positive(), "–", Or("0.001"), of kind ["residual_learning"], of transfer ["compensated"];
+        transfer_floor: f64 = number().positive(), "–", Or("0.001"), of kind ["tiki_taka" "residual_learning" "residual_cascade"], of transfer ["compensated"];
         /// whether each cell's steps are divided by its own gain at W⋄, true or measured
         cell_gain: CellGain = choice([("off", CellGain::Off), ("known", CellGain::Known)])
             .or(table::<ZeroShiftTable>().then(zero_shift).map(|procedure| CellGain::Measured { procedure })), "–",
-            Or("\"off\""), of kind ["residual_learning"];
+            Or("\"off\""), of kind ["residual_learning" "residual_learning_2"];
         /// columns that one transfer moves, or `all`
         columns: Option<Columns> = count().at_least(1).size().map(Columns::Some).or(choice([("all", Columns::All)])), "columns",
             Optional("1 for Tiki-Taka, `all` for the residual rules"),
@@ -215,29 +220,16 @@ section! {
     }
 }
 
-/// Zero-shifting as a spec asks for it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ZeroShift {
-    /// The pulses, on exact arrays; a tile has its own.
-    pub pulses: Option<Pulses>,
-    /// Up–down pairs.
-    pub pairs: u64,
-    /// Pairs at the end over which the cycle is averaged.
-    pub averaged: u64,
-}
-
 fn zero_shift(fields: ZeroShiftTable, at: &At<'_>) -> Result<ZeroShift, SpecError> {
-    let table = at.table()?;
     let ZeroShiftTable { pulse_step, pairs, cycle_noise, averaged } = fields;
-    let pulses = pulse_step.map(|step| Pulses::new(step).and_then(|p| p.cycle_noise(cycle_noise)));
-    let pulses = pulses.transpose().map_err(|e| table.blame(&e))?;
     // A cycle without noise repeats itself; a noisy one is averaged over the half that has settled.
     let averaged = averaged.unwrap_or(if cycle_noise > 0.0 { pairs.div_ceil(2) } else { 1 });
-    if averaged > pairs {
-        let path = table.path("averaged");
-        return Err(table.error(format!("{path} must be between 1 and pairs = {pairs}, got {averaged}")));
-    }
-    Ok(ZeroShift { pulses, pairs, averaged })
+    let settings = ZeroShift { averaged, pulse_step, cycle_noise, ..ZeroShift::pairs(pairs) };
+    checked(settings, at)
+}
+
+fn checked(settings: ZeroShift, at: &At<'_>) -> Result<ZeroShift, SpecError> {
+    settings.validate().map(|()| settings).map_err(|e| at.table().map_or_else(|e| e, |table| table.blame(&e)))
 }
 
 fn scheme(fields: TrainsTable, _: &At<'_>) -> Result<Scheme, SpecError> {
@@ -295,11 +287,9 @@ impl Takes for SymmetricPointField {
             return match fields {
                 SymmetricPointTable { error: Some(error), .. } => Ok(SymmetricPointSpec::Error(error)),
                 SymmetricPointTable { procedure: Some(procedure), .. } => Ok(SymmetricPointSpec::Measured(procedure)),
-                SymmetricPointTable { pairs: Some(pairs), averaged, .. } if averaged <= pairs => {
-                    Ok(SymmetricPointSpec::Measured(ZeroShift { pulses: None, pairs, averaged }))
+                SymmetricPointTable { pairs: Some(pairs), averaged, .. } => {
+                    checked(ZeroShift { averaged, ..ZeroShift::pairs(pairs) }, at).map(SymmetricPointSpec::Measured)
                 }
-                SymmetricPointTable { pairs: Some(pairs), averaged, .. } => Err(at
-                    .error(format_args!(".averaged must be between 1 and pairs = {pairs}, got {averaged}"))),
                 _ => Err(at.must(&self.noun())),
             };
         }
@@ -369,76 +359,34 @@ pub struct RuleSpec {
     pub kind: RuleKind,
     /// α.
     pub learning_rate: Rate,
+    /// β of each link, that of W first; none without transfers.
+    pub transfer_rates: Vec<Rate>,
+    /// What becomes of a gradient.
+    pub source: Source,
+    /// Pull towards zero of a digital rule, as PyTorch defines it.
+    pub weight_decay: f64,
     /// How gradients are written to tiles.
     pub pulses: Scheme,
-}
-
-/// What becomes of a gradient.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum SourceSpec {
-    /// Gradient descent, with momentum and weight decay as PyTorch defines them.
-    Sgd {
-        /// Share of the velocity that survives a step.
-        momentum: f64,
-        /// Pull towards zero.
-        weight_decay: f64,
-    },
-    /// Adam; with `decoupled`, AdamW.
-    Adam {
-        /// β₁ and β₂.
-        decays: [f64; 2],
-        /// ε.
-        epsilon: f64,
-        /// Pull towards zero.
-        weight_decay: f64,
-        /// Whether the pull is apart from the gradient.
-        decoupled: bool,
-    },
-}
-
-/// How W is moved by what P has collected.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TransferSpec {
-    /// Columns moved by one transfer.
-    pub columns: Columns,
-    /// Which come next.
-    pub order: Order,
-    /// How often.
-    pub every: Every,
-    /// How P is read.
-    pub readout: Readout,
-    /// The digital buffer on the way, if there is one.
-    pub buffer: Option<Buffer>,
-    /// How W is written on tiles.
-    pub pulses: Scheme,
+    /// How transfers are written to tiles.
+    pub transfer_pulses: Scheme,
 }
 
 /// The rules with what each of them needs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleKind {
     /// No analog memory at all.
-    Digital {
-        /// What becomes of a gradient.
-        source: SourceSpec,
-    },
+    Digital,
     /// Analog SGD.
-    Analog {
-        /// What becomes of a gradient.
-        source: SourceSpec,
-    },
+    Analog,
     /// Version 1, or 2 if the transfer has a buffer.
     TikiTaka {
-        /// λ.
-        transfer_rate: Rate,
         /// γ.
         mixing: f64,
         /// From P to W.
-        transfer: TransferSpec,
+        transfer: Transfer,
     },
     /// Version 3, or AGAD if it has a tail weight.
     Chopped {
-        /// λ.
-        transfer_rate: Rate,
         /// When signs flip.
         chop: Chop,
         /// Whether α follows the signals.
@@ -446,7 +394,7 @@ pub enum RuleKind {
         /// AGAD's weight of the newest reads.
         tail_weight: Option<f64>,
         /// From P to W.
-        transfer: TransferSpec,
+        transfer: Transfer,
     },
     /// Gradients summed in digital memory.
     MixedPrecision {
@@ -464,14 +412,10 @@ pub enum RuleKind {
 /// Residual Learning with its options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResidualSpec {
-    /// β of each residual array; one for plain Residual Learning.
-    pub transfer_rates: Vec<Rate>,
     /// γ.
     pub mixing: f64,
     /// Where the rule believes W⋄ to be; `None` where it makes no difference.
     pub symmetric_point: Option<SymmetricPointSpec>,
-    /// The smallest divisor of a compensated transfer.
-    pub compensated: Option<f64>,
     /// Whether steps are divided by each cell's gain.
     pub cell_gain: CellGain,
     /// Whether it was asked for as a cascade.
@@ -479,7 +423,7 @@ pub struct ResidualSpec {
     /// Who chose the rates, if the spec left it to the theory.
     pub chosen_by: Option<RateChoice>,
     /// From P to W.
-    pub transfer: TransferSpec,
+    pub transfer: Transfer,
 }
 
 /// `[rule]`.
@@ -531,17 +475,23 @@ impl RuleTable {
             (None, None) => Err(at.missing(name)),
         };
         let learning_rate = needed(self.learning_rate, "learning_rate")?;
-        let transfer_rate = || needed(self.transfer_rate, "transfer_rate");
+        let cascade = name == "residual_cascade";
+        let transfer_rates = match &self.transfer_rates {
+            Some(_) if self.transfer_rate.is_some() || at.has("residuals") => {
+                return Err(at.error("rule.transfer_rates must not stand beside transfer_rate or residuals"));
+            }
+            Some(rates) => rates.clone(),
+            None if ["digital", "analog", "mixed_precision"].contains(&name) => Vec::new(),
+            None => vec![needed(self.transfer_rate, "transfer_rate")?; if cascade { self.residuals } else { 1 }],
+        };
         let kind = match name {
-            "digital" => RuleKind::Digital { source: self.source() },
-            "analog" => RuleKind::Analog { source: self.source() },
+            "digital" => RuleKind::Digital,
+            "analog" => RuleKind::Analog,
             "tiki_taka" | "tiki_taka_2" => RuleKind::TikiTaka {
-                transfer_rate: transfer_rate()?,
                 mixing: self.tiki_taka_mixing,
                 transfer: self.transfer(Columns::Some(1), name == "tiki_taka_2", at),
             },
             "chopped_tiki_taka" | "agad" => RuleKind::Chopped {
-                transfer_rate: transfer_rate()?,
                 chop: Chop {
                     columns: self.chop.columns,
                     rows: self.chop.rows,
@@ -556,66 +506,47 @@ impl RuleTable {
                 granularity: self.granularity,
                 quantize: [self.quantize_errors, self.quantize_inputs],
             },
-            _ => {
-                let cascade = name == "residual_cascade";
-                let transfer_rates = match &self.transfer_rates {
-                    Some(_) if self.transfer_rate.is_some() || at.has("residuals") => {
-                        let message = "rule.transfer_rates must not stand beside transfer_rate or residuals";
-                        return Err(at.error(message));
-                    }
-                    Some(rates) => rates.clone(),
-                    None => vec![transfer_rate()?; if cascade { self.residuals } else { 1 }],
-                };
-                RuleKind::Residual(ResidualSpec {
-                    transfer_rates,
-                    mixing: match (self.mixing, chosen) {
-                        (None, None) => return Err(at.missing("mixing")),
-                        (mixing, _) => mixing.unwrap_or(1.0),
-                    },
-                    symmetric_point: self.symmetric_point.clone(),
-                    compensated: (self.transfer == "compensated").then_some(self.transfer_floor),
-                    cell_gain: self.cell_gain.clone(),
-                    cascade,
-                    chosen_by: chosen,
-                    transfer: self.transfer(Columns::All, name == "residual_learning_2", at),
-                })
-            }
+            _ => RuleKind::Residual(ResidualSpec {
+                mixing: match (self.mixing, chosen) {
+                    (None, None) => return Err(at.missing("mixing")),
+                    (mixing, _) => mixing.unwrap_or(1.0),
+                },
+                symmetric_point: self.symmetric_point.clone(),
+                cell_gain: self.cell_gain.clone(),
+                cascade,
+                chosen_by: chosen,
+                transfer: self.transfer(Columns::All, name == "residual_learning_2", at),
+            }),
         };
-        Ok(RuleSpec { name, kind, learning_rate, pulses: self.pulses })
+        let (source, weight_decay) = (self.source(), self.weight_decay);
+        let (pulses, transfer_pulses) = (self.pulses, self.transfer_pulses);
+        Ok(RuleSpec { name, kind, learning_rate, transfer_rates, source, weight_decay, pulses, transfer_pulses })
     }
 
-    fn source(&self) -> SourceSpec {
-        let weight_decay = self.weight_decay;
-        match self.source {
-            "sgd" => SourceSpec::Sgd { momentum: self.momentum.unwrap_or(0.0), weight_decay },
-            "momentum" => SourceSpec::Sgd { momentum: self.momentum.unwrap_or(0.9), weight_decay },
-            name => SourceSpec::Adam {
-                decays: [self.decay_first, self.decay_second],
-                epsilon: self.epsilon,
-                weight_decay,
-                decoupled: name == "adamw",
-            },
+    fn source(&self) -> Source {
+        let (decay_first, decay_second, epsilon) = (self.decay_first, self.decay_second, self.epsilon);
+        match (self.source, self.momentum) {
+            ("sgd", None | Some(0.0)) => Source::Sgd,
+            ("sgd" | "momentum", momentum) => Source::momentum(momentum.unwrap_or(0.9)),
+            ("adam", _) => Source::Adam { decay_first, decay_second, epsilon },
+            _ => Source::AdamW { decay_first, decay_second, epsilon, weight_decay: self.decoupled_decay },
         }
     }
 
     /// What the table says of transfers; they are read as [`RuleSpec::read_through`] says.
-    fn transfer(&self, columns: Columns, buffered: bool, at: &Table<'_>) -> TransferSpec {
+    fn transfer(&self, columns: Columns, buffered: bool, at: &Table<'_>) -> Transfer {
         if self.columns.is_none() {
             at.defaulted("columns", if columns == Columns::All { "\"all\"" } else { "1" });
         }
-        let buffer = || Buffer {
-            threshold: self.buffer.threshold.map(|t| t as f32),
-            momentum: self.buffer.momentum as f32,
-            forget: self.buffer.forget,
-            max_pulses: self.buffer.max_pulses,
-        };
-        TransferSpec {
+        let BufferTable { threshold, momentum, forget, max_pulses } = self.buffer;
+        let buffer = Buffer { threshold, momentum, forget, max_pulses };
+        Transfer {
             columns: self.columns.unwrap_or(columns),
             order: self.order,
             every: self.every,
             readout: Readout::default(),
-            buffer: buffered.then(buffer),
-            pulses: self.transfer_pulses,
+            carrier: if buffered { Carrier::Buffered(buffer) } else { Carrier::Direct },
+            compensated: (self.transfer == "compensated").then_some(self.transfer_floor),
         }
     }
 }
@@ -623,15 +554,21 @@ impl RuleTable {
 impl RuleSpec {
     /// Whether weights stay in digital memory.
     pub fn is_digital(&self) -> bool {
-        matches!(self.kind, RuleKind::Digital { .. })
+        matches!(self.kind, RuleKind::Digital)
     }
 
     /// Whether the rule has arrays besides W.
     pub fn has_residual(&self) -> bool {
         !matches!(
             self.kind,
-            RuleKind::Digital { .. } | RuleKind::Analog { .. } | RuleKind::MixedPrecision { .. }
+            RuleKind::Digital | RuleKind::Analog | RuleKind::MixedPrecision { .. }
         )
+    }
+
+    /// The rates as functions of the step, given what the schedule of the training makes of a number.
+    pub fn rates(&self, shape: impl Fn(f64) -> Schedule) -> RateSchedules {
+        let transfer = self.transfer_rates.iter().map(|rate| rate.schedule(&shape)).collect();
+        RateSchedules { learning: self.learning_rate.schedule(&shape), transfer }
     }
 
     /// How transfers read P.

@@ -1,13 +1,14 @@
 //! `[training]`, `[digital]` and `[mapping]`: how long, how fast, and how weights come to lie on tiles.
 
 use residuum::Schedule;
+use residuum::rule::Source;
 use residuum_nn::analog::{Mapping, OutputScaling};
 use residuum_nn::{Loss, Sgd};
 
 use super::network::Model;
 use super::node::SpecError;
 use super::rate::{Rate, rate};
-use super::rule::{RuleKind, RuleSpec, SourceSpec};
+use super::rule::RuleSpec;
 use super::section::{Optional, Or, Required, RequiredIf, section};
 use super::seeds::Seeds;
 use super::table::{At, Table};
@@ -258,17 +259,18 @@ impl DigitalSpec {
     /// What `[digital]` says, and the rule of what it leaves out.
     pub(crate) fn new(fields: Option<DigitalTable>, rule: &RuleSpec) -> Self {
         let default = Self { learning_rate: rule.learning_rate, momentum: 0.0, weight_decay: 0.0 };
-        match (&rule.kind, fields) {
+        match fields {
             // A digital rule says itself how everything learns; it may share the table with others that do not.
-            (RuleKind::Digital { source: SourceSpec::Sgd { momentum, weight_decay } }, _) => {
-                Self { momentum: *momentum as f32, weight_decay: *weight_decay as f32, ..default }
+            _ if rule.is_digital() => {
+                let momentum = if let Source::Momentum { momentum } = rule.source { momentum } else { 0.0 };
+                Self { momentum: momentum as f32, weight_decay: rule.weight_decay as f32, ..default }
             }
-            (_, Some(fields)) => Self {
+            Some(fields) => Self {
                 learning_rate: fields.learning_rate.unwrap_or(default.learning_rate),
                 momentum: fields.momentum as f32,
                 weight_decay: fields.weight_decay as f32,
             },
-            (_, None) => default,
+            None => default,
         }
     }
 

@@ -1,14 +1,16 @@
 //! Beyond the paper: ways to lose the √α bias, and the hard instance under tuned steps.
 
-use residuum::rule::{ResidualCascade, Transfer};
+use residuum::Array;
+use residuum::rule::{ResidualConfig, ResidualLearning, Transfer};
 use residuum::stats::{Summary, Z, fit_line};
 use residuum::theory::hard_instance::HardInstance;
 use residuum::theory::residual_law::{LocalModel, Rates, StationaryLaw};
-use residuum::{Schedule, UpdateRule};
 
 use super::check::Check;
 use super::context::Context;
-use super::simulate::{Ends, Toy, array, mean_from, replicate, residual_learning};
+use super::simulate::{
+    Ends, Rated, Toy, array, mean_from, of_step, replicate, residual_learning, residual_learning_by,
+};
 use super::{Claim, ClaimError, Outcome, devices};
 
 const GROUP: &str = "beyond";
@@ -80,7 +82,7 @@ impl Setting {
         &self,
         context: &Context,
         name: &str,
-        build: impl Fn(usize) -> Result<Box<dyn UpdateRule>, residuum::ParameterError> + Sync,
+        build: impl Fn(usize) -> Result<Rated, residuum::ParameterError> + Sync,
     ) -> Result<Ends, ClaimError> {
         let mut ends = replicate(context, context.key(name), (self.replicas, 1), self.steps, |n| {
             Ok((self.toy.problem(n)?, vec![build(n)?]))
@@ -103,8 +105,9 @@ fn compensated(context: &Context) -> Outcome {
     let setting = Setting::new(context, 1.0)?;
     let device = devices::power(1.0)?;
     let ends = setting.run(context, "compensated-transfer", |n| {
-        let rule = residual_learning(context, &setting.toy, &device, setting.rates, n)?;
-        Ok(Box::new(rule.transfer(Transfer::Compensated { floor: 1e-3 })?))
+        let transfer = Transfer { compensated: Some(1e-3), ..Transfer::default() };
+        let config = ResidualConfig { transfer, ..ResidualConfig::mixing(setting.rates.mixing) };
+        residual_learning_by(context, &setting.toy, &device, (setting.rates, config), n)
     })?;
     let (law, target) = (setting.law, setting.toy.minimizer);
     let main = mean_from(&ends.main, target);
@@ -124,16 +127,10 @@ fn cascade(context: &Context) -> Outcome {
     let ends = setting.run(context, "residual-cascade", |n| {
         let bench = context.device(&device);
         let main = array(setting.toy.initial, bench.clone(), n)?;
-        let residuals = vec![array(0.0, bench.clone(), n)?, array(0.0, bench, n)?];
-        let beta = context.rate(setting.rates.transfer_rate);
-        let transfer = vec![Schedule::from(beta); 2];
-        Ok(Box::new(ResidualCascade::new(
-            main,
-            residuals,
-            1.0,
-            context.rate(setting.rates.learning_rate),
-            transfer,
-        )?))
+        let residuals: Vec<Box<dyn Array<f64>>> =
+            vec![Box::new(array(0.0, bench.clone(), n)?), Box::new(array(0.0, bench, n)?)];
+        let rule = ResidualLearning::cascade(main, residuals, ResidualConfig::default())?;
+        Ok((Box::new(rule), of_step(context, setting.rates)))
     })?;
     let effective = mean_from(&ends.tail, setting.toy.minimizer);
     let plain = setting.law.effective_bias;
@@ -154,7 +151,7 @@ fn large_mixing(context: &Context) -> Outcome {
     for (mixing, main, tail) in reference {
         let setting = Setting::new(context, mixing)?;
         let ends = setting.run(context, "large-mixing", |n| {
-            Ok(Box::new(residual_learning(context, &setting.toy, &device, setting.rates, n)?))
+            residual_learning(context, &setting.toy, &device, setting.rates, n)
         })?;
         let effective = mean_from(&ends.tail, setting.toy.minimizer);
         let law = setting.law.effective_bias;
@@ -174,7 +171,7 @@ fn averaging(context: &Context) -> Outcome {
     let setting = Setting::new(context, 1.0)?;
     let device = devices::power(1.0)?;
     let ends = setting.run(context, "averaging-keeps-the-bias", |n| {
-        Ok(Box::new(residual_learning(context, &setting.toy, &device, setting.rates, n)?))
+        residual_learning(context, &setting.toy, &device, setting.rates, n)
     })?;
     let law = setting.law.effective_bias;
     let [last, tail] = [&ends.effective, &ends.tail].map(|w| mean_from(w, setting.toy.minimizer));

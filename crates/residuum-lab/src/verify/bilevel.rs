@@ -242,7 +242,7 @@ fn settle(
 ) -> Result<Ends, ClaimError> {
     let device = devices::power(1.0)?;
     let mut ends = replicate(context, key, (replicas, 1), steps, |n| {
-        Ok((toy.problem(n)?, vec![Box::new(residual_learning(context, toy, &device, rates, n)?)]))
+        Ok((toy.problem(n)?, vec![residual_learning(context, toy, &device, rates, n)?]))
     })?;
     Ok(ends.remove(0))
 }

@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use residuum::array::{Calibration, ZeroShift};
 use residuum::cells::Uniform;
 use residuum::response::Exponential;
-use residuum::rule::{Analog, ResidualLearning, Source};
+use residuum::rule::{self, Analog, ResidualConfig, Rule, SymmetricPoint};
 use residuum::stats::{Summary, Z};
 use residuum::theory::pulse_flow::{flow, flow_minus_step, pulses_minus_flow};
 use residuum::theory::residual_law::{LocalModel, Rates};
-use residuum::theory::zero_shift::{CyclePrediction, zero_shift};
-use residuum::{AnalogArray, Key, Pulses, ResponseFunction, Rounding, Update, UpdateRule};
+use residuum::theory::zero_shift::CyclePrediction;
+use residuum::{Array, ExactArray, Key, Pulses, ResponseFunction, Rounding, Update};
 
 use super::check::Check;
 use super::context::{Context, Device};
-use super::simulate::{Toy, array, mean, replicate};
+use super::simulate::{Toy, array, mean, replicate, residual_learning_by};
 use super::{Claim, ClaimError, Outcome, devices};
 
 const GROUP: &str = "calibration";
@@ -53,16 +54,28 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
 ];
 
+/// Zero-shifting by pulses of this size and noise.
+fn shift(
+    cells: &mut ExactArray,
+    (pulse_step, cycle_noise): (f64, f64),
+    pairs: u64,
+    averaged: u64,
+    key: Key,
+) -> Result<Calibration, ClaimError> {
+    let settings = ZeroShift { averaged, pulse_step: Some(pulse_step), cycle_noise, ..ZeroShift::pairs(pairs) };
+    Ok(cells.zero_shift(&settings, key)?)
+}
+
 /// Pairs of pulses until a cell that starts at `start` is within one pulse step of its cycle.
 fn pairs_needed(bench: &Device, after_down: f64, step: f64, start: f64) -> Result<f64, ClaimError> {
     let mut cell = array(start, bench.clone(), 1)?;
     let pulses = Pulses::new(step)?;
     for pair in 0..20_000 {
-        if (cell.state()[0] - after_down).abs() <= step {
+        if (cell.weights()[0] - after_down).abs() <= step {
             return Ok(f64::from(pair));
         }
-        cell.pulse_all(true, pulses, Key::new(0));
-        cell.pulse_all(false, pulses, Key::new(0));
+        cell.pulse_by(pulses, true, Key::new(0));
+        cell.pulse_by(pulses, false, Key::new(0));
     }
     Ok(f64::INFINITY)
 }
@@ -79,7 +92,7 @@ fn zero_shifting(context: &Context) -> Outcome {
             // Long enough that nothing is left of the start at the order of d².
             let pairs = (4.0 * cycle.pairs(0.6)) as u64;
             let mut cell = array(point + 0.6, bench.clone(), 1)?;
-            let found = zero_shift(&mut cell, Pulses::new(step)?, pairs, 1, context.key("zero-shifting"))?;
+            let found = shift(&mut cell, (step, 0.0), pairs, 1, context.key("zero-shifting"))?;
             let what = |of: &str| format!("{name}, d = {step}: {of}");
             // Predictions are leading order in d; slopes are of order 1.
             let next = 2.0 * step * step;
@@ -102,11 +115,11 @@ fn zero_shifting(context: &Context) -> Outcome {
     }
     let (step, device) = (0.05, devices::power(1.0)?);
     let mut cell = array(0.3, context.device(&device), 1)?;
-    zero_shift(&mut cell, Pulses::new(step)?, 400, 1, context.key("exact"))?;
+    shift(&mut cell, (step, 0.0), 400, 1, context.key("exact"))?;
     let exact = -step / (2.0 - step);
     checks.push(Check::equals(
         "power 1, d = 0.05: state after a down pulse, exactly −d/(2 − d)",
-        cell.state()[0],
+        cell.weights()[0],
         exact,
         1e-14,
     ));
@@ -122,7 +135,7 @@ fn zero_shifting(context: &Context) -> Outcome {
 /// States after a down and an up pulse of the settled cycle.
 fn cycle(bench: &Device, step: f64) -> Result<(f64, f64), ClaimError> {
     let mut cell = array(bench.symmetric_point().unwrap_or(0.0) + 0.1, bench.clone(), 1)?;
-    let found = zero_shift(&mut cell, Pulses::new(step)?, 40_000, 1, Key::new(0))?;
+    let found = shift(&mut cell, (step, 0.0), 40_000, 1, Key::new(0))?;
     let (middle, half) = (found.symmetric_point[0], 0.5 * found.swing[0]);
     Ok((middle - half, middle + half))
 }
@@ -185,8 +198,8 @@ fn contraction(context: &Context) -> Outcome {
             let (down, _) = cycle(&bench, step)?;
             // A device wired wrongly ends at its bound, where it fails the check and not the constructor.
             let mut cell = array(bench.range().clip(down + 1e-4), bench.clone(), 1)?;
-            zero_shift(&mut cell, Pulses::new(step)?, 1, 1, Key::new(0))?;
-            let left = (cell.state()[0] - down) / 1e-4;
+            shift(&mut cell, (step, 0.0), 1, 1, Key::new(0))?;
+            let left = (cell.weights()[0] - down) / 1e-4;
             let predicted = CyclePrediction::new(&*device, step, 0.0)?.contraction;
             // λ = 1 − d(q₋' − q₊') − d²q₊'q₋' for straight branches, and no more.
             let exact =
@@ -208,8 +221,7 @@ fn averaged_pairs(context: &Context, device: &Device) -> Result<Check, ClaimErro
     let mut errors = [0.0; 2];
     for (error, averaged) in errors.iter_mut().zip([1, 2500]) {
         let mut cells = array(0.0, context.device(device), 500)?;
-        let pulses = Pulses::new(0.02)?.cycle_noise(0.3)?;
-        let found = zero_shift(&mut cells, pulses, 3000, averaged, context.key("averaged-pairs"))?;
+        let found = shift(&mut cells, (0.02, 0.3), 3000, averaged, context.key("averaged-pairs"))?;
         *error = found.symmetric_point.iter().map(|w| w * w).sum::<f64>().sqrt();
     }
     let gain = errors[0] / errors[1];
@@ -227,8 +239,8 @@ fn cycle_noise(context: &Context, device: &Device, step: f64, noise: f64) -> Out
     let spread = |pulse: f64| -> Result<f64, ClaimError> {
         let mut cells = array(0.0, context.device(device), cells)?;
         let pairs = (4.0 / pulse) as u64;
-        zero_shift(&mut cells, Pulses::new(pulse)?.cycle_noise(noise)?, pairs, 1, context.key("cycle-noise"))?;
-        Ok(mean(cells.state()).std)
+        shift(&mut cells, (pulse, noise), pairs, 1, context.key("cycle-noise"))?;
+        Ok(mean(cells.weights()).std)
     };
     let predicted = CyclePrediction::new(&**device, step, noise)?.deviation;
     // A sample deviation has a relative error of 1/√(2n); the law neglects terms of relative size d(1 + s²).
@@ -250,17 +262,9 @@ fn wrong_symmetric_point(context: &Context) -> Outcome {
     let key = context.key("symmetric-point-error");
     let ends = replicate(context, key, (context.pick(8000, 2000), 1), 12_000, |n| {
         let rules = errors.map(|error| {
-            let bench = context.device(&device);
-            let (main, residual) = (array(toy.initial, bench.clone(), n)?, array(0.0, bench, n)?);
-            let rule = ResidualLearning::with_symmetric_point(
-                main,
-                residual,
-                vec![error; n],
-                rates.mixing,
-                context.rate(rates.learning_rate),
-                context.rate(rates.transfer_rate),
-            )?;
-            Ok(Box::new(rule) as Box<dyn UpdateRule>)
+            let symmetric_point = SymmetricPoint::Given(vec![error; n]);
+            let config = ResidualConfig { symmetric_point, ..ResidualConfig::mixing(rates.mixing) };
+            residual_learning_by(context, &toy, &device, (rates, config), n)
         });
         Ok((toy.problem(n)?, rules.into_iter().collect::<Result<_, _>>()?))
     })?;
@@ -281,9 +285,9 @@ fn wrong_symmetric_point(context: &Context) -> Outcome {
 /// The state after `desired` was sent in whole pulses of size `step`.
 fn by_pulses(bench: &Device, w: f64, desired: f64, step: f64) -> Result<f64, ClaimError> {
     let update = Update::Pulsed(Pulses::new(step)?.rounding(Rounding::Nearest));
-    let mut cell = AnalogArray::new(&[w], Arc::new(Uniform(bench.clone())), update)?;
-    cell.increment(desired, &[1.0], Key::new(0));
-    Ok(cell.state()[0])
+    let mut cell = ExactArray::new(&[w], Arc::new(Uniform(bench.clone())), update)?;
+    cell.increment(desired, &[1.0], Key::new(0))?;
+    Ok(cell.weights()[0])
 }
 
 fn pulses_and_flow(context: &Context) -> Outcome {
@@ -353,8 +357,9 @@ fn pulsed_limit(context: &Context) -> Outcome {
     let ends = replicate(context, context.key("pulsed-limit"), (replicas, 1), steps, |n| {
         let rules = updates.iter().map(|update| {
             let cells = Arc::new(Uniform(context.device(&device)));
-            let main = AnalogArray::new(&vec![toy.initial; n], cells, *update)?;
-            Ok(Box::new(Analog::new(main, Source::sgd(context.rate(rate)))) as Box<dyn UpdateRule>)
+            let main = ExactArray::new(&vec![toy.initial; n], cells, *update)?;
+            let rates = rule::Rates::learning(context.rate(rate));
+            Ok((Box::new(Analog::sgd(main)) as Box<dyn Rule>, rates))
         });
         Ok((toy.problem(n)?, rules.collect::<Result<_, _>>()?))
     })?;

@@ -3,10 +3,11 @@
 use std::f64::consts::FRAC_2_PI;
 use std::sync::Arc;
 
+use residuum::Array;
 use residuum::error::ParameterError;
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::Tanh;
-use residuum::rule::ResidualLearning;
+use residuum::rule::{self, ResidualConfig, ResidualLearning};
 use residuum::stats::{Summary, Z};
 use residuum::theory::coefficients::{Coefficients, Problem, Rates};
 use residuum::theory::hard_instance::HardInstance;
@@ -101,11 +102,11 @@ fn start(
     let begin: Vec<f64> = minimizer.iter().map(|w| w + DISTANCE).collect();
     let objective = Arc::new(DiagonalQuadratic::new(h, minimizer)?);
     let mut main = array(0.0, context.device(&device), n)?;
-    main.program(&begin)?;
+    main.program(&begin, residuum::Key::new(0))?;
     let residual = array(0.0, context.device(&device), n)?;
-    let (alpha, beta) = (context.rate(rates.learning_rate), context.rate(rates.transfer_rate));
-    let rule = ResidualLearning::new(main, residual, rates.mixing, alpha, beta)?;
-    Ok((Noisy::new(objective, Noise::Gaussian { deviation })?, vec![Box::new(rule)]))
+    let of_step = rule::Rates::new(context.rate(rates.learning_rate), context.rate(rates.transfer_rate));
+    let rule = Box::new(ResidualLearning::new(main, residual, ResidualConfig::mixing(rates.mixing))?);
+    Ok((Noisy::new(objective, Noise::Gaussian { deviation })?, vec![(rule, of_step)]))
 }
 
 pub(super) fn simulate(

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::{Linear, Power};
-use residuum::rule::ResidualLearning;
+use residuum::rule::{self, ResidualConfig, ResidualLearning, Rule};
 use residuum::stats::{Summary, Z};
 use residuum::theory::residual_law::{LocalModel, Rates};
-use residuum::{Control, Noise, Noisy, Objective, UpdateRule, minimize};
+use residuum::{Control, Noise, Noisy, Objective, minimize_observed};
 
 use super::check::Check;
 use super::context::{Context, Device};
@@ -54,7 +54,7 @@ fn toy_example(context: &Context) -> Outcome {
         let model = LocalModel::new(toy.curvature, deviation, toy.minimizer, &*device, &*device)?;
         let key = context.key("toy-example").fold(deviation.to_bits());
         let ends = replicate(context, key, (replicas, 1), steps, |n| {
-            let residual = Box::new(residual_learning(context, &toy, &device, rates, n)?);
+            let residual = residual_learning(context, &toy, &device, rates, n)?;
             Ok((toy.problem(n)?, vec![analog(context, &toy, &device, alpha, n)?, residual]))
         })?;
         let bias = model.stationary(rates)?.effective_bias;
@@ -90,17 +90,17 @@ fn sweep(context: &Context, hardware_condition: f64, mixing: f64) -> Result<Vec<
     let device: Device = Arc::new(Linear::with_condition(hardware_condition, 1.0)?);
     let bench = context.device(&device);
     let (main, residual) = (array(0.0, bench.clone(), n as usize)?, array(0.0, bench, n as usize)?);
-    let mut rule = ResidualLearning::new(main, residual, mixing, context.rate(1e-3), context.rate(1e-3))?;
+    let mut rule = ResidualLearning::new(main, residual, ResidualConfig::mixing(mixing))?;
     let problem = Noisy::new(objective.clone(), Noise::None)?;
-    let (mut errors, mut at) = (Vec::new(), vec![0.0; n as usize]);
-    let mut look = |k: u64, _: usize, rule: &dyn UpdateRule| {
+    let mut errors = Vec::new();
+    let mut look = |k: u64, _: usize, rule: &dyn Rule| {
         if k.is_multiple_of(10) {
-            rule.effective_weights(&mut at);
-            errors.push(objective.value(&at));
+            errors.push(objective.value(rule.effective_weights()));
         }
         Control::Continue
     };
-    minimize(&problem, &mut [&mut rule], 1000, context.key("kappa-sweep"), &mut look)?;
+    let (rates, key) = (rule::Rates::new(context.rate(1e-3), context.rate(1e-3)), context.key("kappa-sweep"));
+    minimize_observed(&problem, &mut [&mut rule], &rates, 0..1000, key, &mut look)?;
     Ok(errors)
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use residuum::cells::PerCell;
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::{Moved, Tanh};
-use residuum::rule::ResidualLearning;
+use residuum::rule::{Rates, ResidualConfig, ResidualLearning, Rule};
 use residuum::stats::{Summary, Z};
-use residuum::{AnalogArray, Noise, Noisy, Update, UpdateRule};
+use residuum::{ExactArray, Noise, Noisy, Update};
 
 use super::check::Check;
 use super::context::{Context, Device};
@@ -69,18 +69,17 @@ impl Spread {
                         Ok(Moved { response: context.device(&device), by: 0.0 })
                     });
                     let cells = cells.collect::<Result<Vec<_>, residuum::ParameterError>>()?;
-                    AnalogArray::new(&vec![0.0; n], Arc::new(PerCell(cells)), Update::Expected)
+                    ExactArray::new(&vec![0.0; n], Arc::new(PerCell(cells)), Update::Expected)
                 };
                 let alpha = context.rate(self.fast / MIXING);
                 // βγ(P − W⋄) is what W is sent: β counts per unit of W.
                 let beta = context.rate(self.slow);
-                let mut rule = ResidualLearning::new(array()?, array()?, MIXING, alpha, beta)?;
-                if per_cell {
-                    rule = rule.cell_gain(gains.clone(), gains.clone())?;
-                }
+                let cell_gain = per_cell.then(|| [gains.clone(), gains.clone()]);
+                let config = ResidualConfig { cell_gain, ..ResidualConfig::mixing(MIXING) };
+                let rule = Box::new(ResidualLearning::new(array()?, array()?, config)?);
                 let objective = Arc::new(DiagonalQuadratic::replicas(1.0, MINIMIZER, n)?);
                 let problem = Noisy::new(objective, Noise::Gaussian { deviation: DEVIATION })?;
-                Ok((problem, vec![Box::new(rule) as Box<dyn UpdateRule>]))
+                Ok((problem, vec![(rule as Box<dyn Rule>, Rates::new(alpha, beta))]))
             })?;
         Ok(ends.remove(0))
     }

@@ -2,11 +2,11 @@
 
 use residuum::error::ParameterError;
 use residuum::objective::DenseQuadratic;
-use residuum::rule::{Digital, Source};
+use residuum::rule::{Digital, Rates, Rule, Source};
 use residuum::stats::Summary;
 use residuum::theory::lyapunov::Bowl;
 use residuum::theory::operator::{FiniteNoise, Inequality, Operator};
-use residuum::{Key, Noise, Objective};
+use residuum::{Array, Key, Noise, Objective};
 
 use super::check::Check;
 use super::context::Context;
@@ -71,9 +71,9 @@ fn decomposition(context: &Context) -> Outcome {
             (0..n).map(|j| range.lo + (range.hi - range.lo) * key.uniform_at(2 * j)).collect();
         let desired: Vec<f64> = (0..n).map(|j| 0.2 * key.uniform_at(2 * j + 1) - 0.1).collect();
         let mut cells = array(0.0, bench.clone(), states.len())?;
-        cells.program(&states)?;
-        cells.increment(1.0, &desired, key);
-        for ((&w, &d), &after) in states.iter().zip(&desired).zip(cells.state()) {
+        cells.program(&states, key)?;
+        cells.increment(1.0, &desired, key)?;
+        for ((&w, &d), &after) in states.iter().zip(&desired).zip(cells.weights()) {
             let claimed = d * device.gain(w) - d.abs() * device.asymmetry(w);
             let scale = d.abs() * (device.gain(w) + device.asymmetry(w).abs());
             formula = formula.max((bench.realized(d, w) - claimed).abs() / scale);
@@ -107,8 +107,9 @@ fn weight_drift(context: &Context) -> Outcome {
             let toy = Toy { curvature: 1.0, minimizer, initial: minimizer, noise: noise.clone() };
             let key = context.key("weight-drift").named(law);
             let ends = replicate(context, key, (context.pick(2_000_000, 200_000), 1), 1, |n| {
-                let digital = Digital::new(&vec![minimizer; n], Source::sgd(rate))?;
-                Ok((toy.problem(n)?, vec![analog(context, &toy, &device, rate, n)?, Box::new(digital)]))
+                let digital = Box::new(Digital::new(&vec![minimizer; n], Source::Sgd)?);
+                let digital = (digital as Box<dyn Rule>, Rates::learning(rate));
+                Ok((toy.problem(n)?, vec![analog(context, &toy, &device, rate, n)?, digital]))
             })?;
             let per_rate = |w: &[f64]| Summary::of(w.iter().map(|w| (w - minimizer) / rate));
             let predicted = -toy.magnitude(minimizer) * device.asymmetry(minimizer);

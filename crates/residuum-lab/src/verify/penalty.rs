@@ -11,7 +11,7 @@ use residuum::stats::{Summary, Z, fit_line};
 use residuum::theory::fixed_point::{MeanDrift, predict_drift};
 use residuum::theory::implicit_penalty::ImplicitPenalty;
 use residuum::theory::magnitude::Sampling;
-use residuum::{Key, Noise, Noisy, Objective, Range, UpdateRule};
+use residuum::{Key, Noise, Noisy, Objective, Range, Rates, Rule};
 
 use super::check::Check;
 use super::context::{Context, Device};
@@ -217,7 +217,8 @@ fn limit(context: &Context) -> Outcome {
                 .iter()
                 .map(|device| analog(context, &toy, device, rate, n))
                 .collect::<Result<Vec<_>, _>>()?;
-            rules.push(Box::new(Digital::new(&vec![toy.initial; n], Source::sgd(context.rate(rate)))?));
+            let digital = Box::new(Digital::new(&vec![toy.initial; n], Source::Sgd)?);
+            rules.push((digital, Rates::learning(context.rate(rate))));
             Ok((toy.problem(n)?, rules))
         })?;
         for (device, ends) in list.iter().zip(&ends) {
@@ -258,8 +259,8 @@ fn mini_batches(context: &Context) -> Outcome {
     let mut ends = Vec::new();
     for seed in 0..context.pick(256, 96) {
         let main = array(0.0, context.device(&device), 2)?;
-        let mut rules: Vec<Box<dyn UpdateRule>> =
-            vec![Box::new(Analog::new(main, Source::sgd(context.rate(rate))))];
+        let rule: Box<dyn Rule> = Box::new(Analog::sgd(main));
+        let mut rules = vec![(rule, Rates::learning(context.rate(rate)))];
         let key = context.key("mini-batches").fold(seed);
         ends.extend(run(context, &problem, &mut rules, steps, key)?.remove(0).tail);
     }

@@ -12,7 +12,7 @@
 //! w ← clip(w ± s± u±(w) (1 + σξ), [min, max])
 //! ```
 
-mod crossbar;
+mod array;
 mod ledger;
 mod pulse;
 mod retention;
@@ -20,19 +20,16 @@ mod scheme;
 #[cfg(test)]
 mod tests;
 mod unit_cell;
-mod zero_shift;
 
 pub use crate::device::{
     CycleNoise, Device, DeviceResponse, Exponents, Nodes, Reference, Saturation, SlopeBounds, Slopes, Spread,
     StepModel, Stuck, aihwkit, presets,
 };
-pub use crossbar::Crossbar;
 pub use ledger::Ledger;
 pub use pulse::management::{Management, Trains};
 pub use retention::{Decay, Diffusion, Drift, Reset, Retention};
 pub use scheme::Scheme;
 pub use unit_cell::{OneSidedCell, Policy, ReferenceCell, Refresh, VectorCell};
-pub use zero_shift::{Residual, ZeroShift, ZeroShifted};
 
 use crate::Key;
 use crate::device::Cells;
@@ -57,12 +54,16 @@ pub struct Tile {
     pulses_sent: u64,
     ledger: Option<Ledger>,
     retained: retention::Retained,
+    /// How increments reach the cells.
+    scheme: Scheme,
     lines: lines::Lines,
     /// Whether the last update was made by `lines`, and by nothing else.
     by_lines: bool,
     /// Of rows and columns, where pulses are rounded.
     factors: [Vec<f32>; 2],
     columns: pulse::Columns,
+    /// A row signal of 1 on one row and 0 elsewhere.
+    one_hot: Vec<f32>,
 }
 
 impl Tile {
@@ -88,13 +89,30 @@ impl Tile {
             pulses_sent: 0,
             ledger: None,
             retained,
+            scheme: Scheme::default(),
             lines: lines::Lines::default(),
             by_lines: false,
             factors: [Vec::new(), Vec::new()],
             columns: pulse::Columns::default(),
+            one_hot: Vec::new(),
         };
         tile.program(&vec![0.0; rows * cols], key.named("program"))?;
         Ok(tile)
+    }
+
+    /// The same tile with increments that reach the cells in another way.
+    ///
+    /// # Errors
+    /// If the trains are impossible.
+    pub fn with_scheme(mut self, scheme: impl Into<Scheme>) -> Result<Self, ParameterError> {
+        self.scheme = scheme.into();
+        self.scheme.validate()?;
+        Ok(self)
+    }
+
+    /// How increments reach the cells.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
     }
 
     /// Number of rows (outputs).
@@ -155,6 +173,17 @@ impl Tile {
                 *w = h + spread * *w;
             }
         }
+    }
+
+    /// W⋄ by cell: where the mean up step falls below the mean down step. None where they never cross between the cell's
+    /// bounds, or are equal everywhere; one of the crossings if there are several. A calibration does not see these: they are
+    /// what it is judged by.
+    pub fn symmetric_point(&self) -> Vec<Option<f32>> {
+        (0..self.weights.len())
+            .into_par_iter()
+            .with_min_len(1024)
+            .map(|i| self.device.crossing(&self.cells, i))
+            .collect()
     }
 
     /// One pulse of the given direction on every cell.

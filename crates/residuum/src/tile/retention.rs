@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use super::{CHUNK, Tile, fill_normal};
 use crate::device::Cells;
 use crate::error::{ParameterError, finite, non_negative, positive, require};
-use crate::rule::Slot;
+use crate::state::Tensors;
 use crate::{Key, math, normal32};
 
 /// What a device does when it is not pulsed; nothing, unless named.
@@ -202,12 +202,21 @@ impl Retained {
     }
 
     /// What a checkpoint must hold; parameters of cells are drawn again from their key.
-    pub(super) fn slots(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
+    pub(super) fn save(&self, tensors: &mut Tensors) {
+        if let Some(Clock { now_s, written_s, start, left }) = &self.clock {
+            tensors.vector("drift.now", &[*now_s]);
+            tensors.vector("drift.written", written_s);
+            tensors.vector("drift.start", start);
+            tensors.vector("drift.left", left);
+        }
+    }
+
+    pub(super) fn restore(&mut self, from: &Tensors) {
         if let Some(Clock { now_s, written_s, start, left }) = &mut self.clock {
-            visit("drift.now", Slot::Doubles(std::slice::from_mut(now_s)));
-            visit("drift.written", Slot::Doubles(written_s));
-            visit("drift.start", Slot::Floats(start));
-            visit("drift.left", Slot::Floats(left));
+            from.read("drift.now", std::slice::from_mut(now_s));
+            from.read("drift.written", written_s);
+            from.read("drift.start", start);
+            from.read("drift.left", left);
         }
     }
 }

@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::{Exponential, Linear, Power, Wavy};
-use residuum::rule::{Analog, ResidualLearning, Source};
+use residuum::rule::{self, Analog, ResidualConfig, ResidualLearning};
 use residuum::theory::residual_law::Rates;
-use residuum::{
-    AnalogArray, Control, GradientOracle, Key, Noise, Noisy, ResponseFunction, UpdateRule, minimize,
-};
+use residuum::{ExactArray, GradientOracle, Key, Noise, Noisy, ResponseFunction, UpdateRule, minimize};
 
 /// W*, h and W₀ of setting A.
 pub const MINIMIZER: f64 = 0.5;
@@ -42,19 +40,23 @@ pub fn responses() -> Vec<(&'static str, Arc<dyn ResponseFunction>)> {
     ]
 }
 
-pub fn analog(response: impl ResponseFunction + 'static, alpha: f64, n: usize) -> Analog {
-    Analog::new(AnalogArray::uniform(&vec![INITIAL; n], response).unwrap(), Source::sgd(alpha))
+pub fn analog(response: impl ResponseFunction + 'static, n: usize) -> Analog {
+    Analog::sgd(ExactArray::uniform(&vec![INITIAL; n], response).unwrap())
 }
 
 /// Residual Learning with both arrays on the same response.
-pub fn residual(response: impl ResponseFunction + Clone + 'static, rates: Rates, n: usize) -> ResidualLearning {
-    let main = AnalogArray::uniform(&vec![INITIAL; n], response.clone()).unwrap();
+pub fn residual(response: impl ResponseFunction + Clone + 'static, mixing: f64, n: usize) -> ResidualLearning {
+    let main = ExactArray::uniform(&vec![INITIAL; n], response.clone()).unwrap();
     let point = response.symmetric_point().unwrap();
-    let residual = AnalogArray::uniform(&vec![point; n], response).unwrap();
-    ResidualLearning::new(main, residual, rates.mixing, rates.learning_rate, rates.transfer_rate).unwrap()
+    let residual = ExactArray::uniform(&vec![point; n], response).unwrap();
+    ResidualLearning::new(main, residual, ResidualConfig::mixing(mixing)).unwrap()
 }
 
-pub fn run(oracle: &dyn GradientOracle, rule: &mut dyn UpdateRule, steps: u64, seed: u64) {
-    let look = &mut |_: u64, _: usize, _: &dyn UpdateRule| Control::Continue;
-    assert_eq!(minimize(oracle, &mut [rule], steps, Key::new(seed), look), Ok(steps));
+/// The rates of a step.
+pub fn of_step(rates: Rates) -> rule::Rates {
+    rule::Rates::new(rates.learning_rate, rates.transfer_rate)
+}
+
+pub fn run(oracle: &dyn GradientOracle, rule: &mut dyn UpdateRule, rates: rule::Rates, steps: u64, seed: u64) {
+    minimize(oracle, &mut [rule], &rates, steps, Key::new(seed)).unwrap();
 }

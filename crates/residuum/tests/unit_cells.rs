@@ -1,13 +1,13 @@
 //! Unit cells beside AIHWKIT's, and what each promises by itself.
 #![allow(clippy::unwrap_used)]
 
-use residuum::rule::crossbar::PulsedSgd;
+use residuum::rule::{Analog, Rates, Rule};
 use residuum::stats::{Summary, Z};
 use residuum::tile::{
-    Crossbar, CycleNoise, Device, OneSidedCell, Policy, Reference, ReferenceCell, Refresh, Reset, Retention,
-    Scheme, Spread, StepModel, Tile, Trains, VectorCell,
+    CycleNoise, Device, OneSidedCell, Policy, Reference, ReferenceCell, Refresh, Reset, Retention, Scheme,
+    Spread, StepModel, Tile, VectorCell,
 };
-use residuum::{Gradient, Key, UpdateRule};
+use residuum::{Array, Gradient, Key};
 use serde_json::Value;
 
 const SIZE: usize = 16;
@@ -30,23 +30,21 @@ fn device(min: f32) -> Device {
     }
 }
 
-fn cell(name: &str, key: Key, broken: bool) -> Box<dyn UpdateRule<f32>> {
+fn cell(name: &str, key: Key) -> Box<dyn Rule<f32>> {
     let tile = |n: u64, min: f32| Tile::new(SIZE, SIZE, device(min), key.fold(n)).unwrap();
     let pair = || vec![tile(0, -0.6), tile(1, -0.6)];
-    let rate = if broken { 1.2 * RATE } else { RATE };
     let vector = |policy| VectorCell::new(pair(), policy).unwrap();
     let one_sided = |refresh| OneSidedCell::new(tile(0, 0.0), tile(1, 0.0), refresh).unwrap();
-    let trains = Trains::default();
     Box::new(match name {
-        "vector_all" => PulsedSgd::new(vector(Policy::All), rate, trains).unwrap(),
-        "vector_sequential" => PulsedSgd::new(vector(Policy::Sequential), rate, trains).unwrap(),
-        "vector_random" => PulsedSgd::new(vector(Policy::Random), rate, trains).unwrap(),
+        "vector_all" => Analog::sgd(vector(Policy::All)),
+        "vector_sequential" => Analog::sgd(vector(Policy::Sequential)),
+        "vector_random" => Analog::sgd(vector(Policy::Random)),
         "reference" => {
             let cell = ReferenceCell::new(tile(0, -0.6), tile(1, -0.6)).unwrap();
-            PulsedSgd::new(cell, rate, trains).unwrap()
+            Analog::sgd(cell)
         }
-        "one_sided" => PulsedSgd::new(one_sided(None), rate, trains).unwrap(),
-        "one_sided_refreshed" => PulsedSgd::new(one_sided(Some(Refresh::every(20))), rate, trains).unwrap(),
+        "one_sided" => Analog::sgd(one_sided(None)),
+        "one_sided_refreshed" => Analog::sgd(one_sided(Some(Refresh::every(20)))),
         other => panic!("unknown cell {other}"),
     })
 }
@@ -60,14 +58,15 @@ fn measure(name: &str, broken: bool) -> [[Summary; 2]; 4] {
     let norm: f64 = direction.iter().map(|g| g * g).sum();
     let mut found: [[Vec<f64>; 2]; 4] = Default::default();
     for seed in 1..=CONSTRUCTIONS {
-        let mut rule = cell(name, Key::new(seed), broken);
+        let mut rule = cell(name, Key::new(seed));
+        let rates = Rates::learning(if broken { 1.2 * RATE } else { RATE });
         for k in 0..AT[3] {
             let sign = if k / 50 % 2 == 0 { 1.0 } else { -0.5 };
             let errors: Vec<f32> = d.iter().map(|d| sign * d).collect();
             let gradient = Gradient::Outer { batch: 1, errors: &errors, inputs: &x };
-            rule.step(k, gradient, Key::new(1000 + seed).fold(k)).unwrap();
+            rule.step(gradient, &rates, Key::new(1000 + seed).fold(k)).unwrap();
             if let Some(record) = AT.iter().position(|at| *at == k + 1) {
-                let weights = rule.arrays()[0].1;
+                let weights = rule.states()[0].1;
                 let slope = weights.iter().zip(&direction).map(|(w, g)| f64::from(*w) * g).sum::<f64>() / norm;
                 let rest = weights.iter().zip(&direction).map(|(w, g)| (f64::from(*w) - slope * g).powi(2));
                 found[record][0].push(slope);
@@ -136,11 +135,11 @@ fn ideal(min: f32) -> Tile {
 fn a_reference_holds_still() {
     let mut reference = ideal(-1.0);
     reference.program(&[0.2; 12], Key::new(2)).unwrap();
-    let mut cell = ReferenceCell::new(ideal(-1.0), reference).unwrap();
+    let mut cell = ReferenceCell::new(ideal(-1.0), reference).unwrap().with_scheme(Scheme::Expected).unwrap();
     assert_eq!(cell.weights(), [-0.2; 12]);
     cell.program(&[0.1; 12], Key::new(3)).unwrap();
     assert!(cell.weights().iter().all(|w| (w - 0.1).abs() < 1e-6));
-    Crossbar::update(&mut cell, 0.05, &[1.0; 3], &[1.0; 4], Scheme::Expected, Key::new(4)).unwrap();
+    cell.update(0.05, &[1.0; 3], &[1.0; 4], Key::new(4)).unwrap();
     assert!(cell.weights().iter().all(|w| (w - 0.15).abs() < 1e-6));
     assert_eq!(cell.reference().weights(), [0.2; 12]);
 }
@@ -151,7 +150,7 @@ fn one_sided_tiles_only_grow() {
     let (errors, inputs) = ([0.5, -0.5, 0.25], [1.0, -0.5, 0.25, -1.0]);
     let mut before = [vec![0.0; 12], vec![0.0; 12]];
     for k in 0..50 {
-        cell.update(0.01, &errors, &inputs, Trains::default().into(), Key::new(5).fold(k)).unwrap();
+        cell.update(0.01, &errors, &inputs, Key::new(5).fold(k)).unwrap();
         for (side, before) in cell.sides().iter().zip(&mut before) {
             assert!(side.weights().iter().zip(&*before).all(|(w, b)| w >= b));
             *before = side.weights().to_vec();
@@ -162,7 +161,8 @@ fn one_sided_tiles_only_grow() {
         assert!((w - desired).abs() < 0.06, "{w} for {desired}");
         assert!(cell.sides()[usize::from(desired > 0.0)].weights()[i] == 0.0, "the other side is not touched");
     }
-    let refused = cell.update(0.01, &errors, &inputs, Scheme::Expected, Key::new(6)).unwrap_err();
+    let mut cell = cell.with_scheme(Scheme::Expected).unwrap();
+    let refused = cell.update(0.01, &errors, &inputs, Key::new(6)).unwrap_err();
     assert!(refused.to_string().contains("scheme"), "{refused}");
 }
 
@@ -173,7 +173,7 @@ fn a_refresh_keeps_the_difference() {
     let (up, down) = ([1.0; 3], [-1.0; 3]);
     for k in 0..60 {
         let signals = if k % 2 == 0 { &up } else { &down };
-        cell.update(0.03, signals, &[1.0; 4], Trains::default().into(), Key::new(7).fold(k)).unwrap();
+        cell.update(0.03, signals, &[1.0; 4], Key::new(7).fold(k)).unwrap();
     }
     assert!(cell.refreshed() >= 12, "{} cells refreshed", cell.refreshed());
     assert!(cell.sides().iter().all(|side| side.weights().iter().all(|w| *w < 0.85)));

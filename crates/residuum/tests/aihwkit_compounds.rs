@@ -2,13 +2,13 @@
 #![allow(clippy::unwrap_used)]
 
 use residuum::readout::{BoundManagement, NoiseManagement, Readout, Settings};
-use residuum::rule::crossbar::{
-    AutoScale, Buffer, Carrier, Chop, ChoppedTikiTaka, Columns, Every, MixedPrecision, PulsedSgd, TikiTaka,
-    Transfer,
+use residuum::rule::{
+    Analog, AutoScale, Buffer, Carrier, Chop, ChoppedConfig, ChoppedTikiTaka, Columns, Every, MixedConfig,
+    MixedPrecision, Rates, Rule, TikiTaka, TikiTakaConfig, Transfer,
 };
 use residuum::stats::{Summary, Z};
 use residuum::tile::{CycleNoise, Device, Reference, Spread, StepModel, Tile, Trains};
-use residuum::{Gradient, Key, UpdateRule};
+use residuum::{Gradient, Key};
 use serde_json::Value;
 
 const SIZE: usize = 16;
@@ -44,12 +44,11 @@ fn device(kind: &str) -> Device {
 }
 
 /// The configuration of AIHWKIT's `build_config`.
-fn rule(algorithm: &str, kind: &str, rate: f64, seed: u64) -> Box<dyn UpdateRule<f32>> {
+fn rule(algorithm: &str, kind: &str, rate: f64, seed: u64) -> (Box<dyn Rule<f32>>, Rates) {
     let key = Key::new(seed);
     let tile = |name: &str| Tile::new(SIZE, SIZE, device(kind), key.named(name)).unwrap();
     let (main, residual) = (tile("main"), tile("residual"));
-    let long = Trains::default();
-    let short = Trains { length: 5, ..long };
+    let short = Trains { length: 5, ..Trains::default() };
     let unmanaged = Settings {
         noise_management: NoiseManagement::None,
         bound_management: BoundManagement::None,
@@ -63,26 +62,28 @@ fn rule(algorithm: &str, kind: &str, rate: f64, seed: u64) -> Box<dyn UpdateRule
     let buffered = Transfer {
         every: Every::Samples(1),
         carrier: Carrier::Buffered(Buffer { forget: true, ..Buffer::default() }),
-        ..column.clone()
+        ..column
     };
-    let chopped = |fast: f64, chop: Chop| {
-        ChoppedTikiTaka::new(tile("main"), tile("residual"), fast, rate, short, chop, buffered.clone()).unwrap()
-    };
-    let auto = AutoScale { momentum: 0.99, length: 5 };
+    let auto = Some(AutoScale { momentum: 0.99, length: 5 });
+    let chopped =
+        |fast: f64, columns: f64, auto_scale, tail_weight: Option<f64>| -> (Box<dyn Rule<f32>>, Rates) {
+            let chop = Chop { columns, regular: tail_weight.is_some(), rows: 0.0 };
+            let config = ChoppedConfig { chop, transfer: buffered, auto_scale, tail_weight };
+            let residual = tile("residual").with_scheme(short).unwrap();
+            (Box::new(ChoppedTikiTaka::new(tile("main"), residual, config).unwrap()), Rates::new(fast, rate))
+        };
+    let taka = TikiTakaConfig { transfer: column, ..TikiTakaConfig::default() };
     match algorithm {
-        "sgd" => Box::new(PulsedSgd::new(main, rate, long).unwrap()),
-        "ttv1" => Box::new(TikiTaka::new(main, residual, 0.0, 1.0, rate, long, column).unwrap()),
-        "ttv1_fast.01" => Box::new(TikiTaka::new(main, residual, 0.0, 0.01, rate, long, column).unwrap()),
-        "ttv2" => Box::new(chopped(1.0, Chop { columns: 0.0, regular: false, rows: 0.0 })),
-        "c-ttv2" => {
-            let rule = chopped(0.1, Chop { columns: 0.1, regular: false, rows: 0.0 });
-            Box::new(rule.auto_scale(auto).unwrap())
+        "sgd" => (Box::new(Analog::sgd(main)), Rates::learning(rate)),
+        "ttv1" => (Box::new(TikiTaka::new(main, residual, taka).unwrap()), Rates::new(1.0, rate)),
+        "ttv1_fast.01" => (Box::new(TikiTaka::new(main, residual, taka).unwrap()), Rates::new(0.01, rate)),
+        "ttv2" => chopped(1.0, 0.0, None, None),
+        "c-ttv2" => chopped(0.1, 0.1, auto, None),
+        "agad" => chopped(0.1, 0.1, auto, Some(5.0)),
+        "mp" => {
+            let config = MixedConfig { every: Every::Samples(1), ..MixedConfig::default() };
+            (Box::new(MixedPrecision::new(main, config).unwrap()), Rates::learning(rate))
         }
-        "agad" => {
-            let rule = chopped(0.1, Chop { columns: 0.1, regular: true, rows: 0.0 });
-            Box::new(rule.auto_scale(auto).unwrap().dynamic_reference(5.0).unwrap())
-        }
-        "mp" => Box::new(MixedPrecision::new(main, rate, Every::Samples(1), long).unwrap()),
         other => panic!("unknown algorithm {other}"),
     }
 }
@@ -96,12 +97,12 @@ fn measure(algorithm: &str, kind: &str, rate: f64) -> [[Summary; 2]; 4] {
     let norm: f64 = direction.iter().map(|g| g * g).sum();
     let mut found: [[Vec<f64>; 2]; 4] = Default::default();
     for seed in 1..=CONSTRUCTIONS {
-        let mut rule = rule(algorithm, kind, rate, seed);
+        let (mut rule, rates) = rule(algorithm, kind, rate, seed);
         for k in 0..AT[3] {
             let gradient = Gradient::Outer { batch: 1, errors: &d, inputs: &x };
-            rule.step(k, gradient, Key::new(1000 + seed).fold(k)).unwrap();
+            rule.step(gradient, &rates, Key::new(1000 + seed).fold(k)).unwrap();
             if let Some(record) = AT.iter().position(|at| *at == k + 1) {
-                let weights = rule.arrays()[0].1;
+                let weights = rule.states()[0].1;
                 let slope = weights.iter().zip(&direction).map(|(w, g)| f64::from(*w) * g).sum::<f64>() / norm;
                 let rest = weights.iter().zip(&direction).map(|(w, g)| (f64::from(*w) - slope * g).powi(2));
                 found[record][0].push(slope);
