@@ -91,8 +91,7 @@ fn of_problem(spec: &Spec, seed: u64, plans: &[Plan]) -> Result<Cost, String> {
     let trial = |steps: u64| start_up + steps as f64 * step_seconds;
     let steps_of = |plan: &Plan| if let Work::Problem(spec) = &plan.work { spec.steps } else { 0 };
     let n = spec.problem.dim() as u64;
-    let devices = spec.devices.as_ref().map(|(main, residual)| (main, residual));
-    let rule = spec.rule.build(&spec.initial, devices, n as usize, Key::new(seed).named("rule"))?;
+    let rule = spec.build_rule(seed)?;
     let arrays = rule.states().len() as u64;
     let memory = Memory {
         state: 8 * n * arrays,
