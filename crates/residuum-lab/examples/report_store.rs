@@ -21,6 +21,7 @@ fn parameter(field: &str, value: &(impl ToString + ?Sized), given: bool) -> Para
 
 fn manifest(
     experiment: &str,
+    name: String::new(),
     kind: Kind,
     labels: &[(&str, &str)],
     seed: u64,
@@ -32,6 +33,7 @@ fn manifest(
         schema: "residuum.trial/1".into(),
         id: format!("{}-{seed}", id.replace(|c: char| !c.is_ascii_alphanumeric(), "_")),
         experiment: experiment.into(),
+        name: String::new(),
         kind,
         labels,
         seed,

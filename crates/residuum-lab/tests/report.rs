@@ -17,6 +17,7 @@ fn trial(kind: Kind, experiment: &str, labels: &[(&str, &str)], seed: u64, rows:
             schema: "residuum.trial/1".into(),
             id: format!("{experiment}{labels:?}{seed}"),
             experiment: experiment.into(),
+            name: String::new(),
             kind,
             labels,
             seed,

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::files::csv_field;
 use crate::figure::{Axis, Band, Color, Figure, Legend, Line, Panel, Reference};
 
 /// Charts that belong together.
@@ -163,7 +164,7 @@ impl Plot {
         for chart in &self.charts {
             for series in &chart.series {
                 let names =
-                    format!("{},{}", super::table::quoted(&chart.title), super::table::quoted(&series.label));
+                    format!("{},{}", csv_field(&chart.title), csv_field(&series.label));
                 for (i, (x, y)) in series.xs.iter().zip(&series.ys).enumerate() {
                     let (low, high) = match &series.band {
                         Some([low, high]) => (low[i].to_string(), high[i].to_string()),

@@ -7,12 +7,11 @@ use residuum::UpdateRule;
 use residuum::rule::Slot;
 use serde::{Deserialize, Serialize};
 
-use super::Record;
 use super::recorder::Kept;
 use crate::files::{FileError, write_whole};
-use crate::spec::RecordSpec;
+use crate::store::{rows_from_csv, rows_to_csv};
 
-const SCHEMA: &str = "residuum.problem-checkpoint/1";
+const SCHEMA: &str = "residuum.problem-checkpoint/2";
 
 /// Numbers are kept as their bits: JSON has no NaN, and would round.
 #[derive(Serialize, Deserialize)]
@@ -26,8 +25,8 @@ pub(super) struct Checkpoint {
     next: usize,
     tail_count: u64,
     tail_sum: Vec<u64>,
-    /// Step, place of the metric in the spec, index, value.
-    records: Vec<(u64, usize, Option<usize>, u64)>,
+    /// As CSV.
+    rows: String,
 }
 
 impl Checkpoint {
@@ -37,7 +36,6 @@ impl Checkpoint {
         step: u64,
         seconds: f64,
         rule: &mut dyn UpdateRule,
-        metrics: &RecordSpec,
         kept: &Kept,
     ) -> Self {
         let mut state = Vec::new();
@@ -50,8 +48,6 @@ impl Checkpoint {
             };
             state.push((name.to_string(), bits));
         });
-        let place = |record: &Record| metrics.metrics.iter().position(|&m| m == record.metric);
-        let records = kept.records.iter();
         Self {
             schema: SCHEMA.into(),
             description: description.into(),
@@ -61,7 +57,7 @@ impl Checkpoint {
             next: kept.next,
             tail_count: kept.tail_count,
             tail_sum: kept.tail_sum.iter().map(|v| v.to_bits()).collect(),
-            records: records.filter_map(|r| Some((r.step, place(r)?, r.index, r.value.to_bits()))).collect(),
+            rows: rows_to_csv(&kept.rows),
         }
     }
 
@@ -78,13 +74,7 @@ impl Checkpoint {
     }
 
     /// Writes the state back, if all of it fits; gives the steps done and the time they took.
-    pub(super) fn restore(
-        self,
-        rule: &mut dyn UpdateRule,
-        metrics: &RecordSpec,
-        kept: &mut Kept,
-        seed: u64,
-    ) -> Option<(u64, f64)> {
+    pub(super) fn restore(self, rule: &mut dyn UpdateRule, kept: &mut Kept) -> Option<(u64, f64)> {
         let mut fits = self.tail_sum.len() == kept.tail_sum.len();
         let mut slots = 0;
         rule.state(&mut |name, slot| {
@@ -98,15 +88,10 @@ impl Checkpoint {
             fits &= stored.is_some_and(|(own, bits)| own == name && bits.len() == length);
             slots += 1;
         });
-        let record = |(step, place, index, bits): (u64, usize, Option<usize>, u64)| {
-            let metric = *metrics.metrics.get(place)?;
-            Some(Record { seed, step, metric, index, value: f64::from_bits(bits) })
-        };
-        let records: Option<Vec<Record>> = self.records.into_iter().map(record).collect();
         if !fits || slots != self.state.len() {
             return None;
         }
-        let records = records?;
+        let rows = rows_from_csv(&self.rows).ok()?;
         let mut stored = self.state.into_iter();
         rule.state(&mut |_, slot| {
             let bits = stored.next().map(|(_, bits)| bits).unwrap_or_default();
@@ -122,7 +107,7 @@ impl Checkpoint {
             }
         });
         let tail_sum = self.tail_sum.into_iter().map(f64::from_bits).collect();
-        *kept = Kept { next: self.next, tail_count: self.tail_count, tail_sum, records };
+        *kept = Kept { next: self.next, tail_count: self.tail_count, tail_sum, rows };
         Some((self.step, self.seconds))
     }
 }

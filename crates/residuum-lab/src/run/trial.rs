@@ -7,9 +7,10 @@ use residuum::{Control, Key, UpdateRule, minimize_from};
 
 use super::checkpoint::Checkpoint;
 use super::recorder::Recorder;
-use super::{Record, RunError};
+use super::RunError;
 use crate::progress::{Cancelled, Progress};
 use crate::spec::{Spec, noisy};
+use crate::store::Row;
 
 /// Steps between two looks at the progress, at the user's wish to stop and at the clock.
 const REPORT_EVERY: u64 = 256;
@@ -32,7 +33,7 @@ pub struct Keep<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     /// Its numbers.
-    pub records: Vec<Record>,
+    pub rows: Vec<Row>,
     /// Wall time of the steps, those before a resumption included.
     pub seconds: f64,
 }
@@ -61,7 +62,7 @@ pub fn trial(
     let (mut k, mut before) = (0, 0.0);
     if let Some(keep) = keep
         && let Some(found) = Checkpoint::read(keep.path, keep.description)
-        && let Some((step, seconds)) = found.restore(&mut *rule, &spec.record, &mut recorder.kept, seed)
+        && let Some((step, seconds)) = found.restore(&mut *rule, &mut recorder.kept)
     {
         (k, before) = (step, seconds);
         progress.advance(k);
@@ -83,9 +84,12 @@ pub fn trial(
             .map_err(|e| fail(e.to_string()))?;
         outcome?;
         progress.advance(until - k);
+        if let Some((metric, value)) = recorder.take_newest() {
+            progress.measured(&metric, value);
+        }
         k = until;
         if k == spec.steps {
-            return Ok(Trial { records: recorder.kept.records, seconds: seconds() });
+            return Ok(Trial { rows: recorder.kept.rows, seconds: seconds() });
         }
         // A diverging run need not be recorded to be stopped.
         recorder.check_finite(k, &*rule)?;
@@ -93,8 +97,7 @@ pub fn trial(
         if let (Some(keep), Some(pace)) = (keep, &mut pace)
             && (cancelled || pace.is_due())
         {
-            let checkpoint =
-                Checkpoint::of(keep.description, k, seconds(), &mut *rule, &spec.record, &recorder.kept);
+            let checkpoint = Checkpoint::of(keep.description, k, seconds(), &mut *rule, &recorder.kept);
             pace.wrote(|| checkpoint.write(keep.path))
                 .map_err(|e| RunError::Checkpoint { message: e.to_string() })?;
         }

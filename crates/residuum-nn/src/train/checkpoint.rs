@@ -184,7 +184,7 @@ impl Checkpoints {
 
     /// Removes what a kill left: half-written, half-removed, and older than the one before the last. A run that was
     /// killed after its last checkpoint writes none that would do so.
-    fn tidy(&self) {
+    pub fn tidy(&self) {
         let list = self.list().unwrap_or_default();
         let older = list.iter().filter(|path| Some(*path) < self.last.as_ref()).rev().skip(1);
         let litter = [PARTIAL, REMOVED].map(|name| self.folder.join(name));
@@ -194,7 +194,8 @@ impl Checkpoints {
         }
     }
 
-    /// Reads the newest checkpoint that is whole, and tells of those that are not.
+    /// Reads the newest checkpoint that is whole, and tells of those that are not. Nothing is removed: the run may be going
+    /// on in another process.
     pub fn newest(
         &mut self,
         directory: &Path,
@@ -205,7 +206,6 @@ impl Checkpoints {
             match read(&path) {
                 Ok((contents, state)) => {
                     self.last = Some(path.clone());
-                    self.tidy();
                     return Ok((path, contents.identity, contents.position, state));
                 }
                 Err(Unreadable::Version(stored)) => {

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::checkpoint::{Checkpoints, Identity, Position};
 use super::events::{self, Summary};
-use super::log::Log;
+use super::log::{Log, open};
 use super::{EpochRecord, Histogram, TrainError, Warning};
 use crate::state::State;
 
@@ -60,6 +60,7 @@ impl Files {
         let mut checkpoints = Checkpoints::new(directory);
         let (path, stored, position, state) = checkpoints.newest(directory, &mut warn)?;
         check_identity(&path, &stored, &identity)?;
+        checkpoints.tidy();
         let mut records = Vec::new();
         let parse = |bytes: &[u8]| {
             let lines = bytes.split_inclusive(|&b| b == b'\n');
@@ -129,7 +130,7 @@ impl Files {
 /// Keeps other processes out of the directory.
 fn lock(directory: &Path) -> Result<File, TrainError> {
     let path = directory.join(".lock");
-    let file = File::create(&path).map_err(TrainError::io(&path))?;
+    let file = open(&path).map_err(TrainError::io(&path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(TrainError::Busy { directory: directory.into() }),
