@@ -9,7 +9,7 @@ use residuum_lab::progress::Cancelled;
 use residuum_lab::reproduce::ReproduceError;
 use residuum_lab::run::RunError;
 use residuum_lab::verify::VerifyError;
-use residuum_nn::data::fetch::FetchError;
+use residuum_data::fetch::FetchError;
 use thiserror::Error as ErrorKind;
 
 /// The user stopped the work; the sentence says what is kept.

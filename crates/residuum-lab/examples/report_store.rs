@@ -21,7 +21,6 @@ fn parameter(field: &str, value: &(impl ToString + ?Sized), given: bool) -> Para
 
 fn manifest(
     experiment: &str,
-    name: String::new(),
     kind: Kind,
     labels: &[(&str, &str)],
     seed: u64,

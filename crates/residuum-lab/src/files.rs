@@ -5,6 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use residuum_plot::{Figure, PngError};
+
 /// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -67,6 +69,32 @@ fn write(path: &Path, bytes: &[u8], settle: impl FnOnce(&File) -> io::Result<()>
         let _ = fs::remove_file(&partial);
         failed(source)
     })
+}
+
+/// Why a figure could not be saved.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FigureError {
+    /// It could not be rasterised.
+    #[error(transparent)]
+    Png(#[from] PngError),
+    /// A file could not be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// Writes `name.svg` and `name.png` (at twice the size) into `folder`, each of them whole or not at all.
+pub fn save_figure(
+    figure: &Figure,
+    folder: impl AsRef<Path>,
+    name: &str,
+) -> Result<(PathBuf, PathBuf), FigureError> {
+    let path = |extension: &str| folder.as_ref().join(format!("{name}.{extension}"));
+    let (svg, png) = (path("svg"), path("png"));
+    let raster = figure.to_png(2.0)?;
+    write_atomic(&svg, figure.to_svg().as_bytes())?;
+    write_atomic(&png, &raster)?;
+    Ok((svg, png))
 }
 
 /// A fresh file beside the target; names left behind by an interrupted run, or held by another writer, are skipped.
@@ -179,5 +207,19 @@ mod tests {
         let error = write_atomic(folder.path().join("plain/child"), b"x").unwrap_err();
         assert!(matches!(error, FileError::Folder { .. }), "{error}");
         assert!(matches!(write_atomic("..", b"x").unwrap_err(), FileError::NoName { .. }));
+    }
+
+    #[test]
+    fn a_figure_is_two_files_and_nothing_else() {
+        let figure = Figure::new(1).panel(residuum_plot::Panel::new("p"));
+        let folder = tempfile::tempdir().unwrap();
+        let (svg, png) = save_figure(&figure, folder.path().join("figures"), "all").unwrap();
+        assert_eq!(fs::read_to_string(&svg).unwrap(), figure.to_svg());
+        assert_eq!(fs::read(&png).unwrap(), figure.to_png(2.0).unwrap());
+        assert_eq!(names(&folder.path().join("figures")), ["all.png", "all.svg"]);
+
+        let blocked = folder.path().join("file");
+        fs::write(&blocked, "").unwrap();
+        assert!(matches!(save_figure(&figure, &blocked, "all"), Err(FigureError::File(_))));
     }
 }

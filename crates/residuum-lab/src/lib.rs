@@ -3,7 +3,6 @@
 pub mod compare;
 pub mod device_report;
 pub mod explain;
-pub mod figure;
 pub mod files;
 pub mod plan;
 pub mod progress;
@@ -17,3 +16,5 @@ pub mod sweep;
 pub mod table;
 pub mod train;
 pub mod verify;
+
+pub use residuum_plot as figure;

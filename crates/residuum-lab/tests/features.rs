@@ -4,12 +4,13 @@
 use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use residuum_lab::plan::{Plan, Work, plans, seeded};
 use residuum_lab::spec::{Folders, TrialSpec};
 use residuum_lab::store::{Row, Store};
 use residuum_lab::sweep::{self, SweepOptions, sweep};
-use residuum_lab::train::{Damage, Origin, Trial, export, train_in};
+use residuum_lab::train::{Damage, Origin, Place, Trial, export, train_in};
 use residuum_nn::state::{State, read_safetensors};
 use residuum_nn::train::{Listener, Outcome, Silent};
 use tempfile::TempDir;
@@ -74,8 +75,13 @@ fn trial(text: &str) -> TrialSpec {
 /// Trains in the folder of a store, as far as the listener lets it.
 fn train(text: &str, store: &Path, listener: &mut dyn Listener) -> Outcome {
     let (plan, store) = (plan(text), Store::create(store).unwrap());
-    let folders = [&store.run_folder(&plan.id()), store.path()];
-    train_in(&trial(text), 3, &plan.description(), Path::new("."), folders, listener).unwrap().summary.outcome
+    let place = Place {
+        data_root: Path::new("."),
+        folder: &store.run_folder(&plan.id()),
+        shared: store.path(),
+        checkpoint_every: Duration::ZERO,
+    };
+    train_in(&trial(text), 3, &plan.description(), place, listener).unwrap().summary.outcome
 }
 
 /// Trains in a store and gives the records and the exported tensors.

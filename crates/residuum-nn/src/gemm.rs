@@ -52,9 +52,9 @@ impl<'a> Operand<'a> {
 /// # Panics
 /// If a slice has not the length that the sizes ask for.
 pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32], keep: f32, factor: f32) {
-    assert_eq!(a.values().len(), m * k, "A must be {m} × {k}");
-    assert_eq!(b.values().len(), k * n, "B must be {k} × {n}");
-    assert_eq!(c.len(), m * n, "C must be {m} × {n}");
+    holds("A", a.values(), m, k);
+    holds("B", b.values(), k, n);
+    holds("C", c, m, n);
     if c.is_empty() {
         return;
     }
@@ -101,9 +101,18 @@ pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32]
     }
 }
 
+/// Panics unless `values` are a matrix of this size. The product must not wrap: the kernels trust it.
+fn holds(name: &str, values: &[f32], rows: usize, cols: usize) {
+    assert!(
+        rows.checked_mul(cols) == Some(values.len()),
+        "{name} must be {rows} × {cols}, got {} values",
+        values.len()
+    );
+}
+
 /// Rows of a block: a function of the sizes alone.
 fn height([m, k, n]: [usize; 3], tile: usize) -> usize {
-    let blocks = (m * n * k / GRAIN).clamp(1, BLOCKS);
+    let blocks = (m.saturating_mul(n).saturating_mul(k) / GRAIN).clamp(1, BLOCKS);
     m.div_ceil(blocks).next_multiple_of(tile)
 }
 
@@ -128,7 +137,7 @@ pub fn rows_by_rows([m, k, n]: [usize; 3], a: &[f32], b: &[f32], c: &mut [f32]) 
     if height >= m {
         read(a, c);
     } else {
-        assert_eq!(a.len(), m * k, "A must be {m} × {k}");
+        holds("A", a, m, k);
         a.par_chunks(height * k).zip(c.par_chunks_mut(height * n)).for_each(|(a, c)| read(a, c));
     }
 }
@@ -176,6 +185,14 @@ mod tests {
             let bound = f32::EPSILON * (k + 2) as f32 * 0.25 * k as f32;
             assert!(plain.iter().zip(&rows).all(|(p, r)| (p - r).abs() <= bound), "{size:?}");
         }
+    }
+
+    /// 2³² · 2³² wraps to 0, which is the length of an empty slice.
+    #[test]
+    #[should_panic(expected = "A must be 4294967296 × 4294967296, got 0 values")]
+    fn sizes_that_wrap_are_refused() {
+        let long = 1 << 32;
+        gemm([long, long, 1], Operand::Plain(&[]), Operand::Plain(&[]), &mut [], 0.0, 1.0);
     }
 
     #[test]

@@ -31,11 +31,10 @@
 //! | [`model`] | the networks of the paper, ResNets with torchvision's names |
 //! | [`state`] | named tensors: export, import, safetensors |
 //! | [`gemm`], [`kernel`] | the one matrix product, threads and vector loops |
-//! | [`data`] | data sets |
+//! | [`data`] | data sets, a crate of their own |
 //! | [`train`] | epochs, evaluation, metrics, checkpoints that resume to the bit |
 
 pub mod analog;
-pub mod data;
 pub mod gemm;
 pub mod kernel;
 pub mod layer;
@@ -45,6 +44,8 @@ pub mod state;
 pub mod tensor;
 pub mod train;
 pub mod weights;
+
+pub use residuum_data as data;
 
 pub use layer::{Layer, Mode, Pass};
 pub use loss::Loss;

@@ -4,7 +4,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use residuum::{Range, ResponseFunction};
 use residuum_lab::device_report::{DeviceReport, DriftProblem};
-use residuum_lab::files::write_atomic;
+use residuum_lab::files::{save_figure, write_atomic};
 use residuum_lab::spec::{catalogue, parse_device};
 use serde_json::json;
 
@@ -51,7 +51,7 @@ fn show(context: &Context, options: &ShowOptions) -> anyhow::Result<bool> {
         terminal::print(&report.to_text())?;
     }
     if let Some(dir) = &context.out {
-        let (svg, png) = report.figure().save(dir, "device")?;
+        let (svg, png) = save_figure(&report.figure(), dir, "device")?;
         let csv = dir.join("device.csv");
         write_atomic(&csv, report.to_csv().as_bytes())?;
         if !context.json {

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use residuum_lab::spec::Spec;
-use residuum_nn::data::catalogue::default_root;
+use residuum_data::catalogue::default_root;
 
 use crate::args::Common;
 use crate::terminal::{self, Bar};

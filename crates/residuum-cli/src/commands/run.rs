@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::bail;
 use residuum_lab::explain::missing_data;
+use residuum_lab::files::save_figure;
 use residuum_lab::plan::{Plan, Work, points, selected};
 use residuum_lab::report::{Outcome, trials_of};
 use residuum_lab::run::{run as run_spec, to_csv};
@@ -76,7 +77,7 @@ fn execute(context: &Context, plans: &[Plan], path: &Path, options: &SweepOption
     let outcome = Outcome::new(&title, &trials).filter(|_| !summary.interrupted);
     let mut files = Vec::new();
     if let Some(figure) = outcome.as_ref().and_then(Outcome::figure) {
-        let (svg, png) = figure.save(path, &plans[0].experiment)?;
+        let (svg, png) = save_figure(&figure, path, &plans[0].experiment)?;
         files.extend([svg, png]);
     }
     if context.json {
@@ -119,7 +120,7 @@ fn told(summary: &SweepSummary, outcome: Option<&Outcome<'_>>, store: &Path, fil
     if missing > 0 {
         parts.push(format!("{missing} left"));
     }
-    let _ = writeln!(text, "{total} trials: {}; in {}", parts.join(", "), store.display());
+    let _ = writeln!(text, "{total} {}: {}; in {}", if *total == 1 { "trial" } else { "trials" }, parts.join(", "), store.display());
     if !files.is_empty() {
         let files: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
         let _ = writeln!(text, "written: {}", files.join(", "));

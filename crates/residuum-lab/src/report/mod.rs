@@ -31,7 +31,7 @@ pub mod table;
 
 use std::path::{Path, PathBuf};
 
-use crate::figure::FigureError;
+use crate::files::{FigureError, save_figure};
 use crate::store::{Parameter, Row, TrialManifest};
 use ends::Contrasts;
 pub use load::load;
@@ -126,7 +126,7 @@ impl Report {
         for section in &self.sections {
             for plot in &section.plots {
                 let name = format!("{}-{}", slug(&section.heading), plot.name);
-                let (svg, png) = plot.figure().save(dir, &name)?;
+                let (svg, png) = save_figure(&plot.figure(), dir, &name)?;
                 paths.extend([svg, png]);
             }
         }

@@ -117,7 +117,11 @@ impl<'a> Outcome<'a> {
         let rows: Vec<Vec<Cell>> = self
             .points()
             .map(|(words, arm)| {
-                let name = joined(&words, &arm.name);
+                let name = match joined(&words, &arm.name) {
+                    // A single point has no words of its own.
+                    words if words.is_empty() => arm.runs.first().map_or(words, |t| t.manifest.name.clone()),
+                    words => words,
+                };
                 [name].into_iter().chain(row(arm)).map(Cell::Text).collect()
             })
             .collect();

@@ -46,8 +46,8 @@ pub use networks::NetworkOptions;
 pub use page::{Entry, Page};
 pub use verdict::{ONE_RUN_TOLERANCE, Verdict};
 
-use crate::figure::{Figure, FigureError};
-use crate::files::write_atomic;
+use crate::figure::Figure;
+use crate::files::{FigureError, save_figure, write_atomic};
 use crate::progress::{Cancelled, Progress};
 use crate::spec::SpecError;
 use crate::store::StoreError;
@@ -175,7 +175,7 @@ impl Reproduction {
     pub fn save(&self, dir: &Path) -> Result<Vec<PathBuf>, FigureError> {
         let mut paths = Vec::new();
         if let Some(figure) = &self.figure {
-            let (svg, png) = figure.save(dir, self.name)?;
+            let (svg, png) = save_figure(figure, dir, self.name)?;
             paths.extend([svg, png]);
         }
         let texts = self.tables.iter().map(|(stem, bytes)| (format!("{stem}.csv"), bytes.as_slice()));

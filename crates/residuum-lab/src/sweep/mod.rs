@@ -40,7 +40,7 @@ pub struct SweepOptions {
     pub data_root: PathBuf,
     /// The commit of the program, for manifests.
     pub commit: Option<String>,
-    /// Time between checkpoints of problems. Networks are kept after every epoch.
+    /// Time between checkpoints; those of networks are written after an epoch, or after `training.checkpoint_every` steps.
     pub checkpoint_every: Duration,
 }
 

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::run::{self, Keep, trial};
 use crate::spec::{Spec, TrialSpec};
 use crate::store::{Claim, Failure, Kind, Lease, Parameter, Row, State, Store, TrialManifest};
-use crate::train::{RunError, Trained, train_in};
+use crate::train::{Place, RunError, Trained, train_in};
 
 const SCHEMA: &str = "residuum.trial/1";
 
@@ -170,9 +170,13 @@ fn network(
     mut watch: Watch<'_, '_>,
 ) -> Result<Outcome, SweepError> {
     let (folder, environment) = (lease.run_folder(), watch.environment);
-    let folders = [folder.as_path(), environment.store.path()];
-    let description = job.plan.description();
-    match train_in(spec, job.plan.seed, &description, environment.data_root, folders, &mut watch) {
+    let place = Place {
+        data_root: environment.data_root,
+        folder: &folder,
+        shared: environment.store.path(),
+        checkpoint_every: environment.checkpoint_every,
+    };
+    match train_in(spec, job.plan.seed, &job.plan.description(), place, &mut watch) {
         Ok(Trained { summary: train::Summary { outcome: train::Outcome::Cancelled { .. }, .. }, .. }) => {
             Ok(Outcome::Interrupted)
         }

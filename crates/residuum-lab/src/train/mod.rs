@@ -13,5 +13,5 @@ pub use catalogue::{CATALOGUE, Shipped};
 pub use features::{FeatureError, Flow};
 pub use layers::{ArrayWeights, LayerWeights};
 pub use opened::{Damage, Exported, Opened, export};
-pub use run::{RunError, Trained, train_in};
+pub use run::{Place, RunError, Trained, train_in};
 pub use trial::{Origin, Parts, Trial, TrialError};

@@ -78,8 +78,21 @@ pub struct Trained {
     pub layers: Vec<LayerWeights>,
 }
 
-/// Trains the network of one trial and seed in `folder`, from its newest checkpoint of this description if there is one. Features of
-/// frozen layers lie in `shared`, for all trials. The folder holds no path.
+/// Where a trial is at work.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The folders of data sets.
+    pub data_root: &'a Path,
+    /// For its checkpoints, metrics and events.
+    pub folder: &'a Path,
+    /// For features of frozen layers, which all trials share.
+    pub shared: &'a Path,
+    /// Shortest time between two checkpoints of epochs.
+    pub checkpoint_every: Duration,
+}
+
+/// Trains the network of one trial and seed, from its newest checkpoint of this description if there is one. Its folder holds no
+/// path.
 ///
 /// # Errors
 /// If the trial cannot be prepared or training fails.
@@ -87,17 +100,18 @@ pub fn train_in(
     spec: &TrialSpec,
     seed: u64,
     description: &str,
-    root: &Path,
-    [folder, shared]: [&Path; 2],
+    place: Place<'_>,
     listener: &mut dyn Listener,
 ) -> Result<Trained, RunError> {
-    let mut trial = Trial::prepare(spec, seed, root, Origin::Spec)?;
+    let Place { data_root, folder, shared, checkpoint_every } = place;
+    let mut trial = Trial::prepare(spec, seed, data_root, Origin::Spec)?;
     if take_shared_features(&mut trial, spec, shared, listener)? == Flow::Cancel {
         let outcome = Outcome::Cancelled { k: 0, resume_from: None };
         return Ok(Trained { summary: Summary { outcome, steps: 0, records: Vec::new() }, layers: Vec::new() });
     }
     let start = layer_weights(&mut trial.parts.network, &spec.network.analog);
-    let training = training(spec, &trial);
+    let mut training = training(spec, &trial);
+    training.checkpoint.pause = checkpoint_every;
     let summary = match trial.run(&training, Some(folder), description).resume(listener) {
         Err(TrainError::NoCheckpoint { .. }) => {
             trial.run(&training, Some(folder), description).start(listener)?

@@ -1,0 +1,143 @@
+//! What can be wrong with data: which file, what must hold, what was found.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a data set could not be read or made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// A file that could not be opened or read.
+    #[error("file {} must be readable: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// A file that is not there.
+    #[error("file {} must exist (with or without .gz); `residuum data fetch` downloads data sets", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A small file that unpacks to more than any data set has.
+    #[error("{file} must unpack to at most {limit} bytes, got more")]
+    Unpacked {
+        /// The file.
+        file: String,
+        /// Most bytes accepted.
+        limit: u64,
+    },
+    /// A gzip stream that does not decompress.
+    #[error("{file}: the gzip stream must be whole: {source}")]
+    Gzip {
+        /// The file.
+        file: String,
+        /// What the decoder found.
+        source: io::Error,
+    },
+    /// The first four bytes are not those of the format.
+    #[error("{file}: the first four bytes must be {expected:#010x}, got {given:#010x}")]
+    Magic {
+        /// The file.
+        file: String,
+        /// The bytes of the format.
+        expected: u32,
+        /// The bytes of the file.
+        given: u32,
+    },
+    /// Fewer or more bytes than the header, or the format, promises.
+    #[error("{file}: must have {expected} bytes, got {given}")]
+    Length {
+        /// The file.
+        file: String,
+        /// Bytes that there must be.
+        expected: u128,
+        /// Bytes that there are.
+        given: usize,
+    },
+    /// A file that is not a whole number of records.
+    #[error("{file}: must be one or more records of {record} bytes, got {given} bytes")]
+    Records {
+        /// The file.
+        file: String,
+        /// Bytes of a record.
+        record: usize,
+        /// Bytes that there are.
+        given: usize,
+    },
+    /// Images of no size or no brightness, or no images.
+    #[error(
+        "{name}: images, height, width, channels and full scale must be positive, \
+         got {count} of {height}×{width}×{channels} at {full_scale}"
+    )]
+    Empty {
+        /// The data set.
+        name: String,
+        /// Number of images.
+        count: usize,
+        /// Pixels from top to bottom.
+        height: usize,
+        /// Pixels from left to right.
+        width: usize,
+        /// Values of a pixel.
+        channels: usize,
+        /// The byte that stands for 1.0.
+        full_scale: u8,
+    },
+    /// Labels without images, or images without labels.
+    #[error("{name}: must have one label for each image, got {images} images and {labels} labels")]
+    Counts {
+        /// The data set.
+        name: String,
+        /// Number of images.
+        images: usize,
+        /// Number of labels.
+        labels: usize,
+    },
+    /// A label that names no class.
+    #[error("{name}: label {index} must be below {classes}, got {label}")]
+    Label {
+        /// The data set.
+        name: String,
+        /// Position of the label.
+        index: usize,
+        /// The label.
+        label: u8,
+        /// Number of classes.
+        classes: usize,
+    },
+    /// A pixel brighter than full scale.
+    #[error("{name}: pixels must be at most {full_scale}, got {pixel} in image {index}")]
+    Pixel {
+        /// The data set.
+        name: String,
+        /// Position of the image.
+        index: usize,
+        /// The brightest value allowed.
+        full_scale: u8,
+        /// The value found.
+        pixel: u8,
+    },
+    /// A class with fewer images than asked for.
+    #[error("{name}: class {class} must have {wanted} images to select, but has {present}")]
+    TooFew {
+        /// The data set.
+        name: String,
+        /// The class.
+        class: usize,
+        /// Images asked for.
+        wanted: usize,
+        /// Images there are.
+        present: usize,
+    },
+    /// A name that is not in the catalogue.
+    #[error("data set must be one of {known}, got {name:?}")]
+    Unknown {
+        /// The name as given.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+}

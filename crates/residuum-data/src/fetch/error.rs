@@ -1,0 +1,207 @@
+//! Why a data set could not be fetched.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::DataError;
+
+/// Why a data set could not be fetched, imported or verified. Files that were whole before stay as they were.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FetchError {
+    /// A file that could not be written, read or renamed here.
+    #[error("file {} must be {must}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What must be possible.
+        must: &'static str,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// No room for the data.
+    #[error("the disk of {} must have room, but is full; free some and run the command again to continue", path.display())]
+    DiskFull {
+        /// The file that was being written.
+        path: PathBuf,
+    },
+    /// No address gave the file.
+    #[error("{file} could not be fetched:{refusals}\n  --from PATH imports files that you have")]
+    Unavailable {
+        /// The file.
+        file: String,
+        /// What each address answered.
+        refusals: Refusals,
+    },
+    /// A file that is not there.
+    #[error("file {} must exist", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A folder or archive to import from that does not have a file.
+    #[error("{} must hold {file}, plain or packed as {archive}", from.display())]
+    NotFound {
+        /// Where to import from.
+        from: PathBuf,
+        /// The file.
+        file: String,
+        /// What it may be packed in.
+        archive: String,
+    },
+    /// Contents that are not those of the data set.
+    #[error(transparent)]
+    Corrupt(#[from] Corruption),
+    /// Another process is at work in the folder.
+    #[error("folder {} must not be in use by another fetch", folder.display())]
+    Busy {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The user stopped it.
+    #[error("interrupted; the same command continues the download")]
+    Interrupted,
+}
+
+impl FetchError {
+    pub(crate) fn writing(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { path },
+            _ => Self::File { path, must: "writable", source },
+        }
+    }
+
+    pub(crate) fn reading(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| match source.kind() {
+            io::ErrorKind::NotFound => Self::Missing { path },
+            _ => Self::File { path, must: "readable", source },
+        }
+    }
+}
+
+/// Contents that are not those of the data set.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Corruption {
+    /// Another length.
+    #[error("{file} must have {expected} bytes, got {given}")]
+    Length {
+        /// The file.
+        file: String,
+        /// The length it must have.
+        expected: u64,
+        /// The length it has.
+        given: u64,
+    },
+    /// Another checksum.
+    #[error("{file} must have the checksum {expected}, got {given}")]
+    Checksum {
+        /// The file.
+        file: String,
+        /// The sum it must have.
+        expected: String,
+        /// The sum it has.
+        given: String,
+    },
+    /// Images are missing from a class.
+    #[error("{file} must have {expected} images of class {class}, got {given}")]
+    Class {
+        /// The file.
+        file: String,
+        /// The class.
+        class: usize,
+        /// Images it must have.
+        expected: usize,
+        /// Images it has.
+        given: usize,
+    },
+    /// A file that cannot be read as what it should be.
+    #[error(transparent)]
+    Structure(#[from] DataError),
+    /// An archive that does not unpack.
+    #[error("{file} must unpack: {source}")]
+    Packing {
+        /// The archive.
+        file: String,
+        /// What the decoder found.
+        source: io::Error,
+    },
+    /// An archive without a file that it must hold.
+    #[error("{archive} must hold {file}")]
+    Member {
+        /// The archive.
+        archive: String,
+        /// The file.
+        file: String,
+    },
+}
+
+/// Why an address did not give a file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// An answer other than the file.
+    #[error("HTTP status {0}")]
+    Status(u16),
+    /// The name of the host is not known.
+    #[error("host not found ({0}); is there a network?")]
+    Host(io::Error),
+    /// No answer.
+    #[error("no connection ({source})")]
+    Connection {
+        /// What the client found.
+        source: Box<dyn std::error::Error + Send + Sync>,
+        /// Whether asking again can help.
+        passing: bool,
+    },
+    /// The transfer broke off.
+    #[error("the connection broke after {received} bytes ({source})")]
+    Broken {
+        /// Bytes that are here.
+        received: u64,
+        /// What happened.
+        source: io::Error,
+    },
+    /// A part that was not asked for.
+    #[error("the server sent another part than the one from byte {offset} on")]
+    Part {
+        /// First byte asked for.
+        offset: u64,
+    },
+    /// More than the file can have.
+    #[error("the answer is longer than the {limit} bytes that the file can have")]
+    Endless {
+        /// Most bytes accepted.
+        limit: u64,
+    },
+    /// Something else came.
+    #[error("wrong contents: {0}")]
+    Corrupt(Corruption),
+}
+
+/// What each address answered, one a line.
+#[derive(Debug, Default)]
+pub struct Refusals(pub Vec<(String, Refusal)>);
+
+impl fmt::Display for Refusals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(address, refusal)| write!(f, "\n  {address}: {refusal}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_from_other_failures() {
+        let error = |kind: io::ErrorKind| FetchError::writing("a/b")(kind.into());
+        assert!(matches!(error(io::ErrorKind::StorageFull), FetchError::DiskFull { .. }));
+        assert!(error(io::ErrorKind::StorageFull).to_string().starts_with("the disk of a/b must have room"));
+        let denied = error(io::ErrorKind::PermissionDenied).to_string();
+        assert!(denied.starts_with("file a/b must be writable: "), "{denied}");
+    }
+}

@@ -1,0 +1,123 @@
+//! IDX, the format of MNIST and its relatives: a big-endian header (magic, then one length per dimension), then bytes.
+
+use std::borrow::Cow;
+use std::fs;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use super::{DataError, Dataset, Description, ImageShape};
+
+/// Magic of unsigned bytes in three dimensions: 0, 0, type 8, 3 dimensions.
+const IMAGES: u32 = 0x0803;
+/// Magic of unsigned bytes in one dimension.
+const LABELS: u32 = 0x0801;
+
+/// Reads grey images and their labels from two files, each plain or gzipped (the content tells), with or without
+/// `.gz` at the end of the name.
+pub fn read(name: &str, images: &Path, labels: &Path, classes: usize) -> Result<Dataset, DataError> {
+    let (image_bytes, label_bytes) = (read_bytes(images)?, read_bytes(labels)?);
+    let files = (images.display().to_string(), labels.display().to_string());
+    parse(name, (&files.0, &image_bytes), (&files.1, &label_bytes), classes, u8::MAX)
+}
+
+/// Grey images and their labels from the bytes of two named files, plain or gzipped. `full_scale` is the byte that
+/// stands for 1.0.
+pub fn parse(
+    name: &str,
+    images: (&str, &[u8]),
+    labels: (&str, &[u8]),
+    classes: usize,
+    full_scale: u8,
+) -> Result<Dataset, DataError> {
+    let (image_bytes, label_bytes) = (gunzip(images.0, images.1)?, gunzip(labels.0, labels.1)?);
+    let ([count, height, width], pixels) = body(images.0, &image_bytes, IMAGES)?;
+    let ([label_count], classes_of) = body(labels.0, &label_bytes, LABELS)?;
+    let shape = ImageShape::new(height, width, 1);
+    if count != label_count {
+        return Err(DataError::Counts { name: name.into(), images: count, labels: label_count });
+    }
+    let description = Description { name: name.into(), shape, classes, full_scale };
+    Dataset::new(description, pixels.to_vec(), classes_of.to_vec())
+}
+
+/// The lengths of the dimensions and the bytes behind the header, which must be exactly their product.
+fn body<'a, const D: usize>(
+    file: &str,
+    bytes: &'a [u8],
+    magic: u32,
+) -> Result<([usize; D], &'a [u8]), DataError> {
+    let header = 4 * (1 + D);
+    let word = |i: usize| bytes[4 * i..4 * i + 4].iter().fold(0_u32, |word, &b| word << 8 | u32::from(b));
+    if bytes.len() < header {
+        return Err(DataError::Length { file: file.into(), expected: header as u128, given: bytes.len() });
+    }
+    if word(0) != magic {
+        return Err(DataError::Magic { file: file.into(), expected: magic, given: word(0) });
+    }
+    let lengths = std::array::from_fn(|d| word(d + 1) as usize);
+    // Three lengths of 32 bits fit no smaller type.
+    let expected = header as u128 + lengths.iter().map(|&l| l as u128).product::<u128>();
+    if bytes.len() as u128 != expected {
+        return Err(DataError::Length { file: file.into(), expected, given: bytes.len() });
+    }
+    Ok((lengths, &bytes[header..]))
+}
+
+/// The bytes of a file, or of its gzipped twin `NAME.gz` when only that exists.
+pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, DataError> {
+    let mut twin = path.as_os_str().to_owned();
+    twin.push(".gz");
+    let bytes = match fs::read(path) {
+        Err(absent) if absent.kind() == ErrorKind::NotFound => fs::read(twin),
+        outcome => outcome,
+    };
+    bytes.map_err(|source| match source.kind() {
+        ErrorKind::NotFound => DataError::Missing { path: path.into() },
+        _ => DataError::Read { path: path.into(), source },
+    })
+}
+
+/// No data set is larger; what unpacks to more was made to fill the memory.
+const MOST_UNPACKED: u64 = 4 << 30;
+
+/// Decompresses what starts like gzip; everything else is passed on as it is.
+pub(super) fn gunzip<'a>(file: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, DataError> {
+    if !bytes.starts_with(&[0x1F, 0x8B]) {
+        return Ok(Cow::Borrowed(bytes));
+    }
+    Ok(Cow::Owned(gunzip_within(file, bytes, MOST_UNPACKED)?))
+}
+
+/// Decompresses at most `limit` bytes.
+fn gunzip_within(file: &str, bytes: &[u8], limit: u64) -> Result<Vec<u8>, DataError> {
+    let mut plain = Vec::new();
+    let read = MultiGzDecoder::new(bytes).take(limit + 1).read_to_end(&mut plain);
+    read.map_err(|source| DataError::Gzip { file: file.into(), source })?;
+    if plain.len() as u64 > limit {
+        return Err(DataError::Unpacked { file: file.into(), limit });
+    }
+    Ok(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    #[test]
+    fn a_small_file_cannot_unpack_to_fill_the_memory() {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(&vec![0; 100_000]).unwrap();
+        let packed = encoder.finish().unwrap();
+        assert!(packed.len() < 1000);
+        assert_eq!(gunzip_within("a.gz", &packed, 100_000).unwrap().len(), 100_000);
+        let error = gunzip_within("a.gz", &packed, 99_999).unwrap_err();
+        assert_eq!(error.to_string(), "a.gz must unpack to at most 99999 bytes, got more");
+    }
+}
