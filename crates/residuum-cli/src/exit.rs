@@ -5,11 +5,11 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use residuum_data::fetch::FetchError;
 use residuum_lab::progress::Cancelled;
 use residuum_lab::reproduce::ReproduceError;
 use residuum_lab::run::RunError;
 use residuum_lab::verify::VerifyError;
-use residuum_data::fetch::FetchError;
 use thiserror::Error as ErrorKind;
 
 /// The user stopped the work; the sentence says what is kept.

@@ -167,9 +167,10 @@ mod tests {
     #[test]
     fn formulas_of_spreadsheets_become_words() {
         assert_eq!(csv_field("=HYPERLINK(\"http://x\")"), "\"'=HYPERLINK(\"\"http://x\"\")\"");
-        assert_eq!(["+cmd", "-cmd", "@sum", "-0.5", "+1e3", "a=b"].map(csv_field), [
-            "'+cmd", "'-cmd", "'@sum", "-0.5", "+1e3", "a=b"
-        ]);
+        assert_eq!(
+            ["+cmd", "-cmd", "@sum", "-0.5", "+1e3", "a=b"].map(csv_field),
+            ["'+cmd", "'-cmd", "'@sum", "-0.5", "+1e3", "a=b"]
+        );
     }
 
     #[cfg(unix)]

@@ -78,7 +78,8 @@ fn evaluation_prefetch_threads_and_files_change_nothing() {
         pool.install(|| same("threads", setup.start(None, &mut Silent).unwrap()));
     }
     let folder = tempfile::tempdir().unwrap();
-    let checkpoint = CheckpointPolicy { every_steps: Some(7), epoch_ends: false, ..CheckpointPolicy::default() };
+    let checkpoint =
+        CheckpointPolicy { every_steps: Some(7), epoch_ends: false, ..CheckpointPolicy::default() };
     let training = Training { checkpoint, histograms: true, batch_loss_every: Some(3), ..setup.training };
     let busy = Setup { training, ..Setup::new(2) };
     same("files", busy.start(Some(&folder.path().join("new/run")), &mut Silent).unwrap());

@@ -8,9 +8,9 @@ use residuum_lab::report::{check_metrics, table::Table, trials_of};
 use residuum_lab::store::Store;
 use residuum_lab::sweep::{SweepOptions, default_jobs, sweep};
 
-use super::{Context, data_root};
 use super::report::renderer;
 use super::spec_file::SpecFile;
+use super::{Context, data_root};
 use crate::args::CompareOptions;
 use crate::exit::Interrupted;
 use crate::live::Live;

@@ -1,8 +1,8 @@
 use residuum_lab::explain::Explanation;
 use residuum_lab::sweep::default_jobs;
 
-use super::{Context, data_root};
 use super::spec_file::SpecFile;
+use super::{Context, data_root};
 use crate::args::ExplainOptions;
 use crate::terminal;
 

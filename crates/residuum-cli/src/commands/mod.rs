@@ -21,8 +21,8 @@ pub mod verify;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use residuum_lab::spec::Spec;
 use residuum_data::catalogue::default_root;
+use residuum_lab::spec::Spec;
 
 use crate::args::Common;
 use crate::terminal::{self, Bar};

@@ -120,7 +120,13 @@ fn told(summary: &SweepSummary, outcome: Option<&Outcome<'_>>, store: &Path, fil
     if missing > 0 {
         parts.push(format!("{missing} left"));
     }
-    let _ = writeln!(text, "{total} {}: {}; in {}", if *total == 1 { "trial" } else { "trials" }, parts.join(", "), store.display());
+    let _ = writeln!(
+        text,
+        "{total} {}: {}; in {}",
+        if *total == 1 { "trial" } else { "trials" },
+        parts.join(", "),
+        store.display()
+    );
     if !files.is_empty() {
         let files: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
         let _ = writeln!(text, "written: {}", files.join(", "));
@@ -158,11 +164,15 @@ fn document(
 /// The records of one problem to stdout, without a store.
 fn stream(context: &Context, plans: &[Plan]) -> anyhow::Result<bool> {
     let Work::Problem(spec) = &plans[0].work else {
-        bail!("--stdout must have a spec with [problem], got one with [network]; its records are in a store, `residuum runs export` joins them");
+        bail!(
+            "--stdout must have a spec with [problem], got one with [network]; its records are in a store, `residuum runs export` joins them"
+        );
     };
     let count = points(plans).count();
     if count != 1 {
-        bail!("--stdout must have a spec with one point, got {count}; choose one with --variant, or run them into a store");
+        bail!(
+            "--stdout must have a spec with one point, got {count}; choose one with --variant, or run them into a store"
+        );
     }
     let start = Instant::now();
     let records = run_spec(spec, &context.bar)?;

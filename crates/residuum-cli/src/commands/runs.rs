@@ -73,7 +73,10 @@ pub fn trial(path: &Path, filters: &[(String, String)]) -> anyhow::Result<(Store
         Some(id) if fitting.is_empty() => Ok((store, id)),
         last => {
             let count = fitting.len() + usize::from(last.is_some());
-            bail!("NAME=VALUE must leave one trial of {}, got {count}; `residuum runs list` shows them", path.display())
+            bail!(
+                "NAME=VALUE must leave one trial of {}, got {count}; `residuum runs list` shows them",
+                path.display()
+            )
         }
     }
 }
@@ -93,7 +96,7 @@ fn list(context: &Context, options: &ListOptions) -> anyhow::Result<bool> {
         let row = |t: &Known| {
             let m = &t.manifest;
             json!({
-                "id": m.id, "experiment": m.experiment, "kind": m.kind, "labels": m.labels, "seed": m.seed,
+                "id": m.id, "experiment": m.experiment, "name": m.name, "kind": m.kind, "labels": m.labels, "seed": m.seed,
                 "seconds": m.seconds, "failed": t.sentence,
             })
         };
@@ -204,8 +207,12 @@ fn export(context: &Context, options: &ExportRunsOptions) -> anyhow::Result<bool
             names.push(name);
         }
     }
-    let mut text =
-        ["id", "experiment"].into_iter().chain(names.iter().copied()).map(csv_field).collect::<Vec<_>>().join(",");
+    let mut text = ["id", "experiment"]
+        .into_iter()
+        .chain(names.iter().copied())
+        .map(csv_field)
+        .collect::<Vec<_>>()
+        .join(",");
     text += ",seed,epoch,step,metric,part,index,value\n";
     let mut count = 0;
     for Known { manifest: m, .. } in &trials {

@@ -75,7 +75,10 @@ impl<'a> Outcome<'a> {
             summary: measure.as_ref().map_or_else(|| Summary::of([]), |m| m.summary(arm)),
         };
         if self.study.blocks.iter().all(|b| b.arms.len() == 1) {
-            return vec![(String::new(), self.points().map(|(w, arm)| end(joined(&w, &arm.name), arm)).collect())];
+            return vec![(
+                String::new(),
+                self.points().map(|(w, arm)| end(joined(&w, &arm.name), arm)).collect(),
+            )];
         }
         let of = |b: &super::study::Block<'a>| b.arms.iter().map(|arm| end(arm.name.clone(), arm)).collect();
         self.study.blocks.iter().map(|b| (b.words(&self.study.others), of(b))).collect()
@@ -338,7 +341,10 @@ fn against(digital: &End, others: &[&End]) -> String {
         let all_fail = others.iter().all(|e| e.accuracy() < FAILED);
         let best = others.iter().max_by(|a, b| a.accuracy().total_cmp(&b.accuracy()));
         let all = if all_fail { ", and so do all others" } else { "" };
-        return format!("{first} fails{all}; the best of them is {}.", best.map_or(String::new(), |e| e.words()));
+        return format!(
+            "{first} fails{all}; the best of them is {}.",
+            best.map_or(String::new(), |e| e.words())
+        );
     }
     let failed = list(others, |a| a < FAILED, ["fails", "fail"]);
     let matched = list(others, |a| a >= FAILED && (a - goal).abs() <= MATCH + ROUNDING, ["matches", "match"]);
@@ -483,7 +489,13 @@ mod tests {
     #[test]
     fn problems_end_with_their_metrics_and_the_smallest_gap() {
         let of = |rule, seed, gap| {
-            trial(None, rule, seed, Kind::Problem, &[(0, "gap", 1.0), (0, "pulses", 0.0), (9, "gap", gap), (9, "pulses", 7.0)])
+            trial(
+                None,
+                rule,
+                seed,
+                Kind::Problem,
+                &[(0, "gap", 1.0), (0, "pulses", 0.0), (9, "gap", gap), (9, "pulses", 7.0)],
+            )
         };
         let trials = [of("A", 1, 0.3), of("A", 2, 0.5), of("R", 1, 0.1), of("R", 2, 0.1)];
         let outcome = Outcome::new("t", &trials).unwrap();

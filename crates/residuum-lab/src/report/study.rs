@@ -113,8 +113,9 @@ fn labels(members: &[&Trial], compared: Option<&str>) -> Vec<Vec<(String, String
         fields.extend(differing(&first.manifest.spec, &trial.manifest.spec));
     }
     let all: BTreeSet<&str> = edited.values().flat_map(|(_, fields)| fields.iter().copied()).collect();
-    let is_edited =
-        |trial: &Trial, field: &str| edited.get(trial.manifest.labels.as_slice()).is_some_and(|(_, f)| f.contains(field));
+    let is_edited = |trial: &Trial, field: &str| {
+        edited.get(trial.manifest.labels.as_slice()).is_some_and(|(_, f)| f.contains(field))
+    };
     let of_arms: BTreeSet<&str> = all
         .iter()
         .copied()

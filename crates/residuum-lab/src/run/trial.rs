@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use residuum::{Control, Key, UpdateRule, minimize_from};
 
+use super::RunError;
 use super::checkpoint::Checkpoint;
 use super::recorder::Recorder;
-use super::RunError;
 use crate::progress::{Cancelled, Progress};
 use crate::spec::{Spec, noisy};
 use crate::store::Row;

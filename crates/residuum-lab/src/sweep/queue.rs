@@ -72,7 +72,8 @@ impl<'a> Queue<'a> {
 
     /// What came of it all. Trials that were done must still be in the store.
     pub(super) fn finish(self, store: &Store) -> Result<SweepSummary, SweepError> {
-        let Inner { mut summary, settled, error, .. } = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Inner { mut summary, settled, error, .. } =
+            self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         summary.failed.sort_by(|a, b| (&a.labels, a.seed).cmp(&(&b.labels, b.seed)));
         if let Some(error) = error {
             return Err(error);

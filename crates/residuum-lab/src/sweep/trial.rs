@@ -65,11 +65,8 @@ impl<'a> Environment<'a> {
 
 /// What a trial is, without what only a machine knows.
 pub(crate) fn manifest_of(plan: &Plan) -> TrialManifest {
-    let parameter = |r: &crate::spec::Resolved| Parameter {
-        field: r.path.clone(),
-        value: r.value.clone(),
-        given: r.given,
-    };
+    let parameter =
+        |r: &crate::spec::Resolved| Parameter { field: r.path.clone(), value: r.value.clone(), given: r.given };
     TrialManifest {
         schema: SCHEMA.into(),
         id: String::new(),

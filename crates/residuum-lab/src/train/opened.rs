@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use residuum_nn::Network;
 use residuum_nn::state;
 use residuum_nn::train::{Evaluation, Listener, Silent, Warning, evaluate, restore};
-use residuum_nn::Network;
 
 use super::run::RunError;
 use super::trial::{Origin, Parts, Trial};
@@ -94,8 +94,8 @@ pub fn export(store: &Store, id: &str, to: &Path, base: &Path, damage: Damage) -
 
 fn network_of(store: &Store, id: &str, base: &Path) -> Result<(TrialManifest, Arc<TrialSpec>), RunError> {
     let manifest = store.manifest(id)?;
-    let plan = replan(&manifest, &Folders::new(base))
-        .map_err(|source| RunError::Spec { id: id.into(), source })?;
+    let plan =
+        replan(&manifest, &Folders::new(base)).map_err(|source| RunError::Spec { id: id.into(), source })?;
     match plan.work {
         Work::Network(spec) => Ok((manifest, spec)),
         Work::Problem(_) => Err(RunError::NoNetwork { id: id.into() }),

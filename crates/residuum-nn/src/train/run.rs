@@ -11,7 +11,8 @@ use super::crc32c::checksum;
 use super::evaluate::{Loaded, check_fit, tally};
 use super::files::{Files, Resumption};
 use super::{
-    CheckpointPolicy, EpochRecord, Evaluation, Listener, Outcome, Summary, TrainError, Training, pulse_ledger, weight_histograms,
+    CheckpointPolicy, EpochRecord, Evaluation, Listener, Outcome, Summary, TrainError, Training, pulse_ledger,
+    weight_histograms,
 };
 use crate::Network;
 use crate::data::{Batches, Prefetch};
