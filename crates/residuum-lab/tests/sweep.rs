@@ -221,7 +221,7 @@ fn a_checkpoint_is_used_and_one_of_another_trial_is_not() {
     assert!(text.contains("\"step\":5120,"), "{}", &text[..400]);
     fs::write(path, text.replace("\"step\":5120,", "\"step\":5119,")).unwrap();
     assert_ne!(gone_on(&store), alone);
-    for (name, from, to) in [("other", "seed = 0", "seed = 1"), ("cut", "]}", "")] {
+    for (name, from, to) in [("other", "seed = 0", "seed = 1"), ("cut", "\"}", "")] {
         let (store, path, text) = stopped(name);
         assert!(text.contains(from));
         fs::write(path, text.replace(from, to)).unwrap();

@@ -108,8 +108,8 @@ pub struct RunOptions {
     /// Of one problem, print the records as CSV with the columns seed,step,metric,index,value instead, and keep nothing.
     #[arg(long)]
     pub stdout: bool,
-    /// A run always goes on with what is there; accepted for its old name.
-    #[arg(long, hide = true)]
+    /// Changes nothing: a run always goes on with what is there.
+    #[arg(long)]
     pub resume: bool,
     /// List the specs that ship with the program.
     #[arg(long)]

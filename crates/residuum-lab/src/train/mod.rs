@@ -10,7 +10,7 @@ mod run;
 mod trial;
 
 pub use catalogue::{CATALOGUE, Shipped};
-pub use features::{FeatureError, Flow};
+pub use features::{Access, FeatureError, Flow};
 pub use layers::{ArrayWeights, LayerWeights};
 pub use opened::{Damage, Exported, Opened, export};
 pub use run::{Place, RunError, Trained, train_in};

@@ -7,6 +7,7 @@ use residuum_nn::Network;
 use residuum_nn::state;
 use residuum_nn::train::{Evaluation, Listener, Silent, Warning, evaluate, restore};
 
+use super::features::Access;
 use super::run::RunError;
 use super::trial::{Origin, Parts, Trial};
 use crate::plan::{Work, replan};
@@ -46,7 +47,7 @@ impl Opened {
     pub fn new(store: &Store, id: &str, root: &Path, base: &Path, damage: Damage) -> Result<Self, RunError> {
         let (manifest, spec) = network_of(store, id, base)?;
         let mut trial = Trial::prepare(&spec, manifest.seed, root, Origin::Checkpoint)?;
-        trial.take_features(&spec.network.model, Some(store.path()), &mut Silent)?;
+        trial.take_features(&spec.network.model, Some((store.path(), Access::Read)), &mut Silent)?;
         let steps = newest(&mut trial.parts.network, &store.run_folder(id), damage)?;
         Ok(Self { manifest, spec, steps, trial })
     }

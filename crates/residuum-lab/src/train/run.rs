@@ -9,7 +9,7 @@ use residuum_nn::state;
 use residuum_nn::train::{EarlyStop, Listener, Metric, Outcome, Run, Summary, TrainError, Training};
 use thiserror::Error;
 
-use super::features::{FeatureError, Flow};
+use super::features::{Access, FeatureError, Flow};
 use super::layers::{LayerWeights, layer_weights};
 use super::trial::{Origin, Trial, TrialError};
 use crate::files::open_lock;
@@ -152,7 +152,7 @@ fn take_shared_features(
             TryLockError::WouldBlock => thread::sleep(LOCK_POLL),
         }
     }
-    Ok(trial.take_features(&spec.network.model, Some(shared), listener)?)
+    Ok(trial.take_features(&spec.network.model, Some((shared, Access::Write)), listener)?)
 }
 
 fn training(spec: &TrialSpec, trial: &Trial) -> Training {
