@@ -333,6 +333,12 @@ fn a_folder_that_is_removed_during_the_work_is_noticed() {
             }
         }
     }
+    struct Begun<'a>(&'a Path);
+    impl Listener for Begun<'_> {
+        fn trial_begins(&self, plan: &Plan) {
+            fs::remove_dir_all(self.0.join("trials").join(plan.id())).unwrap();
+        }
+    }
     let all: fn(&Path) = |store| fs::remove_dir_all(store).unwrap();
     let trials: fn(&Path) = |store| fs::remove_dir_all(store.join("trials")).unwrap();
     for (name, remove, expected) in
@@ -346,12 +352,6 @@ fn a_folder_that_is_removed_during_the_work_is_noticed() {
         assert!(error.to_string().contains(expected), "{error}");
     }
     // During a trial.
-    struct Begun<'a>(&'a Path);
-    impl Listener for Begun<'_> {
-        fn trial_begins(&self, plan: &Plan) {
-            fs::remove_dir_all(self.0.join("trials").join(plan.id())).unwrap();
-        }
-    }
     for plans in [problems(PROBLEM, [0]), networks()] {
         let folder = TempDir::new().unwrap();
         let store = Store::create(folder.path()).unwrap();

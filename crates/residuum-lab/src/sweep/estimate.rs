@@ -157,11 +157,13 @@ fn same_work(a: &Work, b: &Work) -> bool {
 /// A parameter that decides what a step costs, as text: choices and sizes, not rates and spreads.
 fn costly(r: &Resolved) -> Option<String> {
     let (table, field) = r.path.split_once('.').unwrap_or(("", &r.path));
-    let is_size =
-        matches!(table, "network" | "data" | "mapping" | "record") || field == "dim" || field == "batch_size";
+    let is_size = matches!(table, "network" | "data" | "mapping") || field == "dim" || field == "batch_size";
     let is_number = r.value.parse::<f64>().is_ok();
     let is_aside =
         table.is_empty() || field.ends_with("contents") || field.contains("seeds") || field == "epochs";
+    // By default a longer trial records no more than a short one.
+    let is_size = is_size || (table == "record" && r.given);
+    let is_aside = is_aside || (table == "record" && !r.given);
     if is_aside || (is_number && !is_size) {
         return None;
     }

@@ -100,7 +100,8 @@ impl Trial {
                 let count = PART.min(samples - first);
                 let file =
                     folder.as_ref().map(|(f, access)| (f.join(format!("{first:06}.safetensors")), *access));
-                let Some(part) = part(backbone, batches, &(first..first + count), file, listener)? else {
+                let Some(part) = part(backbone, batches, &(first..first + count), file.as_ref(), listener)?
+                else {
                     return Ok(Flow::Cancel);
                 };
                 features.extend(part);
@@ -118,14 +119,14 @@ fn part(
     backbone: &mut Network,
     batches: &Batches,
     samples: &Range<usize>,
-    file: Option<(PathBuf, Access)>,
+    file: Option<&(PathBuf, Access)>,
     listener: &dyn Listener,
 ) -> Result<Option<Vec<f32>>, FeatureError> {
     if listener.cancelled() {
         return Ok(None);
     }
     let shape = vec![samples.len(), backbone.classes()];
-    if let Some((path, _)) = &file
+    if let Some((path, _)) = file
         && let Ok(mut state) = read_safetensors(path)
         && let Some(Entry { shape: given, values: Values::F32(values) }) = state.remove(TENSOR)
         && given == shape
@@ -141,7 +142,7 @@ fn part(
         }
         values.extend(features(backbone, batches, first..samples.end.min(first + batch)));
     }
-    if let Some((path, Access::Write)) = &file {
+    if let Some((path, Access::Write)) = file {
         let entry = Entry { shape, values: Values::F32(values.clone()) };
         write_safetensors(path, &State::from([(TENSOR.to_owned(), entry)]))?;
     }
