@@ -46,11 +46,21 @@ impl BuildError {
 /// A number that arrays of a spec can hold.
 trait Number: Scalar {
     /// A tile, or several that act as one.
-    fn tile(device: &DeviceSpec, shape: Shape, scheme: Scheme, key: Key) -> Result<Box<dyn Array<Self>>, BuildError>;
+    fn tile(
+        device: &DeviceSpec,
+        shape: Shape,
+        scheme: Scheme,
+        key: Key,
+    ) -> Result<Box<dyn Array<Self>>, BuildError>;
 }
 
 impl Number for f32 {
-    fn tile(device: &DeviceSpec, shape: Shape, scheme: Scheme, key: Key) -> Result<Box<dyn Array<f32>>, BuildError> {
+    fn tile(
+        device: &DeviceSpec,
+        shape: Shape,
+        scheme: Scheme,
+        key: Key,
+    ) -> Result<Box<dyn Array<f32>>, BuildError> {
         let DeviceSpec::Tile { device, cell } = device else {
             return Err(BuildError::Field("device.array must be \"tile\"".into()));
         };
@@ -221,13 +231,15 @@ impl Builder<'_> {
         let cells = self.cells_of(device, name)?;
         let first = |i: usize| start.map_or_else(|| cells.response(i).range().clip(0.0), |start| start[i]);
         let start: Vec<f64> = (0..self.cells()).map(first).collect();
-        if let Some((i, w)) = start.iter().enumerate().find(|(i, w)| !cells.response(*i).range().contains(**w)) {
+        if let Some((i, w)) = start.iter().enumerate().find(|(i, w)| !cells.response(*i).range().contains(**w))
+        {
             let range = cells.response(i).range();
             let message = format!("{field} must be inside the dynamic range {range} of cell {i}, got {w}");
             return Err(BuildError::Field(message));
         }
         let start: Vec<T> = start.iter().map(|w| T::from_f64(*w)).collect();
-        let array = ExactArray::new(&start, cells, device.update()).and_then(|array| array.with_shape(self.shape));
+        let array =
+            ExactArray::new(&start, cells, device.update()).and_then(|array| array.with_shape(self.shape));
         array.map(|array| Box::new(array) as Box<dyn Array<T>>).map_err(of(name))
     }
 
@@ -289,7 +301,7 @@ impl Builder<'_> {
             }
             Some(SymmetricPointSpec::Measured(settings)) => {
                 let key = self.key.named(name).named("zero shift");
-                Some(array.zero_shift(settings, key)?.symmetric_point)
+                Some(array.zero_shift(settings, key).map_err(measuring("symmetric_point"))?.symmetric_point)
             }
         })
     }
@@ -308,7 +320,8 @@ impl Builder<'_> {
             }
             Some(SymmetricPointSpec::Measured(settings)) => {
                 let mut array = self.array::<T>(device, name, Scheme::default(), None, "")?;
-                let measured = array.zero_shift(settings, self.key.named("zero_shift"))?;
+                let measured = array.zero_shift(settings, self.key.named("zero_shift"));
+                let measured = measured.map_err(measuring("symmetric_point"))?;
                 measured.symmetric_point.into_iter().map(Scalar::to_f64).collect()
             }
         })
@@ -323,7 +336,7 @@ impl Builder<'_> {
     ) -> Result<Option<[Vec<T>; 2]>, BuildError> {
         let measured = |settings: &ZeroShift, mut array: Box<dyn Array<T>>, name: &str| {
             let key = self.key.named("cell_gain").named(name);
-            Ok::<_, BuildError>(array.zero_shift(settings, key)?.gain)
+            Ok::<_, BuildError>(array.zero_shift(settings, key).map_err(measuring("cell_gain"))?.gain)
         };
         let known = |device: &DeviceSpec, array: &dyn Array<T>, name: &str| {
             if device.is_tile() {
@@ -346,11 +359,14 @@ impl Builder<'_> {
             CellGain::Measured { procedure } => {
                 [measured(procedure, w, "main")?, measured(procedure, p, "residual")?]
             }
-            _ => {
-                [known(&self.devices.main, &*w, "main")?, known(&self.devices.residual, &*p, "residual")?]
-            }
+            _ => [known(&self.devices.main, &*w, "main")?, known(&self.devices.residual, &*p, "residual")?],
         }))
     }
+}
+
+/// Says what could not be measured.
+fn measuring(field: &'static str) -> impl Fn(ParameterError) -> BuildError {
+    move |e| BuildError::Field(format!("rule.{field}: {e}"))
 }
 
 /// Says of which array an error is.

@@ -6,6 +6,7 @@ use std::path::Path;
 use residuum::rule::Source;
 use residuum_nn::analog::Mapping;
 
+use super::build::BuildError;
 use super::data::DataSpec;
 use super::device::Devices;
 use super::file::{FileTable, Kind, read_devices};
@@ -15,7 +16,6 @@ use super::network::NetworkSpec;
 use super::node::{Node, SpecError};
 use super::readout::ReadoutSpec;
 use super::resolved::{Resolved, describe};
-use super::build::BuildError;
 use super::rule::{ResidualSpec, RuleKind, RuleSpec};
 use super::section::Section as _;
 use super::table::{Context, Table};
@@ -101,7 +101,7 @@ impl TrialSpec {
         let data = DataSpec::new(file.data.ok_or_else(|| missing("data"))?, &at("data")?);
         let readout = file.readout;
         let mut rule = file.rule.ok_or_else(|| missing("rule"))?;
-        rule.read_through(readout.transfer);
+        rule.read_through(&readout.transfer);
         let devices = read_devices(file.device, &rule, &root)?;
         let digital = DigitalSpec::new(file.digital, &rule);
         let training = file.training.ok_or_else(|| missing("training"))?;

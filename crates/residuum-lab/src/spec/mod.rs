@@ -50,9 +50,7 @@ pub use record::{InitialSpec, Metric, RecordSpec, Variable};
 pub use resolved::Resolved;
 pub(crate) use resolved::describe;
 pub use response::{BuildCells, CatalogueEntry, Population, ResponseSpec, catalogue};
-pub use rule::{
-    CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec,
-};
+pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec};
 pub use schema::schema;
 pub use section::{Condition, Declaration, Default, Field};
 pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};
@@ -171,7 +169,7 @@ impl Spec {
         }
         noise.validate(&*objective).map_err(|e| root.child("noise").blame(&e))?;
         let mut rule = file.rule.ok_or_else(|| root.missing("rule"))?;
-        rule.read_through(file.readout.transfer);
+        rule.read_through(&file.readout.transfer);
         let devices = read_devices(file.device, &rule, &root)?;
         let record = RecordSpec::new(file.record, steps, dim, &root.child("record"))?;
         let mut spec = Self {

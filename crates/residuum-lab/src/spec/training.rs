@@ -207,7 +207,9 @@ fn loss(fields: &TrainingTable, model: &Model, table: &Table<'_>) -> Result<Loss
         }
         if fields.label_smoothing.is_some() {
             let path = table.path("label_smoothing");
-            return Err(table.error(format!("{path} has no effect with loss = {NLL:?}: it is of cross_entropy")));
+            return Err(
+                table.error(format!("{path} has no effect with loss = {NLL:?}: it is of cross_entropy"))
+            );
         }
         return Ok(Loss::NegativeLogLikelihood);
     }
@@ -218,7 +220,7 @@ fn loss(fields: &TrainingTable, model: &Model, table: &Table<'_>) -> Result<Loss
         .map_err(|e| table.error(e.to_string().replacen("smoothing", &path, 1)))
 }
 
-fn factor(fields: FactorTable, at: &At<'_>) -> Result<ScheduleSpec, SpecError> {
+fn factor(fields: &FactorTable, at: &At<'_>) -> Result<ScheduleSpec, SpecError> {
     let table = at.table()?;
     let needed = |value: Option<u64>, name: &str| value.ok_or_else(|| table.missing(name));
     let warm_up = fields.warm_up.unwrap_or(0);
