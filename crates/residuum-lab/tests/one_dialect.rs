@@ -225,7 +225,7 @@ fn effective_rates_count_samples_and_columns() {
         assert!((transfer - 0.1 * 5.0 / columns as f64).abs() < 1e-12, "{columns}: {transfer}");
         assert_eq!(sweep, (columns as u64).div_ceil(5));
     }
-    let narrow = network(TILE, rule).replace("epochs = 1", "epochs = 1") + "mapping = { max_cols = 16 }\n";
+    let narrow = network(TILE, rule) + "mapping = { max_cols = 16 }\n";
     assert!(explained(&narrow).iter().all(|r| r.columns.unwrap() <= 17));
 }
 
