@@ -23,6 +23,7 @@ mod ceiling;
 mod changed;
 mod constant;
 mod exponential;
+mod family;
 mod formula;
 mod linear;
 mod power;
@@ -38,6 +39,7 @@ pub use ceiling::Ceiling;
 pub use changed::{Moved, Swapped};
 pub use constant::Constant;
 pub use exponential::Exponential;
+pub use family::{Family, Given, Parameter};
 pub use formula::{Formula, FormulaError};
 pub use linear::Linear;
 pub use power::Power;
@@ -53,6 +55,18 @@ use std::fmt::Debug;
 use crate::Range;
 use crate::numeric;
 use crate::simd::{self, Kernel};
+
+/// The closed forms that specs can name.
+pub const FAMILIES: [&Family; 8] = [
+    &constant::FAMILY,
+    &linear::FAMILY,
+    &power::FAMILY,
+    &exponential::FAMILY,
+    &tanh::FAMILY,
+    &soft_bounds::FAMILY,
+    &ceiling::FAMILY,
+    &wavy::FAMILY,
+];
 
 /// Scalar physics of one cell: pure, immutable, no randomness.
 ///
