@@ -4,7 +4,7 @@ use residuum::array::ZeroShift;
 use residuum::readout::Readout;
 use residuum::rule::{
     Analog, AutoScale, Buffer, Carrier, Chop, ChoppedConfig, ChoppedTikiTaka, Columns, Digital, Every,
-    MixedConfig, MixedPrecision, Order, Quantize, Source, TikiTaka, TikiTakaConfig, Transfer,
+    Manhattan, MixedConfig, MixedPrecision, Order, Quantize, Source, TikiTaka, TikiTakaConfig, Transfer,
 };
 use residuum::tile::{Management, Scheme, Trains};
 use residuum::{RateSchedules, Rule, Schedule};
@@ -23,10 +23,13 @@ section! {
     /// the gradient at W̄.
     pub(crate) struct RuleTable by kind {
         /// `digital` and `analog` SGD, Tiki-Taka 1 and 2, chopped Tiki-Taka (version 3) and AGAD, mixed precision, Residual
-        /// Learning, the same through a digital buffer, and the cascade
-        kind: &'static str = word(KINDS), "–", Required;
+        /// Learning, the same through a digital buffer, the cascade, and the
+        /// Manhattan rule, which sends one pulse against the sign of each gradient and has no learning rate
+        kind: &'static str = word(RATED.iter().copied().chain(["manhattan"])), "–", Required;
         /// α
-        learning_rate: Option<Rate> = rate(), "weight²/objective per step", Optional("required unless `rates` chooses it");
+        learning_rate: Option<Rate> = rate(), "weight²/objective per step", Optional("required unless `rates` chooses it"), of kind RATED;
+        /// of a gradient, at and below which a cell gets no pulse
+        threshold: f64 = number().not_negative(), "objective/weight", Or("0.0"), of kind ["manhattan"];
         /// what becomes of a gradient
         source: &'static str = word(["sgd", "momentum", "adam", "adamw"]), "–", Or("\"sgd\""), of kind SOURCED;
         /// share of the velocity that survives a step
@@ -106,8 +109,8 @@ section! {
     }
 }
 
-/// Every rule.
-const KINDS: [&str; 10] = [
+/// Rules with a learning rate.
+const RATED: &[&str] = &[
     "digital",
     "analog",
     "tiki_taka",
@@ -466,6 +469,11 @@ pub enum RuleKind {
         /// Levels of errors and inputs.
         quantize: [Option<Quantize>; 2],
     },
+    /// A pulse against the sign of the gradient.
+    Manhattan {
+        /// Smallest gradient that counts, exclusive.
+        threshold: f64,
+    },
     /// Residual Learning, or its cascade.
     Residual(ResidualSpec),
 }
@@ -536,7 +544,8 @@ impl RuleTable {
             (None, Some(_)) => Ok(Rate::Scheduled(1.0)),
             (None, None) => Err(at.missing(name)),
         };
-        let learning_rate = Some(needed(self.learning_rate, "learning_rate")?);
+        let rated = RATED.contains(&name);
+        let learning_rate = rated.then(|| needed(self.learning_rate, "learning_rate")).transpose()?;
         let cascade = name == "residual_cascade";
         let transfer_rates = match &self.transfer_rates {
             Some(_) if self.transfer_rate.is_some() || at.has("residuals") => {
@@ -565,6 +574,7 @@ impl RuleTable {
                 tail_weight: (name == "agad").then_some(self.tail_weight),
                 transfer: self.transfer(Columns::Some(1), true, at),
             },
+            "manhattan" => RuleKind::Manhattan { threshold: self.threshold },
             "mixed_precision" => RuleKind::MixedPrecision {
                 every: self.every,
                 granularity: self.granularity,
@@ -648,6 +658,7 @@ impl RuleSpec {
                 let config = MixedConfig { every, granularity, quantize_errors, quantize_inputs };
                 Box::new(MixedPrecision::new(on.main::<T>(pulses)?, config)?)
             }
+            RuleKind::Manhattan { threshold } => Box::new(Manhattan::new(on.main::<T>(pulses)?, *threshold)?),
             RuleKind::Residual(spec) => on.residual_learning(spec)?,
         })
     }
