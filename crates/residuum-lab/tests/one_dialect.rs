@@ -73,8 +73,9 @@ fn problem(device: &str, rule: &str) -> String {
 
 fn network(device: &str, rule: &str) -> String {
     format!(
-        "{device}\nrule = {{ {} }}\ndigital = {{ learning_rate = 0.02 }}\nnetwork = {{ model = \"mlp\", hidden = [4] }}\n\
-         data = {{ set = \"digits\", train_per_class = 2, test_per_class = 1 }}\ntraining = {{ epochs = 1, batch_size = 5 }}\n",
+        "{device}\nrule = {{ {} }}\nnetwork = {{ model = \"mlp\", hidden = [4] }}\n\
+         data = {{ set = \"digits\", train_per_class = 2, test_per_class = 1 }}\ntraining = {{ epochs = 1, batch_size = 5 }}\n\
+         digital = {{ learning_rate = 0.02 }}\n",
         rated(rule)
     )
 }

@@ -265,7 +265,7 @@ fn devices() {
             r#"response = "power"
 shape = 1.0"#,
             r#"response = "sigmoid""#,
-            r#"line 11: device.response must be one of constant, linear, power, exponential, tanh, soft_bounds, ceiling, wavy, exp_step, table, formula, mixture, got "sigmoid""#,
+            r#"line 11: device.response must be one of constant, …, mixture, got "sigmoid""#,
         ),
         (
             r#"response = "power"
