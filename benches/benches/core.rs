@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::{Exponential, Linear, Power, Tanh};
-use residuum::rule::{Analog, Digital, ResidualLearning, Source};
-use residuum::{AnalogArray, Control, Key, Noise, Noisy, ResponseFunction, UpdateRule, minimize};
+use residuum::rule::{Analog, Digital, Rates, ResidualConfig, ResidualLearning, Source};
+use residuum::{ExactArray, Key, Noise, Noisy, ResponseFunction, UpdateRule, minimize};
 use residuum_bench::best_of;
 
 const CELLS: usize = 1 << 20;
@@ -73,18 +73,17 @@ fn main() {
     let problem = DiagonalQuadratic::replicas(1.0, 0.5, 20_000).expect("valid");
     let oracle = Noisy::new(Arc::new(problem), Noise::Gaussian { deviation: 1.0 }).expect("valid");
     let start = vec![0.8; 20_000];
-    let array = |w: &[f64]| AnalogArray::uniform(w, Power::new(1.0, 1.0).expect("valid")).expect("valid");
-    let mut digital = Digital::new(&start, Source::sgd(2e-3)).expect("valid");
-    let mut analog = Analog::new(array(&start), Source::sgd(2e-3));
+    let array = |w: &[f64]| ExactArray::uniform(w, Power::new(1.0, 1.0).expect("valid")).expect("valid");
+    let mut digital = Digital::new(&start, Source::Sgd).expect("valid");
+    let mut analog = Analog::sgd(array(&start));
     let mut residual =
-        ResidualLearning::new(array(&start), array(&vec![0.0; 20_000]), 1.0, 2e-3, 4e-3).expect("valid");
+        ResidualLearning::new(array(&start), array(&vec![0.0; 20_000]), ResidualConfig::default())
+            .expect("valid");
     let time = |name: &str, rules: &mut [&mut dyn UpdateRule]| {
         let n = rules.len();
         let seconds = best_of(3, || {
-            minimize(&oracle, rules, 100, Key::new(1), &mut |_: u64, _: usize, _: &dyn UpdateRule| {
-                Control::Continue
-            })
-            .expect("rules in f64 refuse nothing");
+            minimize(&oracle, rules, &Rates::new(2e-3, 4e-3), 100, Key::new(1))
+                .expect("rules in f64 refuse nothing");
         });
         println!("  {name:<28} {:6.3} per rule", seconds * 1e9 / (100.0 * 20_000.0 * n as f64));
     };

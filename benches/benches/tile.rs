@@ -18,9 +18,13 @@ use std::time::Instant;
 
 use pulp::{Arch, Simd, WithSimd};
 use residuum::readout::{BoundManagement, NoiseManagement, Settings};
-use residuum::rule::crossbar::{Columns, ResidualLearning, TikiTaka, Transfer};
-use residuum::tile::{CycleNoise, Device, Exponents, Reference, Slopes, Spread, StepModel, Tile, Trains};
-use residuum::{Gradient, Key, Readout, UpdateRule};
+use residuum::rule::{
+    Columns, Rates, ResidualConfig, ResidualLearning, Rule, SymmetricPoint, TikiTaka, TikiTakaConfig, Transfer,
+};
+use residuum::tile::{
+    CycleNoise, Device, Exponents, Reference, Saturation, Slopes, Spread, StepModel, Tile, Trains,
+};
+use residuum::{Gradient, Key, Readout};
 use residuum_bench::best_of;
 use serde_json::Value;
 
@@ -55,12 +59,12 @@ fn models() -> Vec<Model> {
     };
     let flat = StepModel::Linear(Slopes { spread: [Spread::normal(0.05); 2], ..Slopes::new(0.0, 0.0) });
     let power = |shape| StepModel::Power(Exponents { spread: Spread::normal(0.1), ..Exponents::new(shape) });
-    let exponential = StepModel::Exponential {
+    let exponential = StepModel::Exponential(Saturation {
         amplitude: [0.00081, 0.36833],
         rate: [12.44625, 12.78785],
         stretch: 0.244,
         shift: 0.2425,
-    };
+    });
     let reference = Device {
         cycle_noise: CycleNoise::Additive(0.3),
         reference: Some(Reference { mean: 0.0, deviation: 0.0, at_symmetric_point: false }),
@@ -158,7 +162,7 @@ fn normal() -> f64 {
         let mut k = 0;
         best_of(1000, || {
             k += 1;
-            tile.update(1e-3, &[1.0; 100], &inputs, Trains::default(), Key::new(2).fold(k)).expect("an update");
+            tile.write(1e-3, &[1.0; 100], &inputs, Trains::default(), Key::new(2).fold(k)).expect("an update");
         }) * 1e9
             / 102_400.0
     };
@@ -201,7 +205,7 @@ impl Case {
         let key = Key::new(4).fold(self.calls);
         self.tile.program(&self.weights, key).expect("weights");
         let start = Instant::now();
-        self.tile.update(-RATE, &self.rows, &self.cols, Trains::default(), key).expect("an update");
+        self.tile.write(-RATE, &self.rows, &self.cols, Trains::default(), key).expect("an update");
         start.elapsed().as_secs_f64() * 1e9 / self.visits()
     }
 
@@ -231,9 +235,12 @@ impl Case {
     }
 }
 
+/// γ of the residual rules.
+const MIXING: f64 = 0.4;
+
 /// Rules whose counterparts AIHWKIT has, on its soft bounds with a reference: fast rate 0.01, transfer rate 0.05 times the
 /// reads of its transfer converters.
-fn rules((rows, cols): (usize, usize)) -> Vec<(&'static str, Box<dyn UpdateRule<f32>>)> {
+fn rules((rows, cols): (usize, usize)) -> Vec<(&'static str, Box<dyn Rule<f32>>)> {
     let device = models().swap_remove(3).device;
     let tile = |name: &str| Tile::new(rows, cols, device.clone(), Key::new(1).named(name)).expect("a tile");
     let converters = Settings {
@@ -243,14 +250,17 @@ fn rules((rows, cols): (usize, usize)) -> Vec<(&'static str, Box<dyn UpdateRule<
     };
     let readout = Readout::new(converters).expect("converters");
     let transfer = |columns| Transfer { columns, readout, ..Transfer::default() };
-    let (fast, slow, mixing, trains) = (0.01, f64::from(RATE), 0.4, Trains::default());
     let tiki_taka = |columns| {
-        TikiTaka::new(tile("w"), tile("p"), 0.0, fast, slow, trains, transfer(columns)).expect("a rule")
+        let config = TikiTakaConfig { transfer: transfer(columns), ..TikiTakaConfig::default() };
+        TikiTaka::new(tile("w"), tile("p"), config).expect("a rule")
     };
     let residual = |columns| {
-        let transfer = transfer(columns);
-        ResidualLearning::new(tile("w"), tile("p"), mixing, fast, slow / mixing, trains, transfer)
-            .expect("a rule")
+        let config = ResidualConfig {
+            transfer: transfer(columns),
+            symmetric_point: SymmetricPoint::Zero,
+            ..ResidualConfig::mixing(MIXING)
+        };
+        ResidualLearning::new(tile("w"), tile("p"), config).expect("a rule")
     };
     vec![
         ("Tiki-Taka v1, 1 column", Box::new(tiki_taka(Columns::Some(1)))),
@@ -260,25 +270,17 @@ fn rules((rows, cols): (usize, usize)) -> Vec<(&'static str, Box<dyn UpdateRule<
 }
 
 /// ns per weight and sample of the best of many steps, effective weights included; and their median.
-fn time_rule(
-    rule: &mut dyn UpdateRule<f32>,
-    (rows, cols): (usize, usize),
-    batch: usize,
-    size: f32,
-) -> [f64; 2] {
+fn time_rule(rule: &mut dyn Rule<f32>, (rows, cols): (usize, usize), batch: usize, size: f32) -> [f64; 2] {
     let (errors, inputs) = (uniform("d", batch * rows, size), uniform("x", batch * cols, 1.0));
     rule.program(&uniform("weights", rows * cols, 0.2), Key::new(3)).expect("weights");
-    let mut effective = vec![0.0; rows * cols];
+    let slow = f64::from(RATE);
+    let rates = Rates::new(0.01, if rule.label().starts_with("Residual") { slow / MIXING } else { slow });
     let visits = (rows * cols * batch) as f64;
     let rounds = (1e8 / visits).clamp(20.0, 400.0) as u64;
     let mut step = |k: u64| {
         let start = Instant::now();
         let gradient = Gradient::Outer { batch, errors: &errors, inputs: &inputs };
-        rule.step(k, gradient, Key::new(4).fold(k)).expect("a step");
-        // As a network has them: lent by the array that holds them, or summed.
-        if rule.effective_view().is_none() {
-            rule.effective_weights(&mut effective);
-        }
+        rule.step(gradient, &rates, Key::new(4).fold(k)).expect("a step");
         start.elapsed().as_secs_f64() * 1e9 / visits
     };
     let mut times: Vec<f64> = (0..rounds).map(&mut step).collect();

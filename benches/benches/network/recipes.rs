@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use residuum::readout::{BoundManagement, NoiseManagement, Settings};
-use residuum::rule::crossbar::{Columns, PulsedSgd, TikiTaka, Transfer};
-use residuum::tile::{CycleNoise, Device, Spread, StepModel, Tile, Trains};
-use residuum::{Key, ParameterError, Readout, UpdateRule};
+use residuum::rule::{Analog, Columns, TikiTaka, TikiTakaConfig, Transfer};
+use residuum::tile::{CycleNoise, Device, Spread, StepModel, Tile};
+use residuum::{Key, ParameterError, RateSchedules, Readout, Rule};
 use residuum_nn::Sgd;
 use residuum_nn::analog::{AnalogFactory, Mapping, OutputScaling, Reads, Recipe};
 use residuum_nn::model::Select;
@@ -45,6 +45,10 @@ impl Pulses {
         AnalogFactory {
             select: Select::All,
             recipe: Arc::new(self),
+            rates: match self {
+                Self::Sgd => RateSchedules::learning(RATE),
+                _ => RateSchedules::new(FAST_RATE, RATE),
+            },
             mapping: Mapping { output_scaling: OutputScaling::PerTile, ..Mapping::default() },
             reads: Reads { forward: readout(forward), backward: readout(backward) },
             sgd: Sgd::new(RATE),
@@ -54,7 +58,7 @@ impl Pulses {
 }
 
 impl Recipe for Pulses {
-    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn UpdateRule<f32>>, ParameterError> {
+    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn Rule<f32>>, ParameterError> {
         let device = Device {
             step_spread: Spread::normal(0.3),
             imbalance_spread: 0.01,
@@ -63,7 +67,7 @@ impl Recipe for Pulses {
         };
         let tile = |name: &str| Tile::new(rows, cols, device.clone(), key.named(name));
         let mixing = match self {
-            Self::Sgd => return Ok(Box::new(PulsedSgd::new(tile("main")?, RATE, Trains::default())?)),
+            Self::Sgd => return Ok(Box::new(Analog::sgd(tile("main")?))),
             Self::TikiTaka => 0.0,
             Self::Residual => 0.4,
         };
@@ -75,7 +79,7 @@ impl Recipe for Pulses {
         let transfer =
             Transfer { columns: Columns::Some(1), readout: Readout::new(read)?, ..Transfer::default() };
         let (main, residual) = (tile("main")?, tile("residual")?);
-        let trains = Trains::default();
-        Ok(Box::new(TikiTaka::new(main, residual, mixing, FAST_RATE, RATE, trains, transfer)?))
+        let config = TikiTakaConfig { mixing, transfer, ..TikiTakaConfig::default() };
+        Ok(Box::new(TikiTaka::new(main, residual, config)?))
     }
 }

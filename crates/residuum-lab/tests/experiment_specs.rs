@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use residuum::readout::{BoundManagement, NoiseManagement, Readout, Scratch, Settings};
-use residuum::rule::crossbar::{Columns, Every};
+use residuum::rule::{Columns, Every};
 use residuum::tile::{
     Decay, Device, Diffusion, Drift, Exponents, Reset, Retention, SlopeBounds, Slopes, Spread, StepModel,
     presets,
@@ -203,7 +203,7 @@ fn devices_and_their_imperfections() {
     let paper = device("response = \"exponential\"\nshape = 2.0\nradius = 0.6");
     assert_eq!(paper, Device::paper_exponential(2.0, 0.6, 1.2 / 1200.0).unwrap());
     let formula = device("response = \"formula\"\nq_plus = \"1 - w\"\nq_minus = \"1 + w\"\nrange = [-1, 1]");
-    assert!(matches!(formula.step, StepModel::Piecewise { .. }) && formula.max == 1.0);
+    assert!(matches!(formula.step, StepModel::Piecewise(_)) && formula.max == 1.0);
     let two = with(
         "[device]\nresponse = \"power\"\nshape = 1.0\nradius = 0.6\nstates = 1200",
         "[device.main]\npreset = \"ecram\"\n[device.residual]\npreset = \"idealized\"",
@@ -305,16 +305,16 @@ fn every_rule_is_built() {
         ),
         (
             "kind = \"residual_cascade\"\nlearning_rate = 0.1\ntransfer_rate = 1\nmixing = 0.4\nresiduals = 3",
-            "4 tiles",
+            "4 arrays",
         ),
     ];
     let own = "kind = \"residual_learning\"\nlearning_rate = 0.1\ntransfer_rate = 0.1\nmixing = 0.4";
     for (text, label) in rules {
         let spec = with(own, text).unwrap();
-        let rule = spec.rule.build(spec.devices.as_ref().unwrap(), [3, 5], Schedule::Constant, Key::new(1));
+        let rule = spec.rule.build(spec.devices.as_ref().unwrap(), [3, 5], Key::new(1));
         let rule = rule.unwrap().unwrap();
         assert!(rule.label().contains(label), "{} is no {label}", rule.label());
-        assert_eq!(rule.dim(), 15);
+        assert_eq!(rule.effective_weights().len(), 15);
     }
     let digital = with(own, "kind = \"digital\"\nlearning_rate = 0.1\nmomentum = 0.9").unwrap();
     assert!(digital.rule.is_digital());
@@ -452,10 +452,10 @@ fn rules_of_one_seed_start_equal() {
     );
     let trials = parse(&text).unwrap().trials;
     let start = |spec: &TrialSpec, seed| {
-        let mut trial = Trial::prepare(spec, seed, Path::new("."), Origin::Spec).unwrap();
+        let trial = Trial::prepare(spec, seed, Path::new("."), Origin::Spec).unwrap();
         let state = trial.parts.network.state(residuum_nn::state::Scope::Network);
         let order = trial.train.epoch(0).order().to_vec();
-        let residuum_nn::state::Values::F32(bias) = state["3.bias"].values.clone() else { panic!() };
+        let bias = state["3.bias"].data.as_f32().unwrap().to_vec();
         (bias, order)
     };
     assert_eq!(start(&trials[0], 7), start(&trials[1], 7));

@@ -11,7 +11,7 @@ use residuum_lab::spec::{Folders, TrialSpec};
 use residuum_lab::store::{Row, Store};
 use residuum_lab::sweep::{self, SweepOptions, sweep};
 use residuum_lab::train::{Damage, Origin, Place, Trial, export, train_in};
-use residuum_nn::state::{State, read_safetensors};
+use residuum_nn::state::{Data, Tensors, read_safetensors};
 use residuum_nn::train::{Listener, Outcome, Silent};
 use tempfile::TempDir;
 
@@ -85,7 +85,7 @@ fn train(text: &str, store: &Path, listener: &mut dyn Listener) -> Outcome {
 }
 
 /// Trains in a store and gives the records and the exported tensors.
-fn run(text: &str, path: &Path, listener: &mut dyn Listener) -> (Vec<Row>, State) {
+fn run(text: &str, path: &Path, listener: &mut dyn Listener) -> (Vec<Row>, Tensors) {
     assert_eq!(train(text, path, listener), Outcome::Finished);
     let (plan, store) = (plan(text), Store::create(path).unwrap());
     let id = plan.id();
@@ -148,7 +148,7 @@ fn the_head_learns_the_same_to_the_bit() {
     let through = run(&resnet(names), folder.path(), &mut watched);
     assert!(watched.prepared.is_empty());
     assert_eq!(once, through);
-    assert!(once.1.contains_key("layer4.1.bn2.running_var") && once.1.contains_key("fc.weight"));
+    assert!(once.1.contains("layer4.1.bn2.running_var") && once.1.contains("fc.weight"));
     // The tiles took part in it, and a backbone that learns is another matter.
     assert!(pulses(&once.0, "fc") > 0.0);
     let learning = run(&resnet("none"), folder.path(), &mut Silent);
@@ -179,8 +179,9 @@ fn features_go_on_where_they_were_broken_off() {
 
     // Features that lie there are used: other numbers in them train another head.
     let mut state = read_safetensors(&files[0]).unwrap();
-    let entry = state.values_mut().next().unwrap();
-    entry.values = residuum_nn::state::Values::F32(vec![0.5; entry.shape.iter().product()]);
+    let name = state.names().next().unwrap().to_owned();
+    let entry = state.get_mut(&name).unwrap();
+    entry.data = Data::F32(vec![0.5; entry.shape.iter().product()]);
     residuum_nn::state::write_safetensors(&files[0], &state).unwrap();
     let again = PERCEPTRON.replace("epochs = 1", "epochs = 1\ncheckpoint_every = 99");
     assert_ne!(run(&again, &cut, &mut Silent), whole);

@@ -107,7 +107,13 @@ fn manifests_say_what_was_run_and_nothing_of_the_machine() {
                 files += 1;
                 let text = String::from_utf8_lossy(&fs::read(&entry).unwrap()).into_owned();
                 assert!(!text.contains(own), "{}", entry.display());
-                assert!(!entry.to_string_lossy().ends_with("checkpoint.json"), "left behind");
+                assert!(
+                    !entry
+                        .components()
+                        .any(|part| part.as_os_str() == "checkpoints"
+                            && !entry.to_string_lossy().contains("run")),
+                    "left behind"
+                );
             }
         }
     }
@@ -199,7 +205,7 @@ fn cancelled_work_goes_on_from_its_checkpoint() {
 }
 
 #[test]
-fn a_checkpoint_is_used_and_one_of_another_trial_is_not() {
+fn a_checkpoint_is_used_and_one_that_is_damaged_or_of_another_trial_is_not() {
     let folder = TempDir::new().unwrap();
     let plans = problems(PROBLEM, [0]);
     let alone = swept(&plans, &folder.path().join("alone"), &options(1, 1));
@@ -207,26 +213,42 @@ fn a_checkpoint_is_used_and_one_of_another_trial_is_not() {
         let store = Store::create(folder.path().join(name)).unwrap();
         let spy = Spy { cancel_after: Some(20), ..Spy::default() };
         assert!(sweep(&plans, &store, &options(1, 1), &spy).unwrap().interrupted);
-        let path = store.folder(&plans[0].id()).join("checkpoint.json");
-        (store, path.clone(), fs::read_to_string(path).unwrap())
+        let path = store.folder(&plans[0].id()).join("checkpoints");
+        let mut found: Vec<_> = fs::read_dir(path).unwrap().map(|e| e.unwrap().path()).collect();
+        found.sort();
+        (store, found)
     };
     let gone_on = |store: &Store| {
         sweep(&plans, store, &options(1, 1), &Silent).unwrap();
         records(store.path())
     };
-    let (store, ..) = stopped("plain");
+    let (store, _) = stopped("plain");
     assert_eq!(gone_on(&store), alone);
-    // A step that was not taken is seen in the records: they do come from the checkpoint.
-    let (store, path, text) = stopped("changed");
-    assert!(text.contains("\"step\":5120,"), "{}", &text[..400]);
-    fs::write(path, text.replace("\"step\":5120,", "\"step\":5119,")).unwrap();
-    assert_ne!(gone_on(&store), alone);
-    for (name, from, to) in [("other", "seed = 0", "seed = 1"), ("cut", "\"}", "")] {
-        let (store, path, text) = stopped(name);
-        assert!(text.contains(from));
-        fs::write(path, text.replace(from, to)).unwrap();
-        assert_eq!(gone_on(&store), alone, "{name}: begun again");
+    // A flipped bit is found by the checksums: the run goes on from an older checkpoint or begins again, to the same records.
+    for (name, file) in [("flipped", "state.safetensors"), ("cut", "manifest.json")] {
+        let (store, found) = stopped(name);
+        let newest = found.last().unwrap().join(file);
+        let mut bytes = fs::read(&newest).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(&newest, &bytes).unwrap();
+        assert_eq!(gone_on(&store), alone, "{name}");
     }
+    // The checkpoints of another trial are passed over.
+    let (store, found) = stopped("own");
+    let others = problems(PROBLEM, [1]);
+    let (other, theirs) = {
+        let store = Store::create(folder.path().join("other")).unwrap();
+        let spy = Spy { cancel_after: Some(20), ..Spy::default() };
+        assert!(sweep(&others, &store, &options(1, 1), &spy).unwrap().interrupted);
+        let path = store.folder(&others[0].id()).join("checkpoints");
+        (store, path)
+    };
+    let own = found[0].parent().unwrap();
+    fs::remove_dir_all(own).unwrap();
+    fs::rename(&theirs, own).unwrap();
+    assert_eq!(gone_on(&store), alone, "begun again");
+    drop(other);
 }
 
 fn value(rows: &[Row], metric: &str, part: &str) -> f64 {

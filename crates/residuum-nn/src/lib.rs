@@ -26,6 +26,7 @@
 //! | [`tensor`] | shapes and batches of activations |
 //! | [`weights`] | the door to a matrix, digital SGD |
 //! | [`analog`] | weights on crossbar tiles |
+//! | [`checkpoint`] | tensors with checksums and a manifest, for any run |
 //! | [`layer`] | layers, containers, residual blocks |
 //! | [`loss`] | cross-entropy and negative log-likelihood |
 //! | [`model`] | the networks of the paper, ResNets with torchvision's names |
@@ -35,6 +36,8 @@
 //! | [`train`] | epochs, evaluation, metrics, checkpoints that resume to the bit |
 
 pub mod analog;
+pub mod checkpoint;
+mod crc32c;
 pub mod gemm;
 pub mod kernel;
 pub mod layer;

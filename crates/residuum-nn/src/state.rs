@@ -1,8 +1,9 @@
-//! Named tensors: what a network holds, under torchvision's names, for export, import and checkpoints.
+//! Named tensors of a network, under torchvision's names, for export, import and checkpoints.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use thiserror::Error;
+pub use residuum::state::{Data, StateError, Tensors};
+use residuum::state::{Tensor, same};
 
 mod file;
 mod tfjs;
@@ -21,80 +22,74 @@ pub enum Role {
     Optimizer,
 }
 
-/// Someone who is shown every tensor of a network, in a fixed order.
-pub trait Visitor {
-    /// Whether this visitor changes what it is shown. If it does not, copies may be shown and thrown away.
-    fn writes(&self) -> bool;
+/// A thing with named tensors that play different roles: a layer, a network.
+pub trait Named {
+    /// Adds every tensor to `out`; names start with `path`.
+    fn collect(&self, path: &str, out: &mut Collection);
 
-    /// A tensor with its name, its role, its shape (PyTorch's: outputs, inputs, height, width) and its values.
-    fn tensor(&mut self, name: &str, role: Role, shape: &[usize], values: &mut [f32]);
+    /// Takes those tensors that `from` has under these names, which were checked to fit.
+    ///
+    /// # Errors
+    /// If hardware cannot take a number.
+    fn restore(&mut self, path: &str, from: &Tensors) -> Result<(), StateError>;
+}
 
-    /// A counter.
-    fn counter(&mut self, name: &str, role: Role, value: &mut u64);
+/// The tensors of a network in their order, with their roles.
+#[derive(Clone, Debug, Default)]
+pub struct Collection {
+    tensors: Tensors,
+    roles: BTreeMap<String, Role>,
+    ranges: BTreeMap<String, [f32; 2]>,
+}
 
-    /// The dynamic range of the tensor `name`, in its units, where devices give it one. Nothing to save or restore.
-    fn range(&mut self, name: &str, range: [f32; 2]) {
-        let _ = (name, range);
+impl Collection {
+    /// Everything that `network` holds.
+    pub fn of(network: &dyn Named) -> Self {
+        let mut all = Self::default();
+        network.collect("", &mut all);
+        all
     }
-}
 
-/// A thing with named tensors.
-pub trait Visit {
-    /// Shows every tensor; names start with `path`.
-    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor);
-}
+    /// Adds a tensor with its shape (PyTorch's: outputs, inputs, height, width).
+    pub fn tensor(&mut self, name: &str, role: Role, shape: &[usize], values: Vec<f32>) {
+        self.insert(name, role, Tensor::f32(shape, values));
+    }
 
-/// The numbers of one entry.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Values {
-    /// A tensor.
-    F32(Vec<f32>),
-    /// A counter.
-    U64(u64),
-}
+    /// Adds a counter.
+    pub fn counter(&mut self, name: &str, role: Role, value: u64) {
+        self.insert(name, role, Tensor::count(value));
+    }
 
-/// One named tensor.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    /// Its shape; empty for a counter.
-    pub shape: Vec<usize>,
-    /// Its numbers.
-    pub values: Values,
-}
+    /// Adds the state of something behind `path`.
+    pub fn nest(&mut self, path: &str, role: Role, tensors: Tensors) {
+        for (name, tensor) in tensors {
+            self.insert(&format!("{path}.{name}"), role, tensor);
+        }
+    }
 
-/// Named tensors by name.
-pub type State = BTreeMap<String, Entry>;
+    fn insert(&mut self, name: &str, role: Role, tensor: Tensor) {
+        self.roles.insert(name.to_owned(), role);
+        self.tensors.insert(name, tensor);
+    }
 
-/// A state that does not fit a network.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum StateError {
-    /// A tensor of the network that the state lacks.
-    #[error("tensor {name} ({shape:?}) is missing")]
-    Missing {
-        /// The tensor.
-        name: String,
-        /// Its shape in the network.
-        shape: Vec<usize>,
-    },
-    /// A tensor of the state that the network does not know.
-    #[error("tensor {name} ({shape:?}) is not part of this network")]
-    Unexpected {
-        /// The tensor.
-        name: String,
-        /// Its shape in the state.
-        shape: Vec<usize>,
-    },
-    /// A tensor of another shape.
-    #[error("tensor {name} must have shape {expected:?}, got {given:?}")]
-    Shape {
-        /// The tensor.
-        name: String,
-        /// Its shape in the network.
-        expected: Vec<usize>,
-        /// Its shape in the state.
-        given: Vec<usize>,
-    },
+    /// Notes the dynamic range of the tensor `name`, in its units, where devices give it one.
+    pub fn note_range(&mut self, name: &str, range: [f32; 2]) {
+        self.ranges.insert(name.to_owned(), range);
+    }
+
+    /// The dynamic range of a tensor, where devices give it one.
+    pub fn range(&self, name: &str) -> Option<[f32; 2]> {
+        self.ranges.get(name).copied()
+    }
+
+    /// All tensors with their roles, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Role, &Tensor)> {
+        self.tensors.iter().map(|(name, tensor)| (name, self.roles[name], tensor))
+    }
+
+    fn role(&self, name: &str) -> Option<Role> {
+        self.roles.get(name).copied()
+    }
 }
 
 /// Which tensors are meant.
@@ -113,115 +108,43 @@ impl Scope {
 }
 
 /// Copies the tensors of `network` out.
-pub fn export(network: &mut dyn Visit, scope: Scope) -> State {
-    struct Export(Scope, State);
-    impl Visitor for Export {
-        fn writes(&self) -> bool {
-            false
-        }
-
-        fn tensor(&mut self, name: &str, role: Role, shape: &[usize], values: &mut [f32]) {
-            if self.0.holds(role) {
-                let entry = Entry { shape: shape.to_vec(), values: Values::F32(values.to_vec()) };
-                self.1.insert(name.to_owned(), entry);
-            }
-        }
-
-        fn counter(&mut self, name: &str, role: Role, value: &mut u64) {
-            if self.0.holds(role) {
-                self.1.insert(name.to_owned(), Entry { shape: Vec::new(), values: Values::U64(*value) });
-            }
-        }
-    }
-    let mut export = Export(scope, State::new());
-    network.visit("", &mut export);
-    export.1
+pub fn export(network: &dyn Named, scope: Scope) -> Tensors {
+    let Collection { tensors, roles, .. } = Collection::of(network);
+    tensors.filtered(|name| scope.holds(roles[name]))
 }
 
-/// Copies the tensors of `state` into `network`. Either all of them fit, or nothing is changed. Counters may be missing:
-/// older files lack them.
+/// Copies the tensors of `state` into `network`. Either all of them fit, or nothing is changed. Counters of the network may be
+/// missing: older files lack them.
 ///
 /// # Errors
-/// If a tensor is missing, unknown or of another shape.
-pub fn import(network: &mut dyn Visit, scope: Scope, state: &State) -> Result<(), StateError> {
-    let mut check = Check { scope, state, unseen: state.keys().map(String::as_str).collect(), result: Ok(()) };
-    network.visit("", &mut check);
-    check.result?;
-    if let Some(name) = check.unseen.first() {
-        return Err(StateError::Unexpected { name: (*name).to_owned(), shape: state[*name].shape.clone() });
+/// If a tensor is missing, unknown, of another shape or type, or a weight is not finite.
+pub fn import(network: &mut dyn Named, scope: Scope, state: &Tensors) -> Result<(), StateError> {
+    let own = Collection::of(network);
+    for (name, role, expected) in own.iter().filter(|(_, role, _)| scope.holds(*role)) {
+        match state.get(name) {
+            Some(given) => same(name, expected, given)?,
+            None if role == Role::Buffer && expected.shape.is_empty() => {}
+            None => return Err(StateError::Missing { name: name.into(), shape: expected.shape.clone() }),
+        }
     }
-    network.visit("", &mut Import { scope, state });
-    Ok(())
+    for (name, tensor) in state.iter() {
+        match own.role(name) {
+            None => {
+                let shape = tensor.shape.clone();
+                return Err(StateError::Unexpected { name: name.into(), shape, whole: "network" });
+            }
+            Some(Role::Optimizer) => {}
+            Some(_) => finite(name, tensor)?,
+        }
+    }
+    network.restore("", &state.filtered(|name| own.role(name).is_some_and(|role| scope.holds(role))))
 }
 
-struct Check<'a> {
-    scope: Scope,
-    state: &'a State,
-    unseen: BTreeSet<&'a str>,
-    result: Result<(), StateError>,
-}
-
-impl Check<'_> {
-    fn fail(&mut self, error: StateError) {
-        if self.result.is_ok() {
-            self.result = Err(error);
-        }
-    }
-}
-
-impl Visitor for Check<'_> {
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn tensor(&mut self, name: &str, role: Role, shape: &[usize], _: &mut [f32]) {
-        self.unseen.remove(name);
-        if !self.scope.holds(role) {
-            return;
-        }
-        match self.state.get(name) {
-            None => self.fail(StateError::Missing { name: name.to_owned(), shape: shape.to_vec() }),
-            Some(Entry { shape: given, values: Values::F32(_) }) if given == shape => {}
-            Some(Entry { shape: given, .. }) => self.fail(StateError::Shape {
-                name: name.to_owned(),
-                expected: shape.to_vec(),
-                given: given.clone(),
-            }),
-        }
-    }
-
-    fn counter(&mut self, name: &str, _: Role, _: &mut u64) {
-        self.unseen.remove(name);
-        if let Some(Entry { shape, values: Values::F32(_) }) = self.state.get(name) {
-            let given = shape.clone();
-            self.fail(StateError::Shape { name: name.to_owned(), expected: Vec::new(), given });
-        }
-    }
-}
-
-struct Import<'a> {
-    scope: Scope,
-    state: &'a State,
-}
-
-impl Visitor for Import<'_> {
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn tensor(&mut self, name: &str, role: Role, _: &[usize], values: &mut [f32]) {
-        if let Some(Entry { values: Values::F32(given), .. }) = self.state.get(name)
-            && self.scope.holds(role)
-        {
-            values.copy_from_slice(given);
-        }
-    }
-
-    fn counter(&mut self, name: &str, role: Role, value: &mut u64) {
-        if let Some(Entry { values: Values::U64(given), .. }) = self.state.get(name)
-            && self.scope.holds(role)
-        {
-            *value = *given;
-        }
+/// Refuses a NaN or an infinity in a parameter or buffer.
+fn finite(name: &str, tensor: &Tensor) -> Result<(), StateError> {
+    let Data::F32(values) = &tensor.data else { return Ok(()) };
+    match values.iter().position(|v| !v.is_finite()) {
+        None => Ok(()),
+        Some(index) => Err(StateError::NotFinite { name: name.into(), index, value: f64::from(values[index]) }),
     }
 }

@@ -8,11 +8,11 @@
 
 use std::fmt::Debug;
 
-use residuum::{Key, ParameterError, Schedule};
+use residuum::{Key, ParameterError, Schedule, State};
 use thiserror::Error;
 
 use crate::gemm::{Operand, gemm, rows_by_rows};
-use crate::state::{Role, Visitor};
+use crate::state::{Collection, Role, StateError, Tensors};
 
 /// What can go wrong when weights learn.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -36,8 +36,9 @@ pub enum StepError {
 
 /// A matrix W with one row per output and one column per input, wherever it lives.
 ///
-/// Batches are stored by sample: `inputs` is `batch × cols`, `errors` is `batch × rows`. Draws depend on the key alone.
-pub trait Weights: Debug + Send {
+/// Batches are stored by sample: `inputs` is `batch × cols`, `errors` is `batch × rows`. Draws depend on the key alone. The
+/// [`State`] of weights is what the effective ones do not tell: momentum, single arrays, counters.
+pub trait Weights: State + Debug + Send + Sync {
     /// Number of outputs.
     fn rows(&self) -> usize;
 
@@ -66,12 +67,14 @@ pub trait Weights: Debug + Send {
     fn effective_weights(&self, out: &mut [f32]);
 
     /// Makes W these values, as well as the hardware can.
-    fn set_weights(&mut self, weights: &[f32]);
+    ///
+    /// # Errors
+    /// If the length differs or a weight is not finite.
+    fn set_weights(&mut self, weights: &[f32]) -> Result<(), ParameterError>;
 
-    /// Shows the state that the effective weights do not tell, for checkpoints: momentum, single arrays, counters. Names
-    /// start with `path`.
-    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
-        let _ = (path, visitor);
+    /// The dynamic range of W, where devices give it one.
+    fn range(&self) -> Option<[f32; 2]> {
+        None
     }
 }
 
@@ -149,20 +152,32 @@ impl Parameter {
         }
     }
 
-    /// Shows the values and, for checkpoints, the velocity.
-    pub fn visit(&mut self, name: &str, visitor: &mut dyn Visitor) {
-        self.visit_as(name, Role::Parameter, visitor);
-    }
-
-    /// The same under another role.
-    pub(crate) fn visit_as(&mut self, name: &str, role: Role, visitor: &mut dyn Visitor) {
+    /// The values and, for checkpoints, the velocity.
+    pub(crate) fn collect(&self, name: &str, role: Role, out: &mut Collection) {
         let shape = [self.values.len()];
-        visitor.tensor(name, role, &shape, &mut self.values);
+        out.tensor(name, role, &shape, self.values.clone());
         if self.sgd.is_some_and(|sgd| sgd.momentum > 0.0) {
-            self.velocity.resize(self.values.len(), 0.0);
-            visitor.tensor(&format!("{name}.velocity"), Role::Optimizer, &shape, &mut self.velocity);
+            let velocity = padded(&self.velocity, self.values.len());
+            out.tensor(&format!("{name}.velocity"), Role::Optimizer, &shape, velocity);
         }
     }
+
+    /// Takes those that `from` has.
+    pub(crate) fn restore(&mut self, name: &str, from: &Tensors) {
+        from.read(name, &mut self.values);
+        let velocity = format!("{name}.velocity");
+        if from.get(&velocity).is_some() {
+            self.velocity.resize(self.values.len(), 0.0);
+            from.read(&velocity, &mut self.velocity);
+        }
+    }
+}
+
+/// A velocity that may not have been used yet.
+fn padded(velocity: &[f32], length: usize) -> Vec<f32> {
+    let mut padded = velocity.to_vec();
+    padded.resize(length, 0.0);
+    padded
 }
 
 /// Weights that never learn, wherever they live: tiles take no pulse after they are programmed.
@@ -198,12 +213,22 @@ impl Weights for Still {
         self.0.effective_weights(out);
     }
 
-    fn set_weights(&mut self, weights: &[f32]) {
-        self.0.set_weights(weights);
+    fn set_weights(&mut self, weights: &[f32]) -> Result<(), ParameterError> {
+        self.0.set_weights(weights)
     }
 
-    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
-        self.0.visit(path, visitor);
+    fn range(&self) -> Option<[f32; 2]> {
+        self.0.range()
+    }
+}
+
+impl State for Still {
+    fn tensors(&self) -> Tensors {
+        self.0.tensors()
+    }
+
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        self.0.load(from)
     }
 }
 
@@ -278,15 +303,43 @@ impl Weights for Digital {
         out.copy_from_slice(&self.values);
     }
 
-    fn set_weights(&mut self, weights: &[f32]) {
+    fn set_weights(&mut self, weights: &[f32]) -> Result<(), ParameterError> {
+        check_weights(self.values.len(), weights)?;
         self.values.copy_from_slice(weights);
+        Ok(())
+    }
+}
+
+impl State for Digital {
+    fn tensors(&self) -> Tensors {
+        let mut tensors = Tensors::new();
+        if self.sgd.is_some_and(|sgd| sgd.momentum > 0.0) {
+            let velocity = padded(&self.velocity, self.values.len());
+            tensors.matrix("velocity", [self.rows, self.cols], &velocity);
+        }
+        tensors
     }
 
-    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
-        if self.sgd.is_some_and(|sgd| sgd.momentum > 0.0) {
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        let own = self.tensors();
+        from.fit(&own)?;
+        if !own.is_empty() {
             self.velocity.resize(self.values.len(), 0.0);
-            let shape = [self.rows, self.cols];
-            visitor.tensor(&format!("{path}.velocity"), Role::Optimizer, &shape, &mut self.velocity);
+            from.read("velocity", &mut self.velocity);
+        }
+        Ok(())
+    }
+}
+
+/// Refuses weights of another number, or with one that is not finite.
+pub(crate) fn check_weights(expected: usize, weights: &[f32]) -> Result<(), ParameterError> {
+    if weights.len() != expected {
+        return Err(ParameterError::Length { name: "weights", expected, given: weights.len() });
+    }
+    match weights.iter().position(|w| !w.is_finite()) {
+        None => Ok(()),
+        Some(index) => {
+            Err(ParameterError::NotFinite { name: "weights", index, value: f64::from(weights[index]) })
         }
     }
 }

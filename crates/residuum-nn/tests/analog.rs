@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use residuum::readout::{Nonlinearity, Settings};
-use residuum::rule::crossbar::{Columns, PulsedSgd, ResidualLearning, Transfer};
-use residuum::tile::{CycleNoise, Decay, Device, Drift, Retention, Scheme, Spread, StepModel, Tile, Trains};
-use residuum::{Key, ParameterError, Readout, UpdateRule};
+use residuum::readout::{NoiseManagement, Nonlinearity, Settings};
+use residuum::rule::{Analog as OnTile, Columns, ResidualConfig, ResidualLearning, SymmetricPoint, Transfer};
+use residuum::tile::{CycleNoise, Decay, Device, Drift, Retention, Scheme, Spread, StepModel, Tile};
+use residuum::{Key, ParameterError, RateSchedules, Readout, Rule};
 use residuum_nn::analog::{Analog, AnalogFactory, Mapping, OutputScaling, Reads, Recipe};
 use residuum_nn::data::{Batches, Pipeline, embedded};
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{DigitalFactory, Factory, Select, cnn, mlp};
-use residuum_nn::state::{Scope, Values};
+use residuum_nn::state::{Data, Scope};
 use residuum_nn::{Loss, Network, Sgd, Shape, StepError, Tensor, Weights};
 
 const RATE: f64 = 0.2;
@@ -23,10 +23,12 @@ enum Kind {
     Leaky,
     Sgd,
     Residual,
+    /// Cells whose reads hide the state behind write noise.
+    Noisy,
 }
 
 impl Recipe for Kind {
-    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn UpdateRule<f32>>, ParameterError> {
+    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn Rule<f32>>, ParameterError> {
         let ideal = Device::ideal(StepModel::Constant, 1e-3, -50.0, 50.0);
         let real = Device {
             step_spread: Spread::normal(0.3),
@@ -39,25 +41,27 @@ impl Recipe for Kind {
             tile.count_pulses(true);
             Ok::<_, ParameterError>(tile)
         };
-        let trains = Trains::default();
         Ok(match self {
-            Self::Ideal => Box::new(PulsedSgd::new(tile("main", &ideal)?, RATE, Scheme::Expected)?),
+            Self::Ideal => Box::new(OnTile::sgd(tile("main", &ideal)?.with_scheme(Scheme::Expected)?)),
             Self::Leaky => {
                 let decay = Some(Decay { lifetime: 2.0, spread: 0.0 });
                 let retention = Retention { decay, ..Retention::default() };
                 let leaky = Device { retention, ..ideal };
-                Box::new(PulsedSgd::new(tile("main", &leaky)?, 0.0, Scheme::Expected)?)
+                Box::new(OnTile::sgd(tile("main", &leaky)?.with_scheme(Scheme::Expected)?))
             }
-            Self::Sgd => Box::new(PulsedSgd::new(tile("main", &real)?, RATE, trains)?),
-            Self::Residual => Box::new(ResidualLearning::new(
-                tile("main", &real)?,
-                tile("residual", &real)?,
-                0.5,
-                RATE,
-                0.1,
-                trains,
-                Transfer { columns: Columns::Some(4), ..Transfer::default() },
-            )?),
+            Self::Sgd => Box::new(OnTile::sgd(tile("main", &real)?)),
+            Self::Noisy => {
+                let noisy = Device { write_noise: 5.0, ..real };
+                Box::new(OnTile::sgd(tile("main", &noisy)?))
+            }
+            Self::Residual => {
+                let config = ResidualConfig {
+                    transfer: Transfer { columns: Columns::Some(4), ..Transfer::default() },
+                    symmetric_point: SymmetricPoint::Zero,
+                    ..ResidualConfig::mixing(0.5)
+                };
+                Box::new(ResidualLearning::new(tile("main", &real)?, tile("residual", &real)?, config)?)
+            }
         })
     }
 }
@@ -65,6 +69,7 @@ impl Recipe for Kind {
 fn factory(kind: Kind, mapping: Mapping, readout: &Readout) -> AnalogFactory {
     AnalogFactory {
         select: Select::All,
+        rates: RateSchedules::new(if matches!(kind, Kind::Leaky) { 0.0 } else { RATE }, 0.1),
         recipe: Arc::new(kind),
         mapping,
         reads: Reads { forward: *readout, backward: *readout },
@@ -102,11 +107,7 @@ fn train(network: &mut Network, from: u64, to: u64) -> Vec<f64> {
 
 fn floats(network: &mut Network) -> Vec<f32> {
     let state = network.state(Scope::Network);
-    let values = state.into_values().filter_map(|entry| match entry.values {
-        Values::F32(values) => Some(values),
-        Values::U64(_) => None,
-    });
-    values.flatten().collect()
+    state.iter().filter_map(|(_, entry)| entry.data.as_f32()).flatten().copied().collect()
 }
 
 fn farthest(a: &[f32], b: &[f32]) -> f32 {
@@ -138,10 +139,8 @@ fn ideal_tiles_train_as_digital_memory_does() {
 
 #[test]
 fn cells_that_leak_do_so_once_a_step() {
-    let weight = |network: &mut Network| match &network.state(Scope::Network)["1.weight"].values {
-        Values::F32(values) => values.clone(),
-        Values::U64(_) => panic!("weights are floats"),
-    };
+    let weight =
+        |network: &mut Network| network.state(Scope::Network)["1.weight"].data.as_f32().unwrap().to_vec();
     let mut network = perceptron(&mut factory(Kind::Leaky, Mapping::default(), &Readout::default()));
     let start = weight(&mut network);
     train(&mut network, 0, 3);
@@ -205,15 +204,16 @@ fn learned_scales_follow_their_gradient() {
         let loss_with = |offset: f32| {
             let mut network = build();
             let mut state = network.state(Scope::Everything);
-            let known: Vec<_> = state.keys().filter(|k| k.ends_with("output_scale")).cloned().collect();
+            let known: Vec<_> =
+                state.names().filter(|k| k.ends_with("output_scale")).map(str::to_owned).collect();
             let entry = state.get_mut(&known[0]).unwrap_or_else(|| panic!("no {name} in {known:?}"));
-            let Values::F32(values) = &mut entry.values else { panic!("scales are floats") };
+            let Data::F32(values) = &mut entry.data else { panic!("scales are floats") };
             values[0] += offset;
             network.load(Scope::Everything, &state).unwrap();
             let before = offset;
             let loss = train(&mut network, 0, 1)[0];
             let after = network.state(Scope::Everything);
-            let Values::F32(after) = &after[&known[0]].values else { panic!("scales are floats") };
+            let after = after[&known[0]].data.as_f32().unwrap();
             (loss, f64::from(after[0] - 1.0 - before))
         };
         let step = 1e-2;
@@ -242,6 +242,60 @@ fn a_state_of_tiles_continues_to_the_bit() {
         assert_eq!(train(&mut resumed, 25, 60), rest);
         assert_eq!(whole.state(Scope::Everything), resumed.state(Scope::Everything));
     }
+}
+
+/// The running scale of the converters is part of a checkpoint: without it a resumed run reads with another.
+#[test]
+fn a_running_scale_continues_to_the_bit() {
+    let noise_management = NoiseManagement::AverageAbsMax { decay: 0.05 };
+    let readout = Readout::new(Settings { noise_management, ..Settings::aihwkit() }).unwrap();
+    let build = || perceptron(&mut factory(Kind::Residual, Mapping::default(), &readout));
+    let mut whole = build();
+    train(&mut whole, 0, 25);
+    let state = whole.state(Scope::Everything);
+    let after = train(&mut whole, 25, 40);
+    let mut resumed = build();
+    resumed.load(Scope::Everything, &state).unwrap();
+    assert_eq!(train(&mut resumed, 25, 40), after);
+    // The twin: a state whose scales are those of a fresh network.
+    let mut forgetful = build();
+    let fresh = forgetful.state(Scope::Everything);
+    let mut state = state;
+    for name in fresh.names().filter(|name| name.ends_with("running_scale")) {
+        state.insert(name, fresh[name].clone());
+    }
+    forgetful.load(Scope::Everything, &state).unwrap();
+    assert_ne!(train(&mut forgetful, 25, 40), after);
+}
+
+/// Weights that are programmed draw write noise of their own in every layer, tile and seed.
+#[test]
+fn programmed_weights_draw_noise_of_their_layer_and_seed() {
+    let noise = |name: &str, seed: u64| -> Vec<f32> {
+        let mapping = Mapping { max_rows: 2, ..Mapping::default() };
+        let factory =
+            AnalogFactory { key: Key::new(seed), ..factory(Kind::Noisy, mapping, &Readout::default()) };
+        let mut weights = Analog::new(name, [4, 3], &[0.0; 12], &factory).unwrap();
+        weights.set_weights(&[0.1; 12]).unwrap();
+        let mut out = vec![0.0; 12];
+        weights.effective_weights(&mut out);
+        out
+    };
+    let first = noise("fc1", 1);
+    assert!(first.iter().any(|w| *w != 0.1), "there is noise");
+    assert_eq!(first, noise("fc1", 1), "the same again");
+    assert_ne!(first, noise("fc2", 1), "another layer");
+    assert_ne!(first, noise("fc1", 2), "another seed");
+    assert_ne!(first[..6], first[6..], "another tile");
+}
+
+#[test]
+fn weights_that_are_not_finite_are_refused() {
+    let factory = factory(Kind::Sgd, Mapping::default(), &Readout::default());
+    let mut weights = Analog::new("fc", [2, 3], &[0.1; 6], &factory).unwrap();
+    let message = weights.set_weights(&[0.1, 0.1, f32::NAN, 0.1, 0.1, 0.1]).unwrap_err().to_string();
+    assert_eq!(message, "weights[2] must be finite, got NaN");
+    assert!(weights.set_weights(&[0.1; 5]).is_err());
 }
 
 #[test]

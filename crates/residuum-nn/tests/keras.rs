@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 use residuum::Key;
+use residuum::state::{Tensor as Entry, Tensors};
 use residuum_nn::Shape;
 use residuum_nn::model::{DigitalFactory, ResNet, keras::to_torchvision, resnet};
-use residuum_nn::state::{Entry, FileError, Scope, State, Values, read_tfjs};
+use residuum_nn::state::{FileError, Scope, read_tfjs};
 
 /// A model of two tensors in three shards whose cuts fall inside numbers.
 fn write(folder: &std::path::Path, numbers: usize) -> std::path::PathBuf {
@@ -22,7 +23,7 @@ fn write(folder: &std::path::Path, numbers: usize) -> std::path::PathBuf {
 }
 
 fn entry(shape: &[usize], values: Vec<f32>) -> Entry {
-    Entry { shape: shape.to_vec(), values: Values::F32(values) }
+    Entry::f32(shape, values)
 }
 
 #[test]
@@ -55,7 +56,7 @@ fn kernels_turn_and_colors_change_their_order() {
         let value = |i: usize| (100 * (i / (inputs * 2)) + 10 * (i / 2 % inputs) + i % 2) as f32;
         entry(&[1, 2, inputs, 2], (0..4 * inputs).map(value).collect())
     };
-    let turn = |name: &str, inputs| to_torchvision(State::from([(name.to_owned(), keras(inputs))]));
+    let turn = |name: &str, inputs| to_torchvision(Tensors::from([(name.to_owned(), keras(inputs))]));
     let inner = turn("res2a_branch2b/kernel", 2);
     let want = vec![0.0, 100.0, 10.0, 110.0, 1.0, 101.0, 11.0, 111.0];
     assert_eq!(inner["layer1.0.conv2.weight"], entry(&[2, 2, 1, 2], want));
@@ -91,15 +92,17 @@ fn keras_names() -> Vec<String> {
 fn every_name_finds_its_place() {
     let names = keras_names();
     assert_eq!(names.len(), 320);
-    let state: State = names.into_iter().map(|name| (name, entry(&[1], vec![0.0]))).collect();
-    let renamed: Vec<String> = to_torchvision(state).into_keys().collect();
+    let state: Tensors = names.into_iter().map(|name| (name, entry(&[1], vec![0.0]))).collect();
+    let mut renamed: Vec<String> = to_torchvision(state).names().map(str::to_owned).collect();
+    renamed.sort();
     let model = ResNet::keras_resnet50(1000);
-    let mut network = resnet(model, Shape::image(32, 32, 3), &mut DigitalFactory(None), Key::new(1)).unwrap();
-    let mut expected: Vec<String> = network.state(Scope::Network).into_keys().collect();
+    let network = resnet(model, Shape::image(32, 32, 3), &mut DigitalFactory(None), Key::new(1)).unwrap();
+    let mut expected: Vec<String> = network.state(Scope::Network).names().map(str::to_owned).collect();
+    expected.sort();
     expected.retain(|name| !name.ends_with("num_batches_tracked"));
     assert_eq!(renamed, expected);
     for name in ["res6a_branch2a/kernel", "res2a_branch3a/kernel", "dense/kernel", "conv1/other", "conv1"] {
-        let state = State::from([(name.to_owned(), entry(&[1], vec![0.0]))]);
+        let state = Tensors::from([(name.to_owned(), entry(&[1], vec![0.0]))]);
         assert_eq!(to_torchvision(state.clone()), state, "{name} is nobody's");
     }
 }

@@ -8,7 +8,7 @@ use residuum_nn::layer::{
     Activation, BatchNorm2d, Conv2d, Dropout, Flatten, Geometry, GlobalAvgPool, Linear, LogSoftmax, Pool2d,
     Reduce, Residual, Sequential,
 };
-use residuum_nn::state::{Entry, Scope, State, Values, export, import};
+use residuum_nn::state::{Data, Scope, Tensors, export, import};
 use residuum_nn::weights::Parameter;
 use residuum_nn::{Digital, Layer, Loss, Pass, Sgd, Shape, Tensor, Weights};
 use serde_json::Value;
@@ -95,11 +95,8 @@ fn errors(case: &Value) -> Tensor {
     batch(&format!("{}.errors", text(&case["name"])), &sizes(&case["output_shape"]), 1.0, 0.0)
 }
 
-fn values<'a>(state: &'a State, name: &str) -> &'a [f32] {
-    match &state[name].values {
-        Values::F32(values) => values,
-        Values::U64(_) => panic!("{name} is a counter"),
-    }
+fn values<'a>(state: &'a Tensors, name: &str) -> &'a [f32] {
+    state[name].data.as_f32().unwrap_or_else(|| panic!("{name} is a counter"))
 }
 
 /// Runs one case and gives every quantity with what PyTorch says it is.
@@ -115,8 +112,9 @@ fn compare(case: &Value) -> Vec<(String, f32)> {
     let after = export(layer.as_mut(), Scope::Network);
     // Put the parameters back, keep the statistics: evaluation in PyTorch came before any step.
     let mut restored = before.clone();
-    restored
-        .extend(case["buffers"].as_object().unwrap().keys().map(|name| (name.clone(), after[name].clone())));
+    for name in case["buffers"].as_object().unwrap().keys() {
+        restored.insert(name.as_str(), after[name].clone());
+    }
     import(layer.as_mut(), Scope::Network, &restored).unwrap();
     let mut evaluated = Tensor::default();
     layer.forward(&input, &mut evaluated, Pass::evaluate(Key::new(1)));
@@ -191,13 +189,13 @@ fn slopes(layer: &mut dyn Layer, input: &Tensor, h: f32, pass: Pass) -> Vec<Slop
     layer.backward(input, &output, &errors, Some(&mut input_errors), pass).unwrap();
     let after = export(layer, Scope::Network);
 
-    let mut objective = |state: &State, input: &Tensor| {
+    let mut objective = |state: &Tensors, input: &Tensor| {
         import(layer, Scope::Network, state).unwrap();
         layer.forward(input, &mut output, pass);
         let terms = output.values().iter().zip(errors.values()).map(|(y, e)| f64::from(*y) * f64::from(*e));
         terms.fold((0.0, 0.0), |(sum, size), t| (sum + t, size + t.abs()))
     };
-    let mut check = |what: &str, gradient: &[f32], moved: &dyn Fn(f32, &[f32]) -> (State, Tensor)| {
+    let mut check = |what: &str, gradient: &[f32], moved: &dyn Fn(f32, &[f32]) -> (Tensors, Tensor)| {
         let direction = uniform(what, gradient.len());
         let [(up, size), (down, _)] = [h, -h].map(|step| {
             let (state, input) = moved(step, &direction);
@@ -217,12 +215,12 @@ fn slopes(layer: &mut dyn Layer, input: &Tensor, h: f32, pass: Pass) -> Vec<Slop
         shift(moved.values_mut(), step, direction);
         (start.clone(), moved)
     })];
-    for name in start.keys().filter(|name| name.ends_with("weight") || name.ends_with("bias")) {
+    for name in start.names().filter(|name| name.ends_with("weight") || name.ends_with("bias")) {
         let pairs = values(&start, name).iter().zip(values(&after, name));
         let gradient: Vec<f32> = pairs.map(|(before, after)| before - after).collect();
         rows.push(check(name, &gradient, &|step, direction| {
             let mut state = start.clone();
-            if let Some(Entry { values: Values::F32(values), .. }) = state.get_mut(name) {
+            if let Some(Data::F32(values)) = state.get_mut(name).map(|entry| &mut entry.data) {
                 shift(values, step, direction);
             }
             (state, input.clone())

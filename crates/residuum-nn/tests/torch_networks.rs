@@ -4,13 +4,12 @@
 mod torch;
 
 use residuum::Key;
+use residuum::state::Tensor as Entry;
 use residuum_nn::layer::{
     Activation, BatchNorm2d, Conv2d, Flatten, Geometry, Linear, Pool2d, Reduce, Sequential,
 };
 use residuum_nn::model::{DigitalFactory, Factory, ResNet, cnn, fcn, resnet};
-use residuum_nn::state::{
-    Entry, FileError, Scope, State, StateError, Values, read_safetensors, write_safetensors,
-};
+use residuum_nn::state::{FileError, Scope, StateError, Tensors, read_safetensors, write_safetensors};
 use residuum_nn::{Loss, Network, Pass, Sgd, Shape};
 use serde_json::Value;
 use torch::{Trained, batch, distance, fill, floats, formula_state, golden, read, text};
@@ -126,11 +125,10 @@ fn strides_and_epsilon_of_keras_make_another_network() {
         let logits = network.forward(&images, Pass::evaluate(Key::new(1)));
         assert!(distance(logits.values(), &floats(&case["logits"])) > 5e-4, "{variant:?}");
     }
-    let mut keras =
-        resnet(ResNet::keras_resnet50(1000), input, &mut DigitalFactory(None), Key::new(1)).unwrap();
+    let keras = resnet(ResNet::keras_resnet50(1000), input, &mut DigitalFactory(None), Key::new(1)).unwrap();
     let state = keras.state(Scope::Network);
     assert_eq!(state["layer1.0.downsample.0.bias"].shape, [256]);
-    let values = state.values().map(|entry| if let Values::F32(v) = &entry.values { v.len() } else { 0 });
+    let values = state.iter().map(|(_, entry)| entry.data.as_f32().map_or(0, <[f32]>::len));
     assert_eq!(values.sum::<usize>(), 25_636_712, "as many numbers as the Keras model holds");
 }
 
@@ -180,7 +178,7 @@ fn damaged_or_foreign_files_are_refused_in_words() {
     let error = read_safetensors(&path).unwrap_err().to_string();
     assert!(error.starts_with("tensor w of ") && error.ends_with("got F16 [2]"), "{error}");
     let unwritable = folder.path().join("no folder/x.safetensors");
-    assert!(matches!(write_safetensors(&unwritable, &State::new()).unwrap_err(), FileError::Io { .. }));
+    assert!(matches!(write_safetensors(&unwritable, &Tensors::new()).unwrap_err(), FileError::Io { .. }));
 }
 
 #[test]
@@ -197,14 +195,24 @@ fn states_that_do_not_fit_change_nothing() {
     assert_eq!(error.to_string(), "tensor 5.bias ([10]) is missing");
 
     let mut unexpected = good.clone();
-    unexpected.insert("fc.bias".into(), Entry { shape: vec![1], values: Values::F32(vec![0.0]) });
+    unexpected.insert("fc.bias", Entry::f32(&[1], vec![0.0]));
     let error = network.load(Scope::Network, &unexpected).unwrap_err();
     assert_eq!(error.to_string(), "tensor fc.bias ([1]) is not part of this network");
 
     let mut reshaped = good.clone();
-    reshaped.insert("0.weight".into(), Entry { shape: vec![4, 2, 9], values: Values::F32(vec![0.0; 72]) });
+    reshaped.insert("0.weight", Entry::f32(&[4, 2, 9], vec![0.0; 72]));
     let error = network.load(Scope::Network, &reshaped).unwrap_err();
     assert_eq!(error.to_string(), "tensor 0.weight must have shape [4, 2, 3, 3], got [4, 2, 9]");
+
+    for bad in [f32::NAN, f32::INFINITY] {
+        let mut weights = good.clone();
+        let residuum_nn::state::Data::F32(values) = &mut weights.get_mut("0.weight").unwrap().data else {
+            panic!()
+        };
+        values[7] = bad;
+        let error = network.load(Scope::Network, &weights).unwrap_err();
+        assert_eq!(error.to_string(), format!("tensor 0.weight must be finite, but its entry 7 is {bad}"));
+    }
 
     assert_eq!(network.state(Scope::Network), before);
     // Files older than the counters lack them.
@@ -226,7 +234,7 @@ fn a_new_head_keeps_its_own_start() {
     assert!(matches!(tuned.load(Scope::Network, &trained), Err(StateError::Shape { .. })));
     tuned.load_backbone("fc", &trained).unwrap();
     let loaded = tuned.state(Scope::Network);
-    for (name, entry) in &loaded {
+    for (name, entry) in loaded.iter() {
         let source = if name.starts_with("fc.") { &start } else { &trained };
         assert_eq!(entry, &source[name], "{name}");
     }

@@ -5,7 +5,7 @@ mod train_common;
 
 use std::fs;
 
-use residuum_nn::state::{Scope, Values};
+use residuum_nn::state::Scope;
 use residuum_nn::train::{Silent, Training, weight_histograms};
 use train_common::weights::network;
 use train_common::{Setup, Shown, events, read_events};
@@ -38,7 +38,7 @@ fn events_show_the_records_the_weights_and_the_pulses() {
 
     let mut weights = [0.0; 160];
     let state = network.state(Scope::Network);
-    let Values::F32(values) = &state["3.weight"].values else { panic!() };
+    let values = state["3.weight"].data.as_f32().unwrap();
     weights.copy_from_slice(values);
     let Shown::Histogram(numbers, limits, counts) = &all[6].values["weights/3"] else { panic!() };
     let exact = weights.map(f64::from);
@@ -58,7 +58,7 @@ fn events_show_the_records_the_weights_and_the_pulses() {
     assert_eq!(all[6].values["saturation/3"], Shown::Scalar(saturated));
     assert!(!all[6].values.contains_key("saturation/1"), "digital weights have no range");
 
-    let histograms = weight_histograms(&mut network);
+    let histograms = weight_histograms(&network);
     assert_eq!(histograms.keys().collect::<Vec<_>>(), ["1", "3"]);
     assert_eq!((histograms["1"].range, histograms["3"].range), (None, Some([-0.25, 0.25])));
 

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use residuum::Key;
+use residuum::{Key, ParameterError, State, StateError, Tensors};
 use residuum_nn::layer::{Conv2d, Flatten, Geometry, Linear, Sequential};
 use residuum_nn::{Digital, Layer, Loss, Network, Pass, Sgd, Shape, StepError, Tensor, Weights};
 
@@ -60,8 +60,18 @@ impl Weights for Recorded {
         self.1.effective_weights(out);
     }
 
-    fn set_weights(&mut self, weights: &[f32]) {
-        self.1.set_weights(weights);
+    fn set_weights(&mut self, weights: &[f32]) -> Result<(), ParameterError> {
+        self.1.set_weights(weights)
+    }
+}
+
+impl State for Recorded {
+    fn tensors(&self) -> Tensors {
+        self.1.tensors()
+    }
+
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        self.1.load(from)
     }
 }
 

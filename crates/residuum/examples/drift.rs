@@ -8,11 +8,11 @@ use std::sync::Arc;
 use residuum::cells::Uniform;
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::Power;
-use residuum::rule::{Analog, Source};
+use residuum::rule::Analog;
 use residuum::stats::Summary;
 use residuum::theory::fixed_point::predict_drift;
 use residuum::theory::magnitude::Sampling;
-use residuum::{AnalogArray, Control, Key, Noise, Noisy, UpdateRule, minimize};
+use residuum::{ExactArray, Key, Noise, Noisy, Rates, UpdateRule, minimize};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let response = Power::new(1.0, 1.0)?;
@@ -23,10 +23,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let theory = predict_drift(&one, &Uniform::new(response), Sampling::new(Key::new(0)))?;
 
         let many = Noisy::new(Arc::new(DiagonalQuadratic::replicas(1.0, 0.5, 1000)?), noise)?;
-        let mut rule = Analog::new(AnalogArray::uniform(&[0.8; 1000], response)?, Source::sgd(0.005));
-        let mut watch = |_: u64, _: usize, _: &dyn UpdateRule| Control::Continue;
-        minimize(&many, &mut [&mut rule], 4000, Key::new(1), &mut watch)?;
-        let mean = Summary::of(rule.main().state().iter().copied());
+        let mut rule = Analog::sgd(ExactArray::uniform(&[0.8; 1000], response)?);
+        minimize(&many, &mut [&mut rule], &Rates::learning(0.005), 4000, Key::new(1))?;
+        let mean = Summary::of(rule.effective_weights().iter().copied());
         let (zero, leading) = (theory.fixed_point[0], theory.penalized_minimizer[0]);
         println!("{deviation:>5} {:>12.4} ± {:.4} {zero:>12.4} {leading:>10.4}", mean.mean, mean.se);
     }

@@ -6,11 +6,13 @@
 //! |---|---|
 //! | [`response`] | q±, F, G, R, R_c, bounds, regularity: the physics of one cell |
 //! | [`cells`], [`population`] | many cells: alike, varied, mixed |
-//! | [`array`](mod@array) | the one door: `Z ← Z + A(ΔZ; Z)`, expected or by pulses |
+//! | [`array`](mod@array) | the one door: `Z ← Z + A(ΔZ; Z)`, expected or by pulses, in f64 or f32 |
+//! | [`state`] | named tensors: what a checkpoint holds |
 //! | [`readout`] | products `W x` and `Wᵀ δ` through converters: quantised, noisy, bounded |
-//! | [`rule`] | Digital and Analog SGD (or momentum, or Adam), Residual Learning, cascades |
+//! | [`rule`] | Digital and Analog SGD (or momentum, or Adam), Tiki-Taka, Residual Learning, cascades, mixed precision |
 //! | [`objective`] | problems and the noise of their gradients |
 //! | [`minimize`](mod@minimize) | the loop |
+//! | [`device`] | what cells are made of: step models, spreads, noise, presets, AIHWKIT |
 //! | [`tile`] | crossbar tiles: f32 weights written by pulse trains that meet at cross points |
 //! | [`theory`] | what the mathematics predicts |
 //! | [`key`] | randomness as a value |
@@ -20,6 +22,7 @@
 
 pub mod array;
 pub mod cells;
+pub mod device;
 pub mod error;
 pub mod expression;
 pub mod interpolate;
@@ -34,20 +37,40 @@ pub mod range;
 pub mod readout;
 pub mod response;
 pub mod rule;
+pub mod scalar;
 pub mod schedule;
 mod simd;
+pub mod state;
 pub mod stats;
 pub mod theory;
 pub mod tile;
 
-pub use array::{AnalogArray, Pulses, Rounding, Update};
+pub use array::{Array, ExactArray, Pulses, Rounding, Update};
 pub use cells::Cells;
 pub use error::ParameterError;
 pub use key::Key;
-pub use minimize::{Control, Observer, minimize, minimize_from};
+pub use minimize::{Control, Observer, minimize, minimize_observed};
 pub use objective::{GradientOracle, Noise, Noisy, Objective};
 pub use range::Range;
 pub use readout::Readout;
 pub use response::{Bounds, ResponseFunction};
-pub use rule::{Gradient, StepError, UpdateRule};
+pub use rule::{Gradient, Inspect, RateSchedules, Rates, Rule, StepError, UpdateRule};
+pub use scalar::Scalar;
 pub use schedule::Schedule;
+pub use state::{State, StateError, Tensors};
+
+/// What most programs need.
+pub mod prelude {
+    pub use crate::array::{Array, ExactArray, Pulses, Update, ZeroShift};
+    pub use crate::objective::{GradientOracle, Noise, Noisy, Objective};
+    pub use crate::readout::Readout;
+    pub use crate::response::ResponseFunction;
+    pub use crate::rule::{
+        Analog, Digital, Gradient, Inspect, RateSchedules, Rates, ResidualConfig, ResidualLearning, Rule,
+        Source, SymmetricPoint, TikiTaka, TikiTakaConfig, Transfer, UpdateRule,
+    };
+    pub use crate::schedule::Schedule;
+    pub use crate::state::{State, Tensors};
+    pub use crate::tile::{Device, Scheme, Tile};
+    pub use crate::{Control, Key, minimize, minimize_observed};
+}

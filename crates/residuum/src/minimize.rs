@@ -1,8 +1,11 @@
 //! The loop: sample a gradient where the rule wants it, let the rule step, let the observer look.
 
-use crate::Key;
+use std::ops::Range;
+
+use crate::error::same_length;
 use crate::objective::GradientOracle;
-use crate::rule::{Gradient, StepError, UpdateRule};
+use crate::rule::{Gradient, RatePlan, Rule, StepError, UpdateRule};
+use crate::{Key, Scalar};
 
 /// Whether to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,13 +17,13 @@ pub enum Control {
 }
 
 /// Looks at rules before the first step (k = 0) and after every step.
-pub trait Observer {
+pub trait Observer<T: Scalar = f64> {
     /// `rule` (number `index` of those run together) has taken `k` steps.
-    fn observe(&mut self, k: u64, index: usize, rule: &dyn UpdateRule) -> Control;
+    fn observe(&mut self, k: u64, index: usize, rule: &dyn Rule<T>) -> Control;
 }
 
-impl<F: FnMut(u64, usize, &dyn UpdateRule) -> Control> Observer for F {
-    fn observe(&mut self, k: u64, index: usize, rule: &dyn UpdateRule) -> Control {
+impl<T: Scalar, F: FnMut(u64, usize, &dyn Rule<T>) -> Control> Observer<T> for F {
+    fn observe(&mut self, k: u64, index: usize, rule: &dyn Rule<T>) -> Control {
         self(k, index, rule)
     }
 }
@@ -28,50 +31,37 @@ impl<F: FnMut(u64, usize, &dyn UpdateRule) -> Control> Observer for F {
 /// Runs the rules side by side for `steps` steps on common random numbers: all meet the same ξ_k.
 ///
 /// Running rules together gives the bits of running them one by one; it only saves drawing the noise again.
-/// Returns the number of steps taken, which is smaller than `steps` if an observer stopped the run.
 ///
 /// # Errors
-/// If a rule's array refuses a step.
-///
-/// # Panics
-/// If a rule and the oracle differ in dimension.
-pub fn minimize(
+/// If a rule and the problem differ in dimension, or a rule's array refuses a step.
+pub fn minimize<T: Scalar>(
     oracle: &dyn GradientOracle,
-    rules: &mut [&mut dyn UpdateRule],
+    rules: &mut [&mut dyn UpdateRule<T>],
+    rates: &dyn RatePlan,
     steps: u64,
     key: Key,
-    observer: &mut dyn Observer,
-) -> Result<u64, StepError> {
-    minimize_from(oracle, rules, 0, steps, key, observer)
+) -> Result<(), StepError> {
+    run(oracle, rules, rates, 0..steps, key, |_, _| Control::Continue)?;
+    Ok(())
 }
 
-/// Goes on with rules that have taken `done` steps until they have taken `steps`.
+/// The same with an observer, for rules that have taken `steps.start` steps until they have taken `steps.end`; returns how many
+/// they have taken, which is fewer if the observer stopped the run.
 ///
 /// The draws of step k depend on the key and k alone, so a run taken in pieces has the bits of one taken in one go. What was
-/// seen after step `done` is not shown again; only before the very first step the observer looks first.
+/// seen after step `steps.start` is not shown again; only before the very first step the observer looks first.
 ///
 /// # Errors
-/// If a rule's array refuses a step.
-///
-/// # Panics
-/// If a rule and the oracle differ in dimension.
-pub fn minimize_from(
+/// As [`minimize`].
+pub fn minimize_observed<T: Scalar>(
     oracle: &dyn GradientOracle,
-    rules: &mut [&mut dyn UpdateRule],
-    done: u64,
-    steps: u64,
+    rules: &mut [&mut dyn Rule<T>],
+    rates: &dyn RatePlan,
+    steps: Range<u64>,
     key: Key,
-    observer: &mut dyn Observer,
+    observer: &mut dyn Observer<T>,
 ) -> Result<u64, StepError> {
-    let n = oracle.dim();
-    for rule in rules.iter() {
-        assert_eq!(rule.dim(), n, "rule and problem differ in dimension");
-    }
-    let (noise_key, rule_key) = (key.named("gradient"), key.named("rule"));
-    let mut at = vec![0.0; n];
-    let mut noise = vec![0.0; n];
-    let mut gradient = vec![0.0; n];
-    let mut look = |k: u64, rules: &[&mut dyn UpdateRule]| {
+    run(oracle, rules, rates, steps, key, |k, rules| {
         let mut control = Control::Continue;
         for (index, rule) in rules.iter().enumerate() {
             if observer.observe(k, index, &**rule) == Control::Stop {
@@ -79,24 +69,43 @@ pub fn minimize_from(
             }
         }
         control
-    };
-    if done == 0 && look(0, rules) == Control::Stop {
+    })
+}
+
+fn run<T: Scalar, R: UpdateRule<T> + ?Sized>(
+    oracle: &dyn GradientOracle,
+    rules: &mut [&mut R],
+    rates: &dyn RatePlan,
+    steps: Range<u64>,
+    key: Key,
+    mut look: impl FnMut(u64, &[&mut R]) -> Control,
+) -> Result<u64, StepError> {
+    let n = oracle.dim();
+    for rule in rules.iter() {
+        same_length("effective weights of the rule", n, rule.effective_weights().len())
+            .map_err(|source| StepError { array: "main".into(), step: Some(steps.start), source })?;
+    }
+    let (noise_key, rule_key) = (key.named("gradient"), key.named("rule"));
+    let (mut noise, mut gradient) = (vec![0.0; n], vec![0.0; n]);
+    let (mut wide, mut narrow) = (Vec::new(), Vec::new());
+    if steps.start == 0 && look(0, rules) == Control::Stop {
         return Ok(0);
     }
-    for k in done..steps {
+    for k in steps.clone() {
         let shared = oracle.shared_noise(k, noise_key, &mut noise);
-        for rule in rules.iter_mut() {
-            rule.effective_weights(&mut at);
+        for (index, rule) in rules.iter_mut().enumerate() {
+            let at = T::as_f64s(rule.effective_weights(), &mut wide);
             if shared {
-                oracle.with_noise(&at, &noise, &mut gradient);
+                oracle.with_noise(at, &noise, &mut gradient);
             } else {
-                oracle.sample(k, &at, noise_key, &mut gradient);
+                oracle.sample(k, at, noise_key, &mut gradient);
             }
-            rule.step(k, Gradient::Dense(&gradient), rule_key.fold(k))?;
+            let gradient = Gradient::Dense(T::of_f64s(&gradient, &mut narrow));
+            rule.step(gradient, &rates.rates(index, k), rule_key.fold(k)).map_err(|e| e.at(k))?;
         }
         if look(k + 1, rules) == Control::Stop {
             return Ok(k + 1);
         }
     }
-    Ok(steps)
+    Ok(steps.end)
 }

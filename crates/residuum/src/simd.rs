@@ -56,8 +56,10 @@ mod tests {
     use std::cell::Cell;
 
     use crate::readout::{Readout, Scratch, Settings, Shape};
-    use crate::tile::{CycleNoise, Device, Exponents, Scheme, Slopes, Spread, StepModel, Tile, Trains};
-    use crate::{AnalogArray, Key, ResponseFunction};
+    use crate::tile::{
+        CycleNoise, Device, Exponents, Nodes, Saturation, Scheme, Slopes, Spread, StepModel, Tile, Trains,
+    };
+    use crate::{Array, ExactArray, Key, ResponseFunction};
 
     /// Instruction sets to choose from in a test.
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,11 +106,11 @@ mod tests {
         .enumerate()
         {
             let d: Vec<f32> = (0..2 * SHAPE.rows).map(|i| size * (0.9 * i as f32).cos()).collect();
-            tile.update(0.05, &d, &x, scheme, Key::new(2).fold(k as u64)).unwrap();
+            tile.write(0.05, &d, &x, scheme, Key::new(2).fold(k as u64)).unwrap();
             let column: Vec<f32> = d[..SHAPE.rows].to_vec();
-            tile.update_column(7 * k, 0.05, &column, scheme, Key::new(3).fold(k as u64)).unwrap();
+            tile.write_column(7 * k, 0.05, &column, scheme, Key::new(3).fold(k as u64)).unwrap();
             let matrix: Vec<f32> = (0..tile.weights().len()).map(|i| 0.1 * (0.1 * i as f32).sin()).collect();
-            tile.increment(0.05, &matrix, scheme, Key::new(4).fold(k as u64)).unwrap();
+            tile.write_matrix(0.05, &matrix, scheme, Key::new(4).fold(k as u64)).unwrap();
         }
         tile.weights().iter().map(|w| w.to_bits()).collect()
     }
@@ -130,30 +132,30 @@ mod tests {
     fn expected(response: impl ResponseFunction + 'static) -> Vec<u64> {
         let start: Vec<f64> = (0..101).map(|i| 0.5 * f64::from(i).sin()).collect();
         let direction: Vec<f64> = (0..101).map(|i| (0.3 * f64::from(i)).cos()).collect();
-        let mut array = AnalogArray::uniform(&start, response).unwrap();
+        let mut array = ExactArray::uniform(&start, response).unwrap();
         for _ in 0..20 {
-            array.increment(0.01, &direction, Key::new(1));
+            array.increment(0.01, &direction, Key::new(1)).unwrap();
         }
-        array.state().iter().map(|w| w.to_bits()).collect()
+        array.weights().iter().map(|w| w.to_bits()).collect()
     }
 
     #[test]
     fn the_instruction_set_changes_no_bit() {
         let linear = StepModel::Linear(Slopes { slope: [1.0, 0.7], ..Slopes::soft_bounds() });
         let spread = Exponents { spread: Spread::normal(0.1), ..Exponents::new(1.7) };
-        let exponential = StepModel::Exponential {
+        let exponential = StepModel::Exponential(Saturation {
             amplitude: [0.00081, 0.36833],
             rate: [12.44625, 12.78785],
             stretch: 0.244,
             shift: 0.2425,
-        };
+        });
         let models = [
             StepModel::Constant,
             linear,
             StepModel::Power(spread),
             StepModel::Power(Exponents { imbalance: 0.3, imbalance_spread: 0.1, ..spread }),
             exponential,
-            StepModel::Piecewise { up: vec![1.5, 0.8, 0.2], down: vec![0.1, 1.2, 1.1] },
+            StepModel::Piecewise(Nodes { up: vec![1.5, 0.8, 0.2], down: vec![0.1, 1.2, 1.1] }),
         ];
         let mut levels = vec![Level::Baseline];
         #[cfg(target_arch = "x86_64")]

@@ -10,7 +10,7 @@ use residuum::tile::aihwkit::{
     Class, ExpStep, LinearStep, PiecewiseStep, PowStep, PowStepReference, Pulsed, SoftBounds, SoftBoundsPmax,
     SoftBoundsReference,
 };
-use residuum::tile::{CycleNoise, Device, Reference, Slopes, Spread, StepModel, presets};
+use residuum::tile::{CycleNoise, Device, Nodes, Reference, Slopes, Spread, StepModel, presets};
 use serde_json::Value;
 
 /// Name and entry of every device in the list of AIHWKIT's parameters.
@@ -250,7 +250,7 @@ fn what_cannot_be_said_is_named() {
     let referenced = Device { reference, ..Device::ideal(StepModel::Constant, 1e-3, -1.0, 1.0) };
     let said = "reference must be used with soft bounds or power steps to become an AIHWKIT device, got 0";
     assert_eq!(message(referenced), said);
-    let table = StepModel::Piecewise { up: vec![1.0, 0.5], down: vec![1.0, 1.0, 1.0] };
+    let table = StepModel::Piecewise(Nodes { up: vec![1.0, 0.5], down: vec![1.0, 1.0, 1.0] });
     let said = "piecewise nodes must be as many up as down to become an AIHWKIT device, got 2";
     assert_eq!(message(Device::ideal(table, 1e-3, -1.0, 1.0)), said);
     // Their unit is one node of the up table, which here is not the step at q = 1.

@@ -2,48 +2,26 @@
 
 #![allow(clippy::unwrap_used)]
 
-use residuum::Key;
-use residuum::rule::Slot;
+use residuum::array::Array;
+use residuum::state::Tensors;
 use residuum::tile::{
-    Crossbar, CycleNoise, Decay, Device, Diffusion, Drift, OneSidedCell, Policy, ReferenceCell, Refresh, Reset,
-    Retention, Scheme, Tile, Trains, VectorCell,
+    CycleNoise, Decay, Device, Diffusion, Drift, OneSidedCell, Policy, ReferenceCell, Refresh, Reset,
+    Retention, Tile, VectorCell,
 };
+use residuum::{Key, State};
 
 const ROWS: usize = 12;
 const COLS: usize = 17;
 
-/// The bits of a slot, each number as one.
-fn saved(array: &mut dyn Crossbar) -> Vec<(String, Vec<u64>)> {
-    let mut all = Vec::new();
-    array.slots(&mut |name, slot| {
-        let bits = match slot {
-            Slot::Floats(v) => v.iter().map(|v| u64::from(v.to_bits())).collect(),
-            Slot::Doubles(v) => v.iter().map(|v| v.to_bits()).collect(),
-            Slot::Count(n) => vec![*n],
-            Slot::Counts(v) => v.iter().map(|v| u64::from(*v)).collect(),
-        };
-        all.push((name.to_owned(), bits));
-    });
-    all
-}
-
-/// Writes back all slots but those whose name ends in `but`.
-fn restore(array: &mut dyn Crossbar, held: &[(String, Vec<u64>)], but: &str) {
-    let mut at = held.iter();
-    array.slots(&mut |name, slot| {
-        let (saved, bits) = at.next().unwrap();
-        assert_eq!(saved, name);
-        if !but.is_empty() && name.ends_with(but) {
-            return;
-        }
-        match slot {
-            Slot::Floats(v) => v.iter_mut().zip(bits).for_each(|(v, s)| *v = f32::from_bits(*s as u32)),
-            Slot::Doubles(v) => v.iter_mut().zip(bits).for_each(|(v, s)| *v = f64::from_bits(*s)),
-            Slot::Count(n) => *n = bits[0],
-            Slot::Counts(v) => v.iter_mut().zip(bits).for_each(|(v, s)| *v = *s as u32),
-        }
-    });
-    assert_eq!(at.len(), 0);
+/// Loads all but the tensor whose name ends in `but`, which keeps what it has.
+fn restore(array: &mut dyn Array<f32>, held: &Tensors, but: &str) {
+    let own = array.tensors();
+    let mut all = Tensors::new();
+    for (name, tensor) in held.iter() {
+        let left_out = !but.is_empty() && name.ends_with(but);
+        all.insert(name, if left_out { own.get(name).unwrap().clone() } else { tensor.clone() });
+    }
+    array.load(&all).unwrap();
 }
 
 /// A device that does everything a device may do.
@@ -80,14 +58,12 @@ fn signals(n: usize, k: u64) -> Vec<f32> {
 }
 
 /// Writes by every verb.
-fn write(array: &mut dyn Crossbar, k: u64) {
-    let (key, scheme) = (Key::new(3).fold(k), Scheme::Stochastic(Trains::default()));
-    array
-        .update(0.05, &signals(2 * ROWS, k), &signals(2 * COLS, k + 1000), scheme, key.named("update"))
-        .unwrap();
+fn write(array: &mut dyn Array<f32>, k: u64) {
+    let key = Key::new(3).fold(k);
+    array.update(0.05, &signals(2 * ROWS, k), &signals(2 * COLS, k + 1000), key.named("update")).unwrap();
     let column = k as usize % COLS;
-    array.update_column(column, 0.05, &signals(ROWS, k + 2000), scheme, key.named("column")).unwrap();
-    array.increment(0.01, &signals(ROWS * COLS, k + 3000), scheme, key.named("increment")).unwrap();
+    array.update_column(column, 0.05, &signals(ROWS, k + 2000), key.named("column")).unwrap();
+    array.increment(0.01, &signals(ROWS * COLS, k + 3000), key.named("increment")).unwrap();
 }
 
 /// Time passes and cells are reset.
@@ -107,7 +83,7 @@ fn wait(tile: &mut Tile, k: u64) {
 }
 
 /// A tile that has lived for a while, and what becomes of a copy restored but for one slot.
-fn continued(device: &Device, but: &str) -> (Vec<(String, Vec<u64>)>, Vec<(String, Vec<u64>)>) {
+fn continued(device: &Device, but: &str) -> (Tensors, Tensors) {
     let live = |tile: &mut Tile, steps: std::ops::Range<u64>| {
         for k in steps {
             // Half of the steps only wait, so that cells are as drift left them.
@@ -119,11 +95,11 @@ fn continued(device: &Device, but: &str) -> (Vec<(String, Vec<u64>)>, Vec<(Strin
     };
     let (mut whole, mut resumed) = (tile(1, device), tile(1, device));
     live(&mut whole, 0..21);
-    let held = saved(&mut whole);
+    let held = whole.tensors();
     restore(&mut resumed, &held, but);
     live(&mut whole, 21..33);
     live(&mut resumed, 21..33);
-    (saved(&mut whole), saved(&mut resumed))
+    (whole.tensors(), resumed.tensors())
 }
 
 #[test]
@@ -140,7 +116,7 @@ fn a_restored_tile_continues_to_the_bit() {
 /// The twin: a state that lacks anything does not.
 #[test]
 fn nothing_can_be_left_out_of_a_tile() {
-    let names: Vec<String> = saved(&mut tile(1, &device())).into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> = tile(1, &device()).tensors().iter().map(|(name, _)| name.to_owned()).collect();
     assert_eq!(names.len(), 10, "{names:?}");
     // What a read sees is drawn anew from the hidden state whenever time passes.
     for name in names.iter().filter(|name| *name != "weights") {
@@ -149,7 +125,7 @@ fn nothing_can_be_left_out_of_a_tile() {
     }
 }
 
-fn cells() -> Vec<Box<dyn Crossbar>> {
+fn cells() -> Vec<Box<dyn Array<f32>>> {
     let device = Device { retention: Retention::default(), ..device() };
     let tile = |n| tile(n, &device);
     let refresh = Refresh { upper: 0.02, lower: 0.002, ..Refresh::every(7) };
@@ -165,13 +141,13 @@ fn cells() -> Vec<Box<dyn Crossbar>> {
 fn a_restored_unit_cell_continues_to_the_bit() {
     for (mut whole, mut resumed) in cells().into_iter().zip(cells()) {
         (0..10).for_each(|k| write(&mut *whole, k));
-        let held = saved(&mut *whole);
-        let before = saved(&mut *resumed);
+        let held = whole.tensors();
+        let before = resumed.tensors();
         assert_ne!(held, before);
         restore(&mut *resumed, &held, "");
         (10..20).for_each(|k| write(&mut *whole, k));
         (10..20).for_each(|k| write(&mut *resumed, k));
-        assert_eq!(saved(&mut *whole), saved(&mut *resumed), "{whole:?}");
+        assert_eq!(whole.tensors(), resumed.tensors(), "{whole:?}");
     }
 }
 
@@ -181,7 +157,7 @@ fn counters_of_unit_cells_matter() {
     for (n, name) in [(0, "samples"), (3, "waited")] {
         let (mut whole, mut resumed) = (cells().remove(n), cells().remove(n));
         (0..10).for_each(|k| write(&mut *whole, k));
-        restore(&mut *resumed, &saved(&mut *whole), name);
+        restore(&mut *resumed, &whole.tensors(), name);
         (10..20).for_each(|k| write(&mut *whole, k));
         (10..20).for_each(|k| write(&mut *resumed, k));
         assert_ne!(whole.weights(), resumed.weights(), "{name}");

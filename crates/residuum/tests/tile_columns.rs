@@ -4,7 +4,7 @@
 
 use residuum::Key;
 use residuum::stats::Z;
-use residuum::tile::{CycleNoise, Device, Management, Scheme, StepModel, Tile, Trains, presets};
+use residuum::tile::{CycleNoise, Device, Management, Nodes, Scheme, StepModel, Tile, Trains, presets};
 
 fn schemes() -> [Scheme; 5] {
     let trains = Trains::default();
@@ -18,7 +18,7 @@ fn schemes() -> [Scheme; 5] {
 }
 
 fn devices() -> Vec<Device> {
-    let kinked = StepModel::Piecewise { up: vec![1.5, 0.8, 0.2], down: vec![0.1, 1.2] };
+    let kinked = StepModel::Piecewise(Nodes { up: vec![1.5, 0.8, 0.2], down: vec![0.1, 1.2] });
     vec![
         presets::gokmen_vlasov(),
         presets::capacitor(),
@@ -52,10 +52,10 @@ fn a_matrix_is_written_as_its_columns_are() {
             let fresh = seen(&whole);
             // Twice: large and small enough for single pulses.
             for (scale, key) in [(-0.2, key.named("large")), (1e-3, key.named("small"))] {
-                whole.increment(scale, &direction, scheme, key).unwrap();
+                whole.write_matrix(scale, &direction, scheme, key).unwrap();
                 let write = |tile: &mut Tile, j: usize| {
                     let values: Vec<f32> = (0..rows).map(|i| direction[i * cols + j]).collect();
-                    tile.update_column(j, scale, &values, scheme, key.fold(j as u64)).unwrap();
+                    tile.write_column(j, scale, &values, scheme, key.fold(j as u64)).unwrap();
                 };
                 // Columns in turn are found in another place than columns out of it.
                 (0..cols).for_each(|j| write(&mut by_columns, j));
@@ -77,7 +77,7 @@ fn a_matrix_is_written_the_same_on_any_number_of_threads() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let mut tile = Tile::new(rows, cols, presets::ecram(), Key::new(5)).unwrap();
-                tile.increment(0.01, &direction, scheme, Key::new(6)).unwrap();
+                tile.write_matrix(0.01, &direction, scheme, Key::new(6)).unwrap();
                 seen(&tile)
             })
         };
@@ -97,8 +97,8 @@ fn a_column_is_an_update_with_one_signal() {
         for scheme in schemes().into_iter().filter(|scheme| !matches!(scheme, Scheme::Stochastic(_))) {
             let mut tile = Tile::new(rows, cols, device.clone(), Key::new(8)).unwrap();
             let mut other = tile.clone();
-            tile.update(0.3, &values, &one_hot, scheme, Key::new(9)).unwrap();
-            other.update_column(column, 0.3, &values, scheme, Key::new(9)).unwrap();
+            tile.write(0.3, &values, &one_hot, scheme, Key::new(9)).unwrap();
+            other.write_column(column, 0.3, &values, scheme, Key::new(9)).unwrap();
             assert!(seen(&tile) == seen(&other), "{scheme:?}, {:?}", device.step);
             assert!(tile.weights().iter().any(|w| *w != 0.0));
         }
@@ -132,14 +132,14 @@ fn a_column_has_the_statistics_of_an_update() {
     let scheme = Scheme::Stochastic(Trains { length: 10, management: Management::Fixed });
     let (values, repeats) = ([0.5f32, -0.8], 20_000);
     let updated =
-        statistics(repeats, |tile, key| tile.update(4e-3, &values, &[0.0, 1.0, 0.0], scheme, key).unwrap());
-    let written = statistics(repeats, |tile, key| tile.update_column(1, 4e-3, &values, scheme, key).unwrap());
+        statistics(repeats, |tile, key| tile.write(4e-3, &values, &[0.0, 1.0, 0.0], scheme, key).unwrap());
+    let written = statistics(repeats, |tile, key| tile.write_column(1, 4e-3, &values, scheme, key).unwrap());
     // The twin: one write per row draws the column's line anew.
     let apart = statistics(repeats, |tile, key| {
         for (row, name) in ["first", "second"].into_iter().enumerate() {
             let mut alone = [0.0; 2];
             alone[row] = values[row];
-            tile.update_column(1, 4e-3, &alone, scheme, key.named(name)).unwrap();
+            tile.write_column(1, 4e-3, &alone, scheme, key.named(name)).unwrap();
         }
     });
     // In each of 10 slots the column fires with q = √0.4, the rows with p = ½q and ⁴⁄₅q: n = 10pq, and so on.
@@ -169,19 +169,19 @@ fn bad_writes_name_what_is_wrong_and_write_nothing() {
     let key = Key::new(2);
     for scheme in schemes() {
         let mut column = |j: usize, scale: f32, values: &[f32]| {
-            tile.update_column(j, scale, values, scheme, key).unwrap_err().to_string()
+            tile.write_column(j, scale, values, scheme, key).unwrap_err().to_string()
         };
         assert_eq!(column(3, 1.0, &[0.1, 0.2]), "column must be below the number of columns, got 3");
         assert_eq!(column(0, 1.0, &[0.1]), "values must have 2 entries, got 1");
         assert_eq!(column(0, 1.0, &[0.1, f32::INFINITY]), "values[1] must be finite, got inf");
         assert_eq!(column(0, f32::NAN, &[0.1, 0.2]), "scale must be finite, got NaN");
         let mut matrix =
-            |direction: &[f32]| tile.increment(0.1, direction, scheme, key).unwrap_err().to_string();
+            |direction: &[f32]| tile.write_matrix(0.1, direction, scheme, key).unwrap_err().to_string();
         assert_eq!(matrix(&[0.1; 5]), "direction must have 6 entries, got 5");
         assert_eq!(matrix(&[1.0, 1.0, f32::NAN, 1.0, 1.0, 1.0]), "direction[2] must be finite, got NaN");
     }
     let trains = Trains { length: 40, ..Trains::default() };
-    let message = tile.increment(0.1, &[0.1; 6], trains, key).unwrap_err().to_string();
+    let message = tile.write_matrix(0.1, &[0.1; 6], trains, key).unwrap_err().to_string();
     assert_eq!(message, "train_length must be between 1 and 31, got 40");
     assert!(tile.weights().iter().all(|w| *w == 0.0) && tile.pulses_sent() == 0);
 }

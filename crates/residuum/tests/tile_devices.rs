@@ -3,8 +3,13 @@
 #![allow(clippy::unwrap_used)]
 
 use residuum::response::{Exponential, Formula, Linear, Power, SoftBounds, Tabulated, Tanh, Wavy};
-use residuum::tile::{Device, Exponents, Reference, Slopes, StepModel, presets};
-use residuum::{Range, ResponseFunction};
+use residuum::stats::Summary;
+use residuum::tile::aihwkit::{Class, PowStep, Pulsed};
+use residuum::tile::{
+    CycleNoise, Device, Exponents, Nodes, Reference, Saturation, Scheme, Slopes, StepModel, Tile, Trains,
+    presets,
+};
+use residuum::{Key, Range, ResponseFunction};
 
 fn linear(slope: f32) -> StepModel {
     StepModel::Linear(Slopes { slope: [slope; 2], ..Slopes::soft_bounds() })
@@ -23,7 +28,12 @@ fn pairs() -> Vec<(Device, Box<dyn ResponseFunction>)> {
         "(1 - 0.2*exp(-1.5*(0.8*w/0.6 + 0.2)))/0.88",
         range,
     );
-    let step = StepModel::Exponential { amplitude: [0.1, 0.2], rate: [2.0, 1.5], stretch: 0.8, shift: 0.2 };
+    let step = StepModel::Exponential(Saturation {
+        amplitude: [0.1, 0.2],
+        rate: [2.0, 1.5],
+        stretch: 0.8,
+        shift: 0.2,
+    });
     let reversed = Slopes { reversed: [Some(0.1), None], ..Slopes::new(0.4, 0.7) };
     let parted = Exponents { imbalance: 0.4, ..Exponents::new(1.5) };
     vec![
@@ -113,7 +123,7 @@ fn another_curve_is_seen() {
 #[test]
 fn slopes_are_those_of_the_curve() {
     let smooth = pairs().into_iter().map(|(device, _)| device);
-    let smooth = smooth.filter(|device| !matches!(device.step, StepModel::Piecewise { .. }));
+    let smooth = smooth.filter(|device| !matches!(device.step, StepModel::Piecewise(_)));
     let devices = smooth.chain([presets::reram_es(), presets::pcm(), presets::ecram()]);
     for device in devices {
         let response = device.response().unwrap();
@@ -163,11 +173,68 @@ fn a_table_says_what_error_remains() {
 /// The unit of update management: the mean step at 0 unless stated.
 #[test]
 fn granularity_is_the_mean_step_at_zero() {
-    let table = StepModel::Piecewise { up: vec![2.0, 1.0, 0.0], down: vec![0.5, 0.5] };
+    let table = StepModel::Piecewise(Nodes { up: vec![2.0, 1.0, 0.0], down: vec![0.5, 0.5] });
     let device = Device::ideal(table, 1e-3, -1.0, 3.0);
     // 0 lies a quarter of the way up: u₊ = 1.5, u₋ = 0.5.
     assert!((device.granularity() / 1e-3 - 1.0).abs() < 1e-6);
     assert_eq!(Device { granularity: Some(0.02), ..device }.granularity(), 0.02);
     assert!((Device::paper_power(2.0, 1.0, 1e-3).granularity() / 1e-3 - 1.0).abs() < 1e-6);
     assert_eq!(Device::from_response(&measured(), 1e-3).unwrap().granularity(), 1e-3);
+}
+
+/// Write noise and additive cycle noise of the paper's power response count in its step at w = 0, through every verb that pulses;
+/// AIHWKIT's count in `dw_min`, the step at the far bound.
+#[test]
+fn noise_of_the_paper_counts_in_steps_at_zero() {
+    const STEP: f32 = 1e-3;
+    let one_pulse = Trains { length: 1, ..Trains::default() };
+    let (rows, cols) = (64, 64);
+    let verbs: [fn(&mut Tile, Trains); 4] = [
+        |tile, _| tile.pulse_all(true, Key::new(3)),
+        |tile, trains| {
+            tile.write(tile.device().granularity(), &[1.0; 64], &[1.0; 64], trains, Key::new(3)).unwrap();
+        },
+        |tile, trains| {
+            let scheme = Scheme::Deterministic(trains);
+            tile.write_matrix(tile.device().granularity(), &[1.0; 64 * 64], scheme, Key::new(3)).unwrap();
+        },
+        |tile, trains| {
+            let scheme = Scheme::Deterministic(trains);
+            tile.write(tile.device().granularity(), &[1.0; 64], &[1.0; 64], scheme, Key::new(3)).unwrap();
+        },
+    ];
+    let deviation =
+        |values: &mut dyn Iterator<Item = f32>| Summary::of(values.map(f64::from)).std / f64::from(STEP);
+    let theirs = Class::PowStep(PowStep {
+        pulsed: Pulsed {
+            dw_min: STEP,
+            dw_min_dtod: 0.0,
+            up_down_dtod: 0.0,
+            w_max_dtod: 0.0,
+            w_min_dtod: 0.0,
+            ..Pulsed::default()
+        },
+        pow_gamma: 2.0,
+        pow_gamma_dtod: 0.0,
+        ..PowStep::default()
+    });
+    for device in [Device::paper_power(2.0, 0.6, STEP), theirs.to_device().unwrap()] {
+        // 4096 draws give a deviation within 1.1 %; the wrong unit is off by a factor 4.
+        let written = Device { write_noise: 3.0, ..device.clone() };
+        let mut tile = Tile::new(rows, cols, written, Key::new(1)).unwrap();
+        let noise = |tile: &Tile| deviation(&mut tile.weights().iter().zip(tile.hidden()).map(|(w, h)| w - h));
+        assert!((noise(&tile) / 3.0 - 1.0).abs() < 0.06, "{}", noise(&tile));
+        for verb in verbs {
+            verb(&mut tile, one_pulse);
+            assert!((noise(&tile) / 3.0 - 1.0).abs() < 0.06, "{}", noise(&tile));
+            let additive = Device { cycle_noise: CycleNoise::Additive(0.4), ..device.clone() };
+            let mut tile = Tile::new(rows, cols, additive, Key::new(1)).unwrap();
+            verb(&mut tile, one_pulse);
+            let noise = deviation(&mut tile.weights().iter().copied());
+            assert!((noise / 0.4 - 1.0).abs() < 0.06, "{noise}");
+        }
+    }
+    let ours = Device { write_noise: 3.0, ..Device::paper_power(2.0, 0.6, STEP) };
+    let Class::PowStep(class) = Class::from_device(&ours).unwrap() else { panic!("power steps") };
+    assert_eq!((class.pulsed.dw_min, class.write_noise_std), (4.0 * STEP, 0.75));
 }

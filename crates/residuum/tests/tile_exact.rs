@@ -7,7 +7,7 @@ use residuum::response::{Exponential, Power, SoftBounds, Tabulated};
 use residuum::stats::Z;
 use residuum::theory::pulse_flow::{flow, flow_minus_step, pulses_minus_flow};
 use residuum::tile::{Device, Scheme, StepModel, Tile, Trains};
-use residuum::{AnalogArray, Key, ResponseFunction};
+use residuum::{Array, ExactArray, Key, ResponseFunction};
 
 fn soft_bounds() -> SoftBounds {
     SoftBounds::new(1.0, 0.8, 1.25, 1.0).unwrap()
@@ -80,7 +80,7 @@ fn short_trains_follow_the_leading_term() {
             // The twin: the expected update is one step of the response at the start.
             let mut tile = Tile::new(1, 1, device.clone(), Key::new(1)).unwrap();
             tile.program(&[w], Key::new(1)).unwrap();
-            tile.increment(1.0, &[desired as f32], Scheme::Expected, Key::new(1)).unwrap();
+            tile.write_matrix(1.0, &[desired as f32], Scheme::Expected, Key::new(1)).unwrap();
             let once = f64::from(tile.weights()[0]);
             let predicted = flow_minus_step(&*core, start, desired);
             assert!((exact - once - predicted).abs() < 0.15 * predicted.abs() + 1e-6, "{}", core.describe());
@@ -123,7 +123,7 @@ fn distance(run: &Run, scheme: Scheme, allowed: impl Fn(f64) -> f64) -> f64 {
     let device = Device::ideal(StepModel::Constant, 1e-3, -10.0, 10.0);
     let mut tile = Tile::new(SIDE, SIDE, device, Key::new(6)).unwrap();
     for (k, (d, x)) in (0u64..).zip(&run.signals) {
-        tile.update(-RATE, d, x, scheme, Key::new(7).fold(k)).unwrap();
+        tile.write(-RATE, d, x, scheme, Key::new(7).fold(k)).unwrap();
     }
     let cells = tile.weights().iter().zip(&run.desired).zip(&run.length);
     cells.map(|((w, d), length)| (f64::from(*w) - d).abs() / allowed(*length)).fold(0.0, f64::max)
@@ -152,18 +152,18 @@ fn from_the_core(device: &Device, core: impl ResponseFunction + 'static) -> f64 
     let (rows, cols) = (6, 7);
     let start: Vec<f32> = (0..rows * cols).map(|i| (i as f32 / 21.0 - 1.0) * 0.8).collect();
     let wide: Vec<f64> = start.iter().map(|w| f64::from(*w)).collect();
-    let mut array = AnalogArray::uniform(&wide, core).unwrap();
+    let mut array = ExactArray::uniform(&wide, core).unwrap();
     let mut tile = Tile::new(rows, cols, device.clone(), Key::new(1)).unwrap();
     tile.program(&start, Key::new(1)).unwrap();
     for k in 0..200 {
         let direction: Vec<f32> =
             (0..rows * cols).map(|i| Key::new(8).fold(k).uniform_at(i as u64) as f32 * 2.0 - 1.0).collect();
         let wide: Vec<f64> = direction.iter().map(|d| f64::from(*d)).collect();
-        array.increment(f64::from(0.05f32), &wide, Key::new(1));
-        tile.increment(0.05, &direction, Scheme::Expected, Key::new(1)).unwrap();
+        array.increment(f64::from(0.05f32), &wide, Key::new(1)).unwrap();
+        tile.write_matrix(0.05, &direction, Scheme::Expected, Key::new(1)).unwrap();
     }
     assert_eq!(tile.pulses_sent(), 0);
-    tile.weights().iter().zip(array.state()).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max)
+    tile.weights().iter().zip(array.weights()).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max)
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-use residuum::Key;
 use residuum::stats::{Summary, Z};
 use residuum::tile::{
-    Crossbar, CycleNoise, Device, Ledger, Management, OneSidedCell, Policy, ReferenceCell, Refresh, Scheme,
-    StepModel, Tile, Trains, VectorCell,
+    CycleNoise, Device, Ledger, Management, OneSidedCell, Policy, ReferenceCell, Refresh, Scheme, StepModel,
+    Tile, Trains, VectorCell,
 };
+use residuum::{Array, Key};
 
 fn tile(rows: usize, cols: usize) -> Tile {
     let device = Device {
@@ -33,7 +33,7 @@ fn trained(length: u32, threads: usize) -> (Ledger, u64) {
         let (mut d, x) = (signals(7 * 70, 0.1, "d"), signals(7 * 110, 1.0, "x"));
         let trains = Trains { length, management: Management::Length };
         for k in 0..3 {
-            tile.update(0.05, &d, &x, trains, Key::new(3).fold(k)).unwrap();
+            tile.write(0.05, &d, &x, trains, Key::new(3).fold(k)).unwrap();
             // The next mini-batch has a silent sample, whose trains are not to be counted again.
             d[140..210].fill(0.0);
         }
@@ -61,7 +61,7 @@ fn mean_counts_are_slots_times_both_probabilities() {
     let trains = Trains { length: 20, management: Management::Fixed };
     let scale = 0.25 * granularity * 20.0;
     for k in 0..repeats {
-        tile.update(scale, &d, &x, trains, Key::new(4).fold(k)).unwrap();
+        tile.write(scale, &d, &x, trains, Key::new(4).fold(k)).unwrap();
     }
     let ledger = tile.ledger().unwrap();
     let (mut up, mut down) = (0.0, 0.0);
@@ -88,7 +88,7 @@ fn counting_changes_nothing_and_can_be_left() {
     plain.count_pulses(false);
     assert!(plain.ledger().is_none());
     for tile in [&mut counted, &mut plain] {
-        tile.update(0.05, &d, &x, Trains::default(), Key::new(5)).unwrap();
+        tile.write(0.05, &d, &x, Trains::default(), Key::new(5)).unwrap();
         tile.pulse_all(true, Key::new(6));
         tile.pulse_all(false, Key::new(7));
         tile.pulse_all(false, Key::new(8));
@@ -105,7 +105,7 @@ fn counting_changes_nothing_and_can_be_left() {
 fn endurance_and_energy() {
     let mut tile = tile(3, 4);
     (0..5).for_each(|k| tile.pulse_all(k % 2 == 0, Key::new(9).fold(k)));
-    tile.update(1.0, &[1.0, 0.0, 0.0], &[0.0, 0.0, 1.0, 0.0], Trains::default(), Key::new(10)).unwrap();
+    tile.write(1.0, &[1.0, 0.0, 0.0], &[0.0, 0.0, 1.0, 0.0], Trains::default(), Key::new(10)).unwrap();
     let ledger = tile.ledger().unwrap();
     // The one line pair is certain to fire in each of the 31 slots.
     assert_eq!((ledger.up, ledger.down, ledger.worst_cell()), (36 + 31, 24, 36));
@@ -115,10 +115,10 @@ fn endurance_and_energy() {
     assert!((Summary::of(ledger.cells.iter().map(|&n| f64::from(n))).mean * 12.0 - 91.0).abs() < 1e-9);
 }
 
-type Verb = Box<dyn Fn(&mut dyn Crossbar) + Send + Sync>;
+type Verb = Box<dyn Fn(&mut dyn Array<f32>) + Send + Sync>;
 
 /// Every verb with every scheme that sends pulses, by name.
-fn verbs(rows: usize, cols: usize) -> Vec<(String, Verb)> {
+fn verbs(rows: usize, cols: usize) -> Vec<(String, Scheme, Verb)> {
     let trains = |length| Trains { length, management: Management::Length };
     let schemes = [
         Scheme::Stochastic(trains(31)),
@@ -126,21 +126,23 @@ fn verbs(rows: usize, cols: usize) -> Vec<(String, Verb)> {
         Scheme::Deterministic(trains(31)),
         Scheme::MeanCount(trains(31)),
     ];
-    let mut verbs: Vec<(String, Verb)> = Vec::new();
+    let mut verbs: Vec<(String, Scheme, Verb)> = Vec::new();
     for scheme in schemes {
         verbs.push((
             format!("update, {scheme:?}"),
+            scheme,
             Box::new(move |array| {
                 let (d, x) = (signals(3 * rows, 0.3, "d"), signals(3 * cols, 1.0, "x"));
-                array.update(0.05, &d, &x, scheme, Key::new(3)).unwrap();
+                array.update(0.05, &d, &x, Key::new(3)).unwrap();
             }),
         ));
         verbs.push((
             format!("update_column, {scheme:?}"),
+            scheme,
             Box::new(move |array| {
                 (0..5).for_each(|j| {
                     let values = signals(rows, 0.1, "column");
-                    array.update_column(7 * j, 0.05, &values, scheme, Key::new(4).fold(j as u64)).unwrap();
+                    array.update_column(7 * j, 0.05, &values, Key::new(4).fold(j as u64)).unwrap();
                 });
             }),
         ));
@@ -148,8 +150,9 @@ fn verbs(rows: usize, cols: usize) -> Vec<(String, Verb)> {
         for size in [0.005, 0.2] {
             verbs.push((
                 format!("increment by {size}, {scheme:?}"),
+                scheme,
                 Box::new(move |array| {
-                    array.increment(0.05, &signals(rows * cols, size, "m"), scheme, Key::new(5)).unwrap();
+                    array.increment(0.05, &signals(rows * cols, size, "m"), Key::new(5)).unwrap();
                 }),
             ));
         }
@@ -173,9 +176,10 @@ fn every_verb_and_scheme_is_counted_cell_by_cell() {
     const COLS: usize = 440;
     let pools = [1, 2].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap());
     for device in arrays() {
-        for (name, verb) in verbs(ROWS, COLS) {
+        for (name, scheme, verb) in verbs(ROWS, COLS) {
             let run = |counted: bool| {
-                let mut tile = Tile::new(ROWS, COLS, device.clone(), Key::new(1)).unwrap();
+                let tile = Tile::new(ROWS, COLS, device.clone(), Key::new(1)).unwrap();
+                let mut tile = tile.with_scheme(scheme).unwrap();
                 tile.count_pulses(counted);
                 verb(&mut tile);
                 tile
@@ -226,9 +230,9 @@ fn directions_are_those_of_the_signals() {
         for sign in [1.0, -1.0] {
             let mut tile = tile(ROWS, COLS);
             let ones = vec![1.0; ROWS * COLS];
-            tile.update(sign * 0.01, &ones[..ROWS], &ones[..COLS], scheme, Key::new(3)).unwrap();
-            tile.update_column(3, sign * 0.01, &ones[..ROWS], scheme, Key::new(4)).unwrap();
-            tile.increment(sign * 0.01, &ones, scheme, Key::new(5)).unwrap();
+            tile.write(sign * 0.01, &ones[..ROWS], &ones[..COLS], scheme, Key::new(3)).unwrap();
+            tile.write_column(3, sign * 0.01, &ones[..ROWS], scheme, Key::new(4)).unwrap();
+            tile.write_matrix(sign * 0.01, &ones, scheme, Key::new(5)).unwrap();
             let ledger = tile.ledger().unwrap();
             // The step at 0 is 5e-4: twenty certain pulses a cell and write.
             let all = 20 * (2 * ROWS * COLS + ROWS) as u64;
@@ -248,7 +252,7 @@ fn tiles_of_unit_cells_count_their_own() {
         tile.count_pulses(true);
         tile
     };
-    let agree = |name: &str, cell: &dyn Crossbar, tiles: &[&Tile]| {
+    let agree = |name: &str, cell: &dyn Array<f32>, tiles: &[&Tile]| {
         let ledgers: Vec<&Ledger> = tiles.iter().map(|t| t.ledger().unwrap()).collect();
         for (tile, ledger) in tiles.iter().zip(&ledgers) {
             let cells: u64 = ledger.cells.iter().map(|&n| u64::from(n)).sum();
@@ -257,18 +261,20 @@ fn tiles_of_unit_cells_count_their_own() {
         assert_eq!(ledgers.iter().map(|l| l.total()).sum::<u64>(), cell.pulses_sent(), "{name}");
         assert!(cell.pulses_sent() > 0, "{name}");
     };
-    for (name, verb) in verbs(ROWS, COLS) {
+    for (name, scheme, verb) in verbs(ROWS, COLS) {
         for policy in [Policy::All, Policy::Sequential, Policy::Random] {
-            let mut cell = VectorCell::new(vec![counted(1), counted(2)], policy).unwrap();
+            let mut cell =
+                VectorCell::new(vec![counted(1), counted(2)], policy).unwrap().with_scheme(scheme).unwrap();
             verb(&mut cell);
             agree(&name, &cell, &[&cell.tiles()[0], &cell.tiles()[1]]);
         }
-        let mut cell = ReferenceCell::new(counted(1), counted(2)).unwrap();
+        let mut cell = ReferenceCell::new(counted(1), counted(2)).unwrap().with_scheme(scheme).unwrap();
         verb(&mut cell);
         agree(&name, &cell, &[cell.tile(), cell.reference()]);
         if name.contains("Stochastic") {
             let refresh = Refresh { upper: 0.01, lower: 0.001, ..Refresh::every(2) };
-            let mut cell = OneSidedCell::new(counted(1), counted(2), Some(refresh)).unwrap();
+            let mut cell =
+                OneSidedCell::new(counted(1), counted(2), Some(refresh)).unwrap().with_scheme(scheme).unwrap();
             verb(&mut cell);
             verb(&mut cell);
             let [plus, minus] = cell.sides();

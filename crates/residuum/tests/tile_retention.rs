@@ -3,12 +3,15 @@
 
 #![allow(clippy::unwrap_used)]
 
-use residuum::rule::crossbar::{Every, MixedPrecision, PulsedSgd, ResidualLearning, TikiTaka, Transfer};
+use residuum::Key;
+use residuum::rule::{
+    Analog, MixedConfig, MixedPrecision, ResidualConfig, ResidualLearning, Rule, SymmetricPoint, TikiTaka,
+    TikiTakaConfig,
+};
 use residuum::stats::{Summary, Z};
 use residuum::tile::{
-    Decay, Device, Diffusion, Drift, Policy, Reset, Retention, StepModel, Stuck, Tile, Trains, VectorCell,
+    Decay, Device, Diffusion, Drift, Policy, Reset, Retention, StepModel, Stuck, Tile, VectorCell,
 };
-use residuum::{Key, Schedule, UpdateRule};
 use serde_json::Value;
 
 const SIDE: usize = 64;
@@ -221,20 +224,17 @@ fn arrays_age_with_their_rule() {
     assert_eq!(aged.weights(), by_hand.weights());
     assert_ne!(before_drift, by_hand.weights());
 
-    let (zero, trains, transfer) = (Schedule::Constant(0.0), Trains::default(), Transfer::default());
-    let rules: [Box<dyn UpdateRule<f32>>; 5] = [
-        Box::new(PulsedSgd::new(tile(1), zero, trains).unwrap()),
-        Box::new(TikiTaka::new(tile(1), tile(2), 0.0, zero, zero, trains, transfer.clone()).unwrap()),
-        Box::new(ResidualLearning::new(tile(1), tile(2), 0.4, zero, zero, trains, transfer).unwrap()),
-        Box::new(MixedPrecision::new(tile(1), zero, Every::Steps(1), trains).unwrap()),
-        Box::new(
-            PulsedSgd::new(VectorCell::new(vec![tile(1), tile(2)], Policy::All).unwrap(), zero, trains)
-                .unwrap(),
-        ),
+    let residual = ResidualConfig { symmetric_point: SymmetricPoint::Zero, ..ResidualConfig::mixing(0.4) };
+    let rules: [Box<dyn Rule<f32>>; 5] = [
+        Box::new(Analog::sgd(tile(1))),
+        Box::new(TikiTaka::new(tile(1), tile(2), TikiTakaConfig::default()).unwrap()),
+        Box::new(ResidualLearning::new(tile(1), tile(2), residual).unwrap()),
+        Box::new(MixedPrecision::new(tile(1), MixedConfig::default()).unwrap()),
+        Box::new(Analog::sgd(VectorCell::new(vec![tile(1), tile(2)], Policy::All).unwrap())),
     ];
     for mut rule in rules {
-        let copy = |rule: &dyn UpdateRule<f32>| -> Vec<Vec<f32>> {
-            rule.arrays().iter().map(|(_, weights)| weights.to_vec()).collect()
+        let copy = |rule: &dyn Rule<f32>| -> Vec<Vec<f32>> {
+            rule.states().iter().map(|(_, weights)| weights.to_vec()).collect()
         };
         let before = copy(&*rule);
         rule.age(key);

@@ -56,13 +56,13 @@ fn ours(case: &Value, independent: bool) -> Statistics {
     for repeat in 0..REPEATS {
         let key = Key::new(2).fold(repeat as u64);
         tile.program(&zero, key).unwrap();
-        tile.update(-rate, &d, &x, trains(&case["update"]), key).unwrap();
+        tile.write(-rate, &d, &x, trains(&case["update"]), key).unwrap();
         let w = |i: usize, j: usize| f64::from(tile.weights()[i * SIDE + j]);
         let mut other = tile.clone();
         if independent {
             // The twin: partners of a covariance come from another draw, as if lines were not shared.
             other.program(&zero, key).unwrap();
-            other.update(-rate, &d, &x, trains(&case["update"]), key.named("other")).unwrap();
+            other.write(-rate, &d, &x, trains(&case["update"]), key.named("other")).unwrap();
         }
         let partner = |i: usize, j: usize| f64::from(other.weights()[i * SIDE + j]);
         for i in 0..SIDE {
@@ -149,7 +149,7 @@ fn rounded_distance(case: &Value, scheme: Scheme) -> f64 {
     let device = Device::ideal(StepModel::Constant, step as f32, -10.0, 10.0);
     let mut tile = Tile::new(8, 8, device, Key::new(1)).unwrap();
     let d = GRID.map(|v| number(&case["d_scale"]) as f32 * v);
-    tile.update(-number(&case["lr"]) as f32, &d, &GRID, scheme, Key::new(2)).unwrap();
+    tile.write(-number(&case["lr"]) as f32, &d, &GRID, scheme, Key::new(2)).unwrap();
     let means = theirs(case)[0];
     let moved: f64 = means.as_flattened().iter().map(|m| (m / step).round().abs()).sum();
     if tile.pulses_sent() as f64 != moved {
@@ -190,7 +190,7 @@ fn updates_without_chance_have_their_noise() {
     };
     for scheme in [Scheme::Deterministic(Trains::default()), Scheme::MeanCount(Trains::default())] {
         let mut tile = Tile::new(100, 300, device.clone(), Key::new(1)).unwrap();
-        tile.update(1.0, &[n * step; 100], &[1.0; 300], scheme, Key::new(6)).unwrap();
+        tile.write(1.0, &[n * step; 100], &[1.0; 300], scheme, Key::new(6)).unwrap();
         let sample = residuum::stats::Summary::of(tile.weights().iter().map(|w| f64::from(*w)));
         let std = f64::from(sigma * step * n.sqrt());
         assert!((sample.mean - f64::from(n * step)).abs() < Z * std / 30_000f64.sqrt() + 1e-7);
@@ -229,7 +229,7 @@ fn an_update_is_the_same_on_any_number_of_threads() {
             let mut signals = vec![0.0; 10 * 456];
             Key::new(4).fill_normal(&mut signals);
             let signals: Vec<f32> = signals.into_iter().map(|v| size * v as f32).collect();
-            tile.update(0.05, &signals[..2560], &signals[2560..], scheme, Key::new(5)).unwrap();
+            tile.write(0.05, &signals[..2560], &signals[2560..], scheme, Key::new(5)).unwrap();
             (tile.weights().to_vec(), tile.pulses_sent())
         })
     };
@@ -254,7 +254,7 @@ fn bad_updates_name_what_is_wrong() {
     let mut tile = Tile::new(2, 3, Device::ideal(StepModel::Constant, 1e-3, -1.0, 1.0), Key::new(1)).unwrap();
     let mut message = |d: &[f32], x: &[f32], length: u32| {
         let trains = Trains { length, ..Trains::default() };
-        tile.update(0.1, d, x, trains, Key::new(1)).unwrap_err().to_string()
+        tile.write(0.1, d, x, trains, Key::new(1)).unwrap_err().to_string()
     };
     assert_eq!(message(&[0.1, 0.2], &[0.1, 0.2], 31), "col_signals must have 3 entries, got 2");
     assert_eq!(message(&[0.1, f32::NAN], &[0.1, 0.2, 0.3], 31), "row_signals[1] must be finite, got NaN");

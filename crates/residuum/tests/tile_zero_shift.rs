@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 use residuum::Key;
+use residuum::array::{Array, Calibration, ZeroShift};
 use residuum::response::{Power, SoftBounds};
 use residuum::stats::{Summary, Z};
 use residuum::theory::zero_shift::CyclePrediction;
-use residuum::tile::{CycleNoise, Device, Residual, Spread, StepModel, Tile, ZeroShift, presets};
+use residuum::tile::{CycleNoise, Device, Nodes, Saturation, Spread, StepModel, Tile, presets};
 
 const SIDE: usize = 40;
 const N: usize = SIDE * SIDE;
@@ -108,9 +109,13 @@ fn started(step: &StepModel, noise: f32) -> Tile {
 
 #[test]
 fn symmetric_points_are_where_steps_are_equal() {
-    let exponential =
-        StepModel::Exponential { amplitude: [0.3, 0.2], rate: [3.0, 2.5], stretch: 1.0, shift: 0.0 };
-    let piecewise = StepModel::Piecewise { up: vec![1.5, 1.0, 0.1], down: vec![0.2, 0.7, 1.4] };
+    let exponential = StepModel::Exponential(Saturation {
+        amplitude: [0.3, 0.2],
+        rate: [3.0, 2.5],
+        stretch: 1.0,
+        shift: 0.0,
+    });
+    let piecewise = StepModel::Piecewise(Nodes { up: vec![1.5, 1.0, 0.1], down: vec![0.2, 0.7, 1.4] });
     for step in [soft_bounds(), power(), exponential, piecewise] {
         let tile = tile(varied(step.clone(), 0.0));
         let points = tile.symmetric_point();
@@ -132,7 +137,8 @@ fn symmetric_points_are_where_steps_are_equal() {
 fn devices_without_a_symmetric_point_say_so() {
     let mut tile = tile(Device::ideal(StepModel::Constant, STEP, -0.6, 0.6));
     assert!(tile.symmetric_point().iter().all(Option::is_none), "equal everywhere");
-    assert_eq!(tile.zero_shift(ZeroShift::pairs(3), Key::new(1)).unwrap().residual, None);
+    let found = tile.zero_shift(&ZeroShift::pairs(3), Key::new(1)).unwrap();
+    assert_eq!(found.error(&tile.symmetric_points()), None);
     let uneven = Device { imbalance: 0.2, ..Device::ideal(StepModel::Constant, STEP, -0.6, 0.6) };
     assert!(self::tile(uneven).symmetric_point().iter().all(Option::is_none), "equal nowhere");
 }
@@ -149,7 +155,8 @@ fn measured_cells_have_the_symmetric_points_of_the_theory() {
 
 /// Residuals after n pairs: measured, predicted.
 fn residuals(step: &StepModel, pairs: u64, factor: f64) -> (f64, f64) {
-    let found = started(step, 0.0).zero_shift(ZeroShift::pairs(pairs), Key::new(5)).unwrap();
+    let mut tile = started(step, 0.0);
+    let found = tile.zero_shift(&ZeroShift::pairs(pairs), Key::new(5)).unwrap();
     let left = |cell: &Cell| {
         // From the state after a down pulse, half a swing below the middle.
         let error = cell.cycle.midpoint_error;
@@ -157,7 +164,7 @@ fn residuals(step: &StepModel, pairs: u64, factor: f64) -> (f64, f64) {
         (error + distance * cell.cycle.contraction.powf(pairs as f64)).abs()
     };
     let predicted = cells(step, 0.0, factor).iter().map(left).sum::<f64>() / N as f64;
-    let residual = found.residual.unwrap();
+    let residual = found.error(&tile.symmetric_points()).unwrap();
     assert_eq!((residual.cells, found.pairs, found.pulses), (N, pairs, 2 * pairs * N as u64));
     assert!(residual.median <= residual.quantile_95 && residual.quantile_95 <= residual.max);
     (residual.mean, predicted)
@@ -190,7 +197,7 @@ fn residuals_shrink_at_the_predicted_rate_to_the_predicted_floor() {
 #[test]
 fn without_noise_every_cell_ends_in_its_cycle() {
     for step in [soft_bounds(), power()] {
-        let found = started(&step, 0.0).zero_shift(ZeroShift::pairs(2000), Key::new(5)).unwrap();
+        let found = started(&step, 0.0).zero_shift(&ZeroShift::pairs(2000), Key::new(5)).unwrap();
         let bound = 4.0 * f64::from(STEP).powi(2);
         let cells = cells(&step, 0.0, 1.0);
         let worst = |of: &dyn Fn(&Cell) -> f64| {
@@ -219,8 +226,8 @@ fn averaging(contraction: f64, n: f64) -> f64 {
 fn noise_leaves_the_predicted_deviation_and_averaging_takes_it_down() {
     for step in [soft_bounds(), power()] {
         for (noise, averaged) in [(0.3f32, 1u64), (1.0, 1), (0.3, 50), (0.3, 400)] {
-            let settings = ZeroShift { pairs: 800 + averaged, averaged, tolerance: None };
-            let found = started(&step, noise).zero_shift(settings, Key::new(6)).unwrap();
+            let settings = ZeroShift { averaged, ..ZeroShift::pairs(800 + averaged) };
+            let found = started(&step, noise).zero_shift(&settings, Key::new(6)).unwrap();
             let scaled = |noise: f32| {
                 let cells = cells(&step, noise, 1.0);
                 Summary::of(found.symmetric_point.iter().zip(&cells).map(|(w, c)| {
@@ -246,8 +253,8 @@ fn write_noise_blurs_the_estimate_and_not_the_cells() {
     let device = Device { write_noise: 20.0, ..varied(soft_bounds(), 0.0) };
     let mut tile = tile(device);
     tile.count_pulses(true);
-    let settings = ZeroShift { pairs: 1000, averaged: 50, tolerance: None };
-    let found = tile.zero_shift(settings, Key::new(9)).unwrap();
+    let settings = ZeroShift { averaged: 50, ..ZeroShift::pairs(1000) };
+    let found = tile.zero_shift(&settings, Key::new(9)).unwrap();
     let cells = cells(&soft_bounds(), 0.0, 1.0);
     let blur = Summary::of(found.symmetric_point.iter().zip(&cells).map(|(w, c)| f64::from(*w) - c.middle()));
     let predicted = f64::from(20.0 * STEP) / 100f64.sqrt();
@@ -264,8 +271,8 @@ fn write_noise_blurs_the_estimate_and_not_the_cells() {
 
 #[test]
 fn pulses_stop_when_cells_stand_still() {
-    let settings = ZeroShift { pairs: 5000, averaged: 10, tolerance: Some(1e-5) };
-    let found = started(&soft_bounds(), 0.0).zero_shift(settings, Key::new(7)).unwrap();
+    let settings = ZeroShift { averaged: 10, tolerance: Some(1e-5), ..ZeroShift::pairs(5000) };
+    let found = started(&soft_bounds(), 0.0).zero_shift(&settings, Key::new(7)).unwrap();
     assert!(found.pairs < 1000 && found.pairs.is_multiple_of(10), "{}", found.pairs);
     assert_eq!(found.pulses, 2 * found.pairs * N as u64);
     let cells = cells(&soft_bounds(), 0.0, 1.0);
@@ -280,7 +287,7 @@ fn pulses_stop_when_cells_stand_still() {
     let cycle = 4.0 * f64::from(STEP).powi(2) * 2.0 * f64::from(STEP) / 0.6;
     assert!(left < 1e-5 + cycle, "{left:.2e}");
     let looser = ZeroShift { tolerance: Some(1e-4), ..settings };
-    let early = started(&soft_bounds(), 0.0).zero_shift(looser, Key::new(7)).unwrap();
+    let early = started(&soft_bounds(), 0.0).zero_shift(&looser, Key::new(7)).unwrap();
     assert!(early.pairs < found.pairs);
     // ln 10 more at 1 − λ ≈ 2a per pair, faster and slower cells apart.
     let more = (found.pairs - early.pairs) as f64 / (10f64.ln() * 0.6 / (2.0 * f64::from(STEP)));
@@ -301,14 +308,20 @@ fn a_subtracted_symmetric_point_leaves_the_spread_of_the_reference() {
 fn settings_and_residuals_are_checked() {
     let mut tile = tile(varied(soft_bounds(), 0.3));
     let mut message = |pairs, averaged, tolerance| {
-        tile.zero_shift(ZeroShift { pairs, averaged, tolerance }, Key::new(1)).unwrap_err().to_string()
+        let settings = ZeroShift { averaged, tolerance, ..ZeroShift::pairs(pairs) };
+        tile.zero_shift(&settings, Key::new(1)).unwrap_err().to_string()
     };
     assert_eq!(message(5, 6, None), "averaged must be between 1 and the number of pairs, got 6");
     assert_eq!(message(0, 0, None), "averaged must be between 1 and the number of pairs, got 0");
     assert_eq!(message(5, 1, Some(0.0)), "tolerance must be positive and finite, got 0");
     assert_eq!(tile.pulses_sent(), 0);
-    let residual = Residual::of(&[1.0, 2.0, 5.0, 9.0], &[Some(0.5), Some(4.0), Some(4.0), None]).unwrap();
+    let found = |symmetric_point: Vec<f32>| {
+        let (swing, gain) = (Vec::new(), Vec::new());
+        Calibration { symmetric_point, swing, gain, pairs: 1, pulses: 0 }
+    };
+    let truth = [Some(0.5), Some(4.0), Some(4.0), None];
+    let residual = found(vec![1.0, 2.0, 5.0, 9.0]).error(&truth).unwrap();
     assert_eq!((residual.cells, residual.median, residual.max), (3, 1.0, 2.0));
     assert!((residual.mean - 3.5 / 3.0).abs() < 1e-12);
-    assert_eq!(Residual::of(&[1.0], &[None]), None);
+    assert_eq!(found(vec![1.0]).error(&[None]), None);
 }

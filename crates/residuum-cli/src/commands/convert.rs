@@ -11,7 +11,7 @@ pub fn convert(context: &Context, options: &ConvertOptions) -> anyhow::Result<bo
     let given = read_tfjs(&options.model)?;
     let state = keras::to_torchvision(given.clone());
     // What has no place in the other network keeps its name.
-    if let Some((name, entry)) = state.iter().find(|(name, _)| given.contains_key(*name)) {
+    if let Some((name, entry)) = state.iter().find(|(name, _)| given.contains(name)) {
         let file = options.model.display();
         bail!("{file} must hold a ResNet of Keras, but none has a tensor {name} ({:?})", entry.shape);
     }

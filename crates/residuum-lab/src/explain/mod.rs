@@ -176,12 +176,12 @@ fn rates(plan: &Plan) -> Option<EffectiveRates> {
         Work::Problem(spec) => {
             let devices = spec.devices.as_ref().map(|(main, residual)| (main, residual));
             let rule = spec.rule.build(&spec.initial, devices, spec.problem.dim(), key.named("rule")).ok()?;
-            Some(rule.effective_rates(0))
+            Some(rule.effective_rates(&spec.rule.rates().at(0), 1))
         }
         Work::Network(spec) => {
             let size = [1, spec.mapping.max_cols];
-            let rule = spec.rule.build(spec.devices.as_ref()?, size, Schedule::Constant, key).ok()??;
-            Some(rule.effective_rates(0))
+            let rule = spec.rule.build(spec.devices.as_ref()?, size, key).ok()??;
+            Some(rule.effective_rates(&spec.rule.rates(Schedule::Constant).at(0), 1))
         }
     }
 }

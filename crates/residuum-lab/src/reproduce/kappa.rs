@@ -8,9 +8,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::Linear;
-use residuum::rule::ResidualLearning;
+use residuum::rule::{Rates, ResidualConfig, ResidualLearning, Rule};
 use residuum::stats::{LinearFit, Summary, fit_line};
-use residuum::{AnalogArray, Control, Key, Noise, Noisy, Objective, ParameterError, UpdateRule, minimize};
+use residuum::{Control, ExactArray, Key, Noise, Noisy, Objective, ParameterError, minimize_observed};
 use serde::Serialize;
 
 use super::{Finding, Options, Profile, ReproduceError, Reproduction, Verdict, key, settings, table};
@@ -110,29 +110,22 @@ fn curves(
         .iter()
         .map(|&condition| {
             let response = Linear::with_condition(condition, setting.radius)?;
-            let array = |initial: f64| AnalogArray::uniform(&vec![initial; setting.dim], response);
-            ResidualLearning::new(
-                array(setting.initial)?,
-                array(setting.initial_residual)?,
-                mixing,
-                setting.learning_rate,
-                setting.transfer_rate,
-            )
+            let array = |initial: f64| ExactArray::uniform(&vec![initial; setting.dim], response);
+            let config = ResidualConfig::mixing(mixing);
+            ResidualLearning::new(array(setting.initial)?, array(setting.initial_residual)?, config)
         })
         .collect::<Result<Vec<_>, _>>()?;
     let noise = if deviation > 0.0 { Noise::Gaussian { deviation } } else { Noise::None };
     let objective = Arc::new(objective);
     let problem = Noisy::new(objective.clone(), noise)?;
     let mut curves: Curves = vec![Vec::new(); rules.len()];
-    let mut weights = vec![0.0; setting.dim];
-    let mut record = |_: u64, index: usize, rule: &dyn UpdateRule| {
-        rule.effective_weights(&mut weights);
-        curves[index].push(objective.value(&weights));
+    let mut record = |_: u64, index: usize, rule: &dyn Rule| {
+        curves[index].push(objective.value(rule.effective_weights()));
         Control::Continue
     };
-    let mut rules: Vec<&mut dyn UpdateRule> =
-        rules.iter_mut().map(|rule| rule as &mut dyn UpdateRule).collect();
-    minimize(&problem, &mut rules, setting.steps, key, &mut record)?;
+    let mut rules: Vec<&mut dyn Rule> = rules.iter_mut().map(|rule| rule as &mut dyn Rule).collect();
+    let rates = Rates::new(setting.learning_rate, setting.transfer_rate);
+    minimize_observed(&problem, &mut rules, &rates, 0..setting.steps, key, &mut record)?;
     Ok(curves)
 }
 

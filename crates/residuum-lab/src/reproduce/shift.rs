@@ -8,14 +8,14 @@ use std::sync::Arc;
 use residuum::cells::Uniform;
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::{Power, Tanh};
-use residuum::rule::ResidualLearning;
+use residuum::rule::{Rates, ResidualConfig, ResidualLearning, Rule};
 use residuum::stats::{Summary, density};
 use residuum::theory::fixed_point::{DriftPrediction, predict_drift};
 use residuum::theory::implicit_penalty::ImplicitPenalty;
 use residuum::theory::magnitude::Sampling;
 use residuum::{
-    AnalogArray, Control, Key, Noise, Noisy, Objective, ParameterError, Range, ResponseFunction, UpdateRule,
-    minimize,
+    Control, ExactArray, Key, Noise, Noisy, Objective, ParameterError, Range, ResponseFunction,
+    minimize_observed,
 };
 use serde::Serialize;
 
@@ -140,22 +140,23 @@ fn weigh(w: &Weighing, key: Key, progress: &dyn Progress) -> Result<Weighed, Rep
     let printed =
         w.mixing * w.curvature * (w.minimizer - w.main) / (w.mixing * w.mixing * w.curvature + stiffness);
 
-    let array = |state: f64| AnalogArray::uniform(&vec![state; w.replicas], response);
+    let array = |state: f64| ExactArray::uniform(&vec![state; w.replicas], response);
     let mut rule =
-        ResidualLearning::new(array(w.main)?, array(w.initial_residual)?, w.mixing, w.learning_rate, 0.0)?;
+        ResidualLearning::new(array(w.main)?, array(w.initial_residual)?, ResidualConfig::mixing(w.mixing))?;
     let objective = DiagonalQuadratic::replicas(w.curvature, w.minimizer, w.replicas)?;
     let problem = Noisy::new(Arc::new(objective), noise)?;
-    let mut watch = |k: u64, _: usize, _: &dyn UpdateRule| {
+    let mut watch = |k: u64, _: usize, _: &dyn Rule| {
         if k > 0 && k.is_multiple_of(100) {
             progress.advance(100);
         }
         if progress.cancelled() { Control::Stop } else { Control::Continue }
     };
     progress.begin(NAME, w.steps);
-    if minimize(&problem, &mut [&mut rule], w.steps, key, &mut watch)? < w.steps {
+    let rates = Rates::learning(w.learning_rate);
+    if minimize_observed(&problem, &mut [&mut rule], &rates, 0..w.steps, key, &mut watch)? < w.steps {
         return Err(Cancelled.into());
     }
-    let samples = rule.residual().state();
+    let samples = rule.residual().weights();
     let measured = Summary::of(samples.iter().copied());
     let grid =
         Range { lo: measured.mean - 4.5 * measured.std, hi: measured.mean + 4.5 * measured.std }.grid(161);

@@ -10,14 +10,12 @@ use rayon::prelude::*;
 use residuum::cells::Uniform;
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::Power;
-use residuum::rule::{Analog, Digital, ResidualLearning, Source};
+use residuum::rule::{self, Analog, Digital, ResidualConfig, ResidualLearning, Source};
 use residuum::stats::{Summary, Z, density};
 use residuum::theory::fixed_point::predict_drift;
 use residuum::theory::magnitude::Sampling;
 use residuum::theory::residual_law::{LocalModel, Rates};
-use residuum::{
-    AnalogArray, Control, Key, Noise, Noisy, ParameterError, Range, ResponseFunction, UpdateRule, minimize,
-};
+use residuum::{ExactArray, Key, Noise, Noisy, ParameterError, Range, ResponseFunction, UpdateRule, minimize};
 use serde::Serialize;
 
 use super::{Finding, Options, Profile, ReproduceError, Reproduction, Verdict, key, settings, table};
@@ -123,28 +121,21 @@ type Samples = [Vec<f64>; 5];
 
 fn run_block(setting: &Setting, deviation: f64, replicas: usize, key: Key) -> Result<Samples, ReproduceError> {
     let initial = vec![setting.initial; replicas];
-    let source = || Source::sgd(setting.learning_rate);
-    let main = AnalogArray::uniform(&initial, setting.response()?)?;
-    let residual = AnalogArray::uniform(&vec![setting.initial_residual; replicas], setting.response()?)?;
-    let mut digital = Digital::new(&initial, source())?;
-    let mut analog = Analog::new(main.clone(), source());
-    let mut learning =
-        ResidualLearning::new(main, residual, setting.mixing, setting.learning_rate, setting.transfer_rate)?;
+    let main = ExactArray::uniform(&initial, setting.response()?)?;
+    let residual = ExactArray::uniform(&vec![setting.initial_residual; replicas], setting.response()?)?;
+    let mut digital = Digital::new(&initial, Source::Sgd)?;
+    let mut analog = Analog::sgd(main.clone());
+    let mut learning = ResidualLearning::new(main, residual, ResidualConfig::mixing(setting.mixing))?;
     let problem = setting.problem(deviation, replicas)?;
-    let mut rules: [&mut dyn UpdateRule; 3] = [&mut digital, &mut analog, &mut learning];
-    let mut watch = |_: u64, _: usize, _: &dyn UpdateRule| Control::Continue;
-    minimize(&problem, &mut rules, setting.steps, key, &mut watch)?;
-    let effective = |rule: &dyn UpdateRule| {
-        let mut w = vec![0.0; replicas];
-        rule.effective_weights(&mut w);
-        w
-    };
+    let rates = rule::Rates::new(setting.learning_rate, setting.transfer_rate);
+    minimize(&problem, &mut [&mut digital, &mut analog, &mut learning], &rates, setting.steps, key)?;
+    let effective = |rule: &dyn UpdateRule| rule.effective_weights().to_vec();
     Ok([
         effective(&digital),
         effective(&analog),
-        learning.main().state().to_vec(),
+        learning.main().weights().to_vec(),
         effective(&learning),
-        learning.residual().state().to_vec(),
+        learning.residual().weights().to_vec(),
     ])
 }
 

@@ -1,4 +1,4 @@
-use residuum::{Objective, UpdateRule};
+use residuum::{Objective, Rule};
 
 use super::RunError;
 use crate::spec::{Metric, RecordSpec, Variable};
@@ -52,13 +52,13 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    pub(super) fn observe(&mut self, k: u64, rule: &dyn UpdateRule) -> Result<(), RunError> {
+    pub(super) fn observe(&mut self, k: u64, rule: &dyn Rule) -> Result<(), RunError> {
         let due = self.spec.steps.get(self.kept.next) == Some(&k);
         let in_tail = self.wants_tail && k >= self.spec.tail_from;
         if !due && !in_tail {
             return Ok(());
         }
-        rule.effective_weights(&mut self.effective);
+        self.effective.copy_from_slice(rule.effective_weights());
         if in_tail {
             self.kept.tail_count += 1;
             self.kept.tail_sum.iter_mut().zip(&self.effective).for_each(|(sum, w)| *sum += w);
@@ -78,8 +78,8 @@ impl<'a> Recorder<'a> {
         Some((self.shown?.to_string(), self.newest.take()?))
     }
 
-    pub(super) fn check_finite(&self, step: u64, rule: &dyn UpdateRule) -> Result<(), RunError> {
-        for (variable, state) in rule.arrays() {
+    pub(super) fn check_finite(&self, step: u64, rule: &dyn Rule) -> Result<(), RunError> {
+        for (variable, state) in rule.states() {
             if let Some(index) = state.iter().position(|w| !w.is_finite()) {
                 return Err(RunError::Diverged { seed: self.seed, step, variable, index, value: state[index] });
             }
@@ -87,7 +87,7 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    fn record(&mut self, step: u64, metric: Metric, rule: &dyn UpdateRule) {
+    fn record(&mut self, step: u64, metric: Metric, rule: &dyn Rule) {
         let row = |index: Option<usize>, value: f64| Row {
             epoch: None,
             step,
@@ -112,12 +112,12 @@ impl<'a> Recorder<'a> {
             Metric::Deviation(v) => residuum::stats::Summary::of(self.vector(v, rule)).std,
             Metric::Objective => self.objective.value(&self.effective),
             Metric::Gap => gap(&self.effective),
-            Metric::MainGap => gap(rule.arrays()[0].1),
+            Metric::MainGap => gap(rule.states()[0].1),
             Metric::TailGap => gap(&self.vector(Variable::TailAverage, rule)),
             Metric::Distance => self.squared_distance(&self.effective).sqrt(),
             Metric::Lyapunov => {
                 let mu = self.objective.curvature().map_or(f64::NAN, |(mu, _)| mu);
-                gap(&self.effective) + 0.5 * mu * self.squared_distance(rule.arrays()[0].1)
+                gap(&self.effective) + 0.5 * mu * self.squared_distance(rule.states()[0].1)
             }
             Metric::Pulses => rule.pulses_sent() as f64,
         };
@@ -131,10 +131,10 @@ impl<'a> Recorder<'a> {
         self.objective.minimizer().map_or(f64::NAN, |m| w.iter().zip(m).map(|(w, m)| (w - m) * (w - m)).sum())
     }
 
-    fn vector(&self, variable: Variable, rule: &dyn UpdateRule) -> Vec<f64> {
+    fn vector(&self, variable: Variable, rule: &dyn Rule) -> Vec<f64> {
         match variable {
-            Variable::Main => rule.arrays()[0].1.to_vec(),
-            Variable::Residual => rule.arrays()[1].1.to_vec(),
+            Variable::Main => rule.states()[0].1.to_vec(),
+            Variable::Residual => rule.states()[1].1.to_vec(),
             Variable::Effective => self.effective.clone(),
             // Before the tail begins there is nothing to average: NaN says so.
             Variable::TailAverage => {

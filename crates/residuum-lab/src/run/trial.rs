@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use residuum::{Control, Key, UpdateRule, minimize_from};
+use residuum::{Control, Key, Rule, minimize_observed};
+use residuum_nn::checkpoint::{Checkpoint, Checkpoints};
 
 use super::RunError;
-use super::checkpoint::Checkpoint;
+use super::checkpoint::{Progressed, restore, save};
 use super::recorder::Recorder;
 use crate::progress::{Cancelled, Progress};
 use crate::spec::{Spec, noisy};
@@ -21,7 +22,7 @@ const CHECKPOINT_SHARE: f64 = 0.02;
 /// Where a trial keeps its checkpoint, and how often it writes one.
 #[derive(Clone, Copy, Debug)]
 pub struct Keep<'a> {
-    /// The file. A trial that finds its checkpoint there goes on from it.
+    /// The folder of checkpoints. A trial that finds its own there goes on from the newest that is whole.
     pub path: &'a Path,
     /// What is run, as text: a checkpoint of anything else is passed over.
     pub description: &'a str,
@@ -57,14 +58,19 @@ pub fn trial(
     let devices = spec.devices.as_ref().map(|(main, residual)| (main, residual));
     let mut rule =
         spec.rule.build(&spec.initial, devices, spec.problem.dim(), key.named("rule")).map_err(fail)?;
+    let rates = spec.rule.rates();
     let mut recorder = Recorder::new(&spec.record, oracle.objective(), seed);
 
     let (mut k, mut before) = (0, 0.0);
-    if let Some(keep) = keep
-        && let Some(found) = Checkpoint::read(keep.path, keep.description)
-        && let Some((step, seconds)) = found.restore(&mut *rule, &mut recorder.kept)
+    let mut checkpoints = keep.map(|keep| Checkpoints::<Progressed>::new(keep.path));
+    // A checkpoint that is damaged, or of something else, costs the time of its steps and no more.
+    if let (Some(keep), Some(checkpoints)) = (keep, &mut checkpoints)
+        && let Ok(Some(Checkpoint { position, state, .. })) = checkpoints.newest(|_, _| ())
+        && position.description == keep.description
+        && restore(&position, &state, &mut *rule, &mut recorder.kept)
     {
-        (k, before) = (step, seconds);
+        (k, before) = (position.step, position.seconds);
+        checkpoints.tidy();
         progress.advance(k);
     }
     let start = Instant::now();
@@ -73,14 +79,14 @@ pub fn trial(
     loop {
         let until = (k + REPORT_EVERY).min(spec.steps);
         let mut outcome = Ok(());
-        let mut observe = |k: u64, _: usize, rule: &dyn UpdateRule| match recorder.observe(k, rule) {
+        let mut observe = |k: u64, _: usize, rule: &dyn Rule| match recorder.observe(k, rule) {
             Ok(()) => Control::Continue,
             Err(error) => {
                 outcome = Err(error);
                 Control::Stop
             }
         };
-        minimize_from(&oracle, &mut [&mut *rule], k, until, key, &mut observe)
+        minimize_observed(&oracle, &mut [&mut *rule], &rates, k..until, key, &mut observe)
             .map_err(|e| fail(e.to_string()))?;
         outcome?;
         progress.advance(until - k);
@@ -94,11 +100,11 @@ pub fn trial(
         // A diverging run need not be recorded to be stopped.
         recorder.check_finite(k, &*rule)?;
         let cancelled = progress.cancelled();
-        if let (Some(keep), Some(pace)) = (keep, &mut pace)
+        if let (Some(keep), Some(checkpoints), Some(pace)) = (keep, &mut checkpoints, &mut pace)
             && (cancelled || pace.is_due())
         {
-            let checkpoint = Checkpoint::of(keep.description, k, seconds(), &mut *rule, &recorder.kept);
-            pace.wrote(|| checkpoint.write(keep.path))
+            let (position, state) = save(keep.description, (k, seconds()), &*rule, &recorder.kept);
+            pace.wrote(|| checkpoints.write(&position, &state).map(|_| ()))
                 .map_err(|e| RunError::Checkpoint { message: e.to_string() })?;
         }
         if cancelled {

@@ -171,7 +171,7 @@ impl TrialSpec {
 fn check_rule(root: &Fields<'_>, rule: &TileRuleSpec, devices: Option<&TileDevices>) -> Result<(), SpecError> {
     let Some(devices) = devices else { return Ok(()) };
     let key = residuum::Key::new(0);
-    match rule.build(devices, [2, 2], residuum::Schedule::Constant, key) {
+    match rule.build(devices, [2, 2], key) {
         Ok(_) => Ok(()),
         Err(error) => Err(root.table("rule")?.blame(&error)),
     }

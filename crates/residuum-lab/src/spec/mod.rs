@@ -218,7 +218,7 @@ impl Spec {
             if metric.needs_minimizer() && objective.minimizer().is_none() {
                 return Err(format!("record.metrics: {metric} needs a known minimizer"));
             }
-            if metric.variable() == Some(Variable::Residual) && rule.arrays().len() < 2 {
+            if metric.variable() == Some(Variable::Residual) && rule.states().len() < 2 {
                 return Err(format!(
                     "record.metrics: {metric} needs a rule with a residual array, not {}",
                     rule.label()

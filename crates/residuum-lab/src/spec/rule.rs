@@ -4,11 +4,12 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use residuum::array::AnalogArray;
+use residuum::array::{Array, Calibration, ExactArray};
 use residuum::cells::symmetric_points;
-use residuum::rule::{Analog, Digital, ResidualCascade, ResidualLearning, Source, Transfer};
-use residuum::theory::zero_shift;
-use residuum::{Cells, Key, ParameterError, Pulses, Schedule, UpdateRule};
+use residuum::rule::{
+    Analog, Digital, RateSchedules, ResidualConfig, ResidualLearning, Rule, Source, SymmetricPoint, Transfer,
+};
+use residuum::{Cells, Key, ParameterError, Pulses, Schedule};
 
 use super::device::DeviceSpec;
 use super::reader::{Fields, Node, SpecError, Value};
@@ -16,11 +17,12 @@ use super::vector::VectorSpec;
 
 /// The algorithm of a spec.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per spec")]
 pub enum RuleSpec {
     /// In digital memory.
-    Digital(Source),
+    Digital(Source, Schedule),
     /// One analog array.
-    Analog(Source),
+    Analog(Source, Schedule),
     /// Residual Learning or a cascade of it.
     Residual(ResidualSpec),
 }
@@ -85,6 +87,8 @@ pub enum SymmetricPointSpec {
 pub struct ZeroShift {
     /// The pulses.
     pub pulses: Pulses,
+    /// Their cycle-to-cycle noise.
+    pub noise: f64,
     /// Up–down pairs.
     pub pairs: u64,
     /// Pairs at the end over which the cycle is averaged.
@@ -108,11 +112,17 @@ impl ZeroShift {
             let path = table.path("averaged");
             return Err(table.error(format!("{path} must be between 1 and pairs = {pairs}, got {averaged}")));
         }
-        Ok(Self { pulses, pairs, averaged })
+        Ok(Self { pulses, noise, pairs, averaged })
     }
 
-    fn run(&self, array: &mut AnalogArray, key: Key) -> Result<zero_shift::Calibration, String> {
-        zero_shift::zero_shift(array, self.pulses, self.pairs, self.averaged, key).map_err(|e| e.to_string())
+    fn run(&self, array: &mut ExactArray, key: Key) -> Result<Calibration, String> {
+        let settings = residuum::array::ZeroShift {
+            averaged: self.averaged,
+            pulse_step: Some(self.pulses.step()),
+            cycle_noise: self.noise,
+            ..residuum::array::ZeroShift::pairs(self.pairs)
+        };
+        array.zero_shift(&settings, key).map_err(|e| e.to_string())
     }
 }
 
@@ -166,15 +176,31 @@ impl RuleSpec {
     pub(crate) fn read(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
         let kinds = ["digital", "analog", "residual_learning", "residual_cascade"];
         Ok(match fields.choice("kind", &kinds)? {
-            "digital" => Self::Digital(read_source(fields)?),
-            "analog" => Self::Analog(read_source(fields)?),
+            "digital" => {
+                let (source, rate) = read_source(fields)?;
+                Self::Digital(source, rate)
+            }
+            "analog" => {
+                let (source, rate) = read_source(fields)?;
+                Self::Analog(source, rate)
+            }
             kind => Self::Residual(ResidualSpec::read(fields, kind == "residual_cascade", base)?),
         })
     }
 
     /// Whether the rule uses analog arrays.
     pub fn needs_device(&self) -> bool {
-        !matches!(self, Self::Digital(_))
+        !matches!(self, Self::Digital(..))
+    }
+
+    /// The rates of the rule.
+    pub fn rates(&self) -> RateSchedules {
+        match self {
+            Self::Digital(_, rate) | Self::Analog(_, rate) => RateSchedules::learning(*rate),
+            Self::Residual(spec) => {
+                RateSchedules { learning: spec.learning_rate, transfer: spec.transfer_rates.clone() }
+            }
+        }
     }
 
     /// The rule of one seed. `main` and `residual` are the devices of W and P.
@@ -187,15 +213,16 @@ impl RuleSpec {
         devices: Option<(&DeviceSpec, &DeviceSpec)>,
         n: usize,
         key: Key,
-    ) -> Result<Box<dyn UpdateRule>, String> {
+    ) -> Result<Box<dyn Rule>, String> {
         let start = initial.main.build(n, key.named("main")).map_err(|e| format!("initial.main {e}"))?;
         match (self, devices) {
-            (Self::Digital(source), _) => {
-                Ok(Box::new(Digital::new(&start, source.clone()).map_err(|e| e.to_string())?))
+            (Self::Digital(source, _), _) => {
+                Ok(Box::new(Digital::new(&start, *source).map_err(|e| e.to_string())?))
             }
             (_, None) => Err("device is missing: this rule writes to analog memory".into()),
-            (Self::Analog(source), Some((main, _))) => {
-                Ok(Box::new(Analog::new(array(main, &start, "main", "initial.main", key)?, source.clone())))
+            (Self::Analog(source, _), Some((main, _))) => {
+                let main = array(main, &start, "main", "initial.main", key)?;
+                Ok(Box::new(Analog::new(main, *source).map_err(|e| e.to_string())?))
             }
             (Self::Residual(spec), Some((main, residual))) => {
                 let main = array(main, &start, "main", "initial.main", key)?;
@@ -206,14 +233,14 @@ impl RuleSpec {
 }
 
 /// The array `name`, whose first state comes from `field`.
-fn array(device: &DeviceSpec, start: &[f64], name: &str, field: &str, key: Key) -> Result<AnalogArray, String> {
+fn array(device: &DeviceSpec, start: &[f64], name: &str, field: &str, key: Key) -> Result<ExactArray, String> {
     let cells = cells(device, start.len(), name, key)?;
     let outside = start.iter().enumerate().find(|&(i, &w)| !cells.response(i).range().contains(w));
     if let Some((i, w)) = outside {
         let range = cells.response(i).range();
         return Err(format!("{field} must be inside the dynamic range {range} of cell {i}, got {w}"));
     }
-    AnalogArray::new(start, cells, device.update).map_err(|e| format!("{name} array: {e}"))
+    ExactArray::new(start, cells, device.update).map_err(|e| format!("{name} array: {e}"))
 }
 
 fn cells(device: &DeviceSpec, n: usize, name: &str, key: Key) -> Result<Arc<dyn Cells>, String> {
@@ -232,7 +259,7 @@ impl ResidualSpec {
                 } else {
                     read_symmetric_point(fields, base)?
                 },
-                transfer: if cascade { Transfer::Plain } else { read_transfer(fields)? },
+                transfer: if cascade { Transfer::default() } else { read_transfer(fields)? },
                 cell_gain: if cascade { CellGain::Off } else { read_cell_gain(fields)? },
                 cascade,
                 chosen_by,
@@ -277,14 +304,14 @@ impl ResidualSpec {
 
     fn build(
         &self,
-        main: AnalogArray,
+        main: ExactArray,
         residual: &DeviceSpec,
         start: Option<&VectorSpec>,
         key: Key,
-    ) -> Result<Box<dyn UpdateRule>, String> {
+    ) -> Result<Box<dyn Rule>, String> {
         let n = main.len();
         let text = |e: ParameterError| e.to_string();
-        let residual_array = |name: &str, point: &[f64]| -> Result<AnalogArray, String> {
+        let residual_array = |name: &str, point: &[f64]| -> Result<ExactArray, String> {
             let Some(spec) = start else {
                 return array(residual, point, name, "rule.symmetric_point", key);
             };
@@ -296,26 +323,25 @@ impl ResidualSpec {
             let arrays = names
                 .map(|name| {
                     let cells = cells(residual, n, &name, key)?;
-                    residual_array(&name, &symmetric_points(&*cells, n, "the residual cascade").map_err(text)?)
+                    let points = symmetric_points(&*cells, n, "the residual cascade").map_err(text)?;
+                    Ok(Box::new(residual_array(&name, &points)?) as Box<dyn Array<f64>>)
                 })
                 .collect::<Result<Vec<_>, String>>()?;
-            let rates = self.transfer_rates.clone();
-            let rule = ResidualCascade::new(main, arrays, self.mixing, self.learning_rate, rates);
+            let rule = ResidualLearning::cascade(main, arrays, ResidualConfig::mixing(self.mixing));
             return Ok(Box::new(rule.map_err(text)?));
         }
         let cells = cells(residual, n, "residual", key)?;
         let point = self.point(&cells, residual, n, key)?;
         let p = residual_array("residual", &point)?;
         let gains = self.gains(&main, &p, key)?;
-        let rate = self.transfer_rates[0];
-        let mut rule =
-            ResidualLearning::with_symmetric_point(main, p, point, self.mixing, self.learning_rate, rate)
-                .and_then(|rule| rule.transfer(self.transfer))
-                .map_err(text)?;
-        if let Some((main, residual)) = gains {
-            rule = rule.cell_gain(main, residual).map_err(text)?;
-        }
-        Ok(Box::new(rule))
+        let config = ResidualConfig {
+            mixing: self.mixing,
+            symmetric_point: SymmetricPoint::Given(point),
+            transfer: self.transfer,
+            cell_gain: gains.map(|(main, residual)| [main, residual]),
+            ..ResidualConfig::default()
+        };
+        Ok(Box::new(ResidualLearning::new(main, p, config).map_err(text)?))
     }
 
     fn point(
@@ -338,7 +364,7 @@ impl ResidualSpec {
             SymmetricPointSpec::Estimated { procedure } => {
                 let start: Vec<f64> = (0..n).map(|i| cells.response(i).range().clip(0.0)).collect();
                 let mut array =
-                    AnalogArray::new(&start, Arc::clone(cells), device.update).map_err(|e| e.to_string())?;
+                    ExactArray::new(&start, Arc::clone(cells), device.update).map_err(|e| e.to_string())?;
                 Ok(procedure.run(&mut array, key.named("zero_shift"))?.symmetric_point)
             }
         }
@@ -346,11 +372,11 @@ impl ResidualSpec {
 
     fn gains(
         &self,
-        main: &AnalogArray,
-        residual: &AnalogArray,
+        main: &ExactArray,
+        residual: &ExactArray,
         key: Key,
     ) -> Result<Option<(Vec<f64>, Vec<f64>)>, String> {
-        let each = |array: &AnalogArray, name: &str| -> Result<Vec<f64>, String> {
+        let each = |array: &ExactArray, name: &str| -> Result<Vec<f64>, String> {
             match &self.cell_gain {
                 CellGain::Measured { procedure } => {
                     Ok(procedure.run(&mut array.clone(), key.named("cell_gain").named(name))?.gain)
@@ -369,21 +395,18 @@ impl ResidualSpec {
     }
 }
 
-fn read_source(fields: &Fields<'_>) -> Result<Source, SpecError> {
+fn read_source(fields: &Fields<'_>) -> Result<(Source, Schedule), SpecError> {
     let learning_rate = read_schedule(fields, "learning_rate")?;
-    match fields.choice_or("source", &["sgd", "momentum", "adam"], "sgd")? {
-        "sgd" => Ok(Source::sgd(learning_rate)),
-        "momentum" => {
-            let momentum = fields.number_or("momentum", 0.9)?;
-            Source::momentum(learning_rate, momentum).map_err(|e| fields.blame(&e))
-        }
-        _ => {
-            let (first, second) =
-                (fields.number_or("decay_first", 0.9)?, fields.number_or("decay_second", 0.999)?);
-            let epsilon = fields.number_or("epsilon", 1e-8)?;
-            Source::adam(learning_rate, first, second, epsilon).map_err(|e| fields.blame(&e))
-        }
-    }
+    let source = match fields.choice_or("source", &["sgd", "momentum", "adam"], "sgd")? {
+        "sgd" => Source::Sgd,
+        "momentum" => Source::Momentum { momentum: fields.number_or("momentum", 0.9)? },
+        _ => Source::Adam {
+            decay_first: fields.number_or("decay_first", 0.9)?,
+            decay_second: fields.number_or("decay_second", 0.999)?,
+            epsilon: fields.number_or("epsilon", 1e-8)?,
+        },
+    };
+    Ok((source.validate().map_err(|e| fields.blame(&e))?, learning_rate))
 }
 
 pub(crate) fn read_schedule(fields: &Fields<'_>, name: &'static str) -> Result<Schedule, SpecError> {
@@ -460,10 +483,13 @@ fn read_symmetric_point(fields: &Fields<'_>, base: &Path) -> Result<SymmetricPoi
 
 fn read_transfer(fields: &Fields<'_>) -> Result<Transfer, SpecError> {
     let transfer = match fields.choice_or("transfer", &["plain", "compensated"], "plain")? {
-        "plain" => Transfer::Plain,
-        _ => Transfer::Compensated { floor: fields.number_or("transfer_floor", 1e-3)? },
+        "plain" => Transfer::default(),
+        _ => {
+            let compensated = Some(fields.number_or("transfer_floor", 1e-3)?);
+            Transfer { compensated, ..Transfer::default() }
+        }
     };
-    if let Transfer::Compensated { floor } = transfer
+    if let Some(floor) = transfer.compensated
         && !(floor > 0.0 && floor.is_finite())
     {
         return Err(fields.error(format!("rule.transfer_floor must be positive and finite, got {floor}")));

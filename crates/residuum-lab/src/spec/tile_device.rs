@@ -42,7 +42,8 @@ use std::path::Path;
 use residuum::ResponseFunction;
 use residuum::response::{Exponential, Formula, Tabulated};
 use residuum::tile::{
-    CycleNoise, Decay, Device, Diffusion, Drift, Reference, Reset, Retention, Spread, StepModel, Stuck, presets,
+    CycleNoise, Decay, Device, Diffusion, Drift, Reference, Reset, Retention, Saturation, Spread, StepModel,
+    Stuck, presets,
 };
 
 use super::device::read_range;
@@ -163,12 +164,10 @@ fn read_response(fields: &Fields<'_>, base: &Path) -> Result<Device, SpecError> 
 /// The ideal device with the step that the spec asks for.
 fn ideal(fields: &Fields<'_>, step: StepModel, [min, max]: [f32; 2]) -> Result<Device, SpecError> {
     let given = read_step(fields, max - min)?;
-    let far = match (&step, fields.choice_or("normalization", &["paper", "aihwkit"], "paper")?) {
-        // u of the power law is 1 at the far bound, q is 1 at w = 0.
-        (StepModel::Power(exponents), "paper") => 2f32.powf(exponents.shape),
-        _ => 1.0,
-    };
-    Ok(Device::ideal(step, given * far, min, max))
+    match (&step, fields.choice_or("normalization", &["paper", "aihwkit"], "paper")?) {
+        (StepModel::Power(exponents), "paper") => Ok(Device::paper_power(exponents.shape, max, given)),
+        _ => Ok(Device::ideal(step, given, min, max)),
+    }
 }
 
 /// The step, given itself or as a number of states within `span`.
@@ -186,12 +185,12 @@ fn read_step(fields: &Fields<'_>, span: f32) -> Result<f32, SpecError> {
 
 /// AIHWKIT's exponential step, by default with its parameters.
 fn read_exp_step(fields: &Fields<'_>) -> Result<StepModel, SpecError> {
-    Ok(StepModel::Exponential {
+    Ok(StepModel::Exponential(Saturation {
         amplitude: read_pair(fields, "amplitude")?.unwrap_or([0.00081, 0.36833]),
         rate: read_pair(fields, "rate")?.unwrap_or([12.44625, 12.78785]),
         stretch: fields.number_or("stretch", 0.244)? as f32,
         shift: fields.number_or("shift", 0.2425)? as f32,
-    })
+    }))
 }
 
 /// A response that tiles know by a table.

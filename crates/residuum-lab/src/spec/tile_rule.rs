@@ -19,13 +19,15 @@
 //! | `tail_weight` | of `agad` | 5 |
 //! | `granularity`, `quantize_errors`, `quantize_inputs` | of `mixed_precision`: what a pulse stands for, and `{ levels, stochastic }` | mean step, off |
 
+use residuum::array::{Array, ZeroShift};
 use residuum::readout::Readout;
-use residuum::rule::crossbar::{
-    AutoScale, Buffer, Carrier, Chop, ChoppedTikiTaka, Columns, Every, MixedPrecision, Order, PulsedSgd,
-    Quantize, Residual, ResidualCascade, ResidualLearning, TikiTaka, Transfer,
+use residuum::rule::{
+    self, Analog, AutoScale, Buffer, Carrier, Chop, ChoppedConfig, ChoppedTikiTaka, Columns, Every,
+    MixedConfig, MixedPrecision, Order, Quantize, RateSchedules, ResidualConfig, ResidualLearning, Rule,
+    TikiTaka, TikiTakaConfig, Transfer,
 };
-use residuum::tile::{Management, Scheme, Tile, Trains, ZeroShift};
-use residuum::{Key, ParameterError, Schedule, UpdateRule};
+use residuum::tile::{Management, Scheme, Tile, Trains};
+use residuum::{Key, ParameterError, Schedule};
 
 use super::reader::{Fields, SpecError, Value};
 use super::tile_device::TileDevices;
@@ -81,6 +83,8 @@ pub struct TileRuleSpec {
     pub learning_rate: Rate,
     /// How gradients are written.
     pub pulses: Scheme,
+    /// How transfers are written.
+    pub transfer_pulses: Scheme,
 }
 
 /// The rules with what each of them needs.
@@ -174,15 +178,23 @@ impl TileRuleSpec {
             let momentum = fields.number_or("momentum", 0.0)? as f32;
             let weight_decay = fields.number_or("weight_decay", 0.0)? as f32;
             let kind = TileRuleKind::Digital { momentum, weight_decay };
-            return Ok(Self { name, kind, learning_rate, pulses: Scheme::default() });
+            let (pulses, transfer_pulses) = (Scheme::default(), Scheme::default());
+            return Ok(Self { name, kind, learning_rate, pulses, transfer_pulses });
         }
         let pulses = read_pulses(fields, "pulses")?;
+        let mut transfer_pulses = Scheme::default();
         let kind = match name {
             "analog" => TileRuleKind::Analog,
             "tiki_taka" | "tiki_taka_2" => TileRuleKind::TikiTaka {
                 transfer_rate: Rate::read(fields, "transfer_rate")?,
                 mixing: fields.number_or("mixing", 0.0)?,
-                transfer: read_transfer(fields, readout, Columns::Some(1), name == "tiki_taka_2")?,
+                transfer: read_transfer(
+                    fields,
+                    readout,
+                    Columns::Some(1),
+                    name == "tiki_taka_2",
+                    &mut transfer_pulses,
+                )?,
             },
             "chopped_tiki_taka" | "agad" => read_chopped(fields, readout, name == "agad")?,
             "mixed_precision" => TileRuleKind::MixedPrecision {
@@ -202,10 +214,16 @@ impl TileRuleSpec {
                 } else {
                     None
                 },
-                transfer: read_transfer(fields, readout, Columns::All, name == "residual_learning_2")?,
+                transfer: read_transfer(
+                    fields,
+                    readout,
+                    Columns::All,
+                    name == "residual_learning_2",
+                    &mut transfer_pulses,
+                )?,
             },
         };
-        Ok(Self { name, kind, learning_rate, pulses })
+        Ok(Self { name, kind, learning_rate, pulses, transfer_pulses })
     }
 
     /// Whether weights stay in digital memory.
@@ -213,8 +231,19 @@ impl TileRuleSpec {
         matches!(self.kind, TileRuleKind::Digital { .. })
     }
 
-    /// The rule on tiles of `rows × cols` cells of these devices, with `None` for a digital one; `shape` makes schedules of
-    /// rates that follow the training.
+    /// The rates of the rule; `shape` makes schedules of those that follow the training.
+    pub fn rates(&self, shape: impl Fn(f64) -> Schedule) -> RateSchedules {
+        let learning = self.learning_rate.schedule(&shape);
+        let transfer = match &self.kind {
+            TileRuleKind::TikiTaka { transfer_rate, .. }
+            | TileRuleKind::Chopped { transfer_rate, .. }
+            | TileRuleKind::Residual { transfer_rate, .. } => vec![transfer_rate.schedule(shape)],
+            _ => Vec::new(),
+        };
+        RateSchedules { learning, transfer }
+    }
+
+    /// The rule on tiles of `rows × cols` cells of these devices, with `None` for a digital one.
     ///
     /// # Errors
     /// If a number is impossible.
@@ -222,60 +251,59 @@ impl TileRuleSpec {
         &self,
         devices: &TileDevices,
         [rows, cols]: [usize; 2],
-        shape: impl Fn(f64) -> Schedule,
         key: Key,
-    ) -> Result<Option<Box<dyn UpdateRule<f32>>>, ParameterError> {
-        let main = || Tile::new(rows, cols, devices.main.clone(), key.named("main"));
-        let residual = |name: &str| Tile::new(rows, cols, devices.residual.clone(), key.named(name));
-        let (rate, pulses) = (self.learning_rate.schedule(&shape), self.pulses);
+    ) -> Result<Option<Box<dyn Rule<f32>>>, ParameterError> {
+        let tile = |device: &residuum::tile::Device, name: &str, scheme: Scheme| {
+            Tile::new(rows, cols, device.clone(), key.named(name))?.with_scheme(scheme)
+        };
+        let main = |scheme| tile(&devices.main, "main", scheme);
+        let residual = |name: &str, scheme| tile(&devices.residual, name, scheme);
+        let (pulses, transfer_pulses) = (self.pulses, self.transfer_pulses);
         Ok(Some(match &self.kind {
             TileRuleKind::Digital { .. } => return Ok(None),
-            TileRuleKind::Analog => Box::new(PulsedSgd::new(main()?, rate, pulses)?),
-            TileRuleKind::TikiTaka { transfer_rate, mixing, transfer } => {
-                let (transfer_rate, transfer) = (transfer_rate.schedule(shape), own(transfer, cols, key));
-                let (w, p) = (main()?, residual("residual")?);
-                Box::new(TikiTaka::new(w, p, *mixing, rate, transfer_rate, pulses, transfer)?)
+            TileRuleKind::Analog => Box::new(Analog::sgd(main(pulses)?)),
+            TileRuleKind::TikiTaka { mixing, transfer, .. } => {
+                let (w, p) = (main(transfer_pulses)?, residual("residual", pulses)?);
+                let (mixing, transfer) = (*mixing, own(transfer, cols, key));
+                Box::new(TikiTaka::new(w, p, TikiTakaConfig { mixing, transfer, ..TikiTakaConfig::default() })?)
             }
-            TileRuleKind::Chopped { transfer_rate, chop, auto_scale, tail_weight, transfer } => {
-                let (transfer_rate, transfer) = (transfer_rate.schedule(shape), own(transfer, cols, key));
-                let (w, p) = (main()?, residual("residual")?);
-                let mut rule = ChoppedTikiTaka::new(w, p, rate, transfer_rate, pulses, *chop, transfer)?;
-                if let Some(auto_scale) = auto_scale {
-                    rule = rule.auto_scale(*auto_scale)?;
-                }
-                if let Some(weight) = tail_weight {
-                    rule = rule.dynamic_reference(*weight)?;
-                }
-                Box::new(rule)
+            TileRuleKind::Chopped { chop, auto_scale, tail_weight, transfer, .. } => {
+                let (w, p) = (main(transfer_pulses)?, residual("residual", pulses)?);
+                let transfer = own(transfer, cols, key);
+                let (chop, auto_scale, tail_weight) = (*chop, *auto_scale, *tail_weight);
+                Box::new(ChoppedTikiTaka::new(w, p, ChoppedConfig { chop, transfer, auto_scale, tail_weight })?)
             }
             TileRuleKind::MixedPrecision { every, granularity, quantize: [errors, inputs] } => {
-                let rule = MixedPrecision::new(main()?, rate, *every, pulses)?.quantize(*errors, *inputs)?;
-                Box::new(match granularity {
-                    Some(granularity) => rule.granularity(*granularity)?,
-                    None => rule,
-                })
+                let (every, granularity) = (*every, *granularity);
+                let (quantize_errors, quantize_inputs) = (*errors, *inputs);
+                let config = MixedConfig { every, granularity, quantize_errors, quantize_inputs };
+                Box::new(MixedPrecision::new(main(pulses)?, config)?)
             }
-            TileRuleKind::Residual { transfer_rate, mixing, symmetric_point, cascade, transfer } => {
-                let (transfer_rate, transfer) = (transfer_rate.schedule(shape), own(transfer, cols, key));
-                let Some(count) = cascade else {
-                    let (p, point) = symmetric_point.prepare(residual("residual")?, key.named("residual"))?;
-                    let rule =
-                        ResidualLearning::new(main()?, p, *mixing, rate, transfer_rate, pulses, transfer)?;
-                    return Ok(Some(Box::new(match point {
-                        Some(point) => rule.symmetric_point(point)?,
-                        None => rule,
-                    })));
+            TileRuleKind::Residual { mixing, symmetric_point, cascade, transfer, .. } => {
+                let count = cascade.unwrap_or(1);
+                let mut points = Vec::new();
+                let mut residuals: Vec<Box<dyn Array<f32>>> = Vec::new();
+                for n in 1..=count {
+                    let name = if cascade.is_some() { format!("residual {n}") } else { "residual".into() };
+                    // The last one meets the gradient, the others transfers.
+                    let scheme = if n == count { pulses } else { transfer_pulses };
+                    let (p, point) = symmetric_point.prepare(residual(&name, scheme)?, key.named(&name))?;
+                    residuals.push(Box::new(p));
+                    points.push(point);
+                }
+                let config = ResidualConfig {
+                    mixing: *mixing,
+                    symmetric_point: rule::SymmetricPoint::Zero,
+                    transfer: own(transfer, cols, key),
+                    ..ResidualConfig::default()
                 };
-                let residuals = (1..=*count)
-                    .map(|n| {
-                        let name = format!("residual {n}");
-                        let (p, symmetric_point) =
-                            symmetric_point.prepare(residual(&name)?, key.named(&name))?;
-                        let (array, transfer) = (Box::new(p), transfer.clone());
-                        Ok(Residual { array, symmetric_point, transfer_rate, transfer })
-                    })
-                    .collect::<Result<_, ParameterError>>()?;
-                Box::new(ResidualCascade::new(main()?, residuals, *mixing, rate, pulses)?)
+                let mut rule = ResidualLearning::cascade(main(transfer_pulses)?, residuals, config)?;
+                for (n, point) in points.into_iter().enumerate() {
+                    if let Some(point) = point {
+                        rule = rule.symmetric_point(n, &rule::SymmetricPoint::Given(point))?;
+                    }
+                }
+                Box::new(rule)
             }
         }))
     }
@@ -287,7 +315,7 @@ fn own(transfer: &Transfer, cols: usize, key: Key) -> Transfer {
         Columns::Some(n) if n > cols => Columns::All,
         columns => columns,
     };
-    Transfer { columns, readout: transfer.readout.around(key.named("transfer lines")), ..transfer.clone() }
+    Transfer { columns, readout: transfer.readout.around(key.named("transfer lines")), ..*transfer }
 }
 
 impl SymmetricPoint {
@@ -297,7 +325,7 @@ impl SymmetricPoint {
             Self::Zero => return Ok((tile, None)),
             // A cell without one stays where it is.
             Self::Known => tile.symmetric_point().into_iter().map(|p| p.unwrap_or(0.0)).collect(),
-            Self::Measured(settings) => tile.zero_shift(settings, key.named("zero shift"))?.symmetric_point,
+            Self::Measured(settings) => tile.zero_shift(&settings, key.named("zero shift"))?.symmetric_point,
         };
         tile.program(&point, key.named("symmetric point"))?;
         Ok((tile, Some(point)))
@@ -311,7 +339,7 @@ fn read_symmetric_point(fields: &Fields<'_>) -> Result<SymmetricPoint, SpecError
         let table = fields.nested("symmetric_point", node)?;
         let pairs = table.count("pairs")?;
         let averaged = table.count_or("averaged", 1)?;
-        let settings = ZeroShift { pairs, averaged, tolerance: None };
+        let settings = ZeroShift { averaged, ..ZeroShift::pairs(pairs) };
         settings.validate().map_err(|e| table.blame(&e))?;
         table.finish()?;
         return Ok(SymmetricPoint::Measured(settings));
@@ -346,7 +374,7 @@ fn read_chopped(fields: &Fields<'_>, readout: &Readout, agad: bool) -> Result<Ti
         chop,
         auto_scale,
         tail_weight: if agad { Some(fields.number_or("tail_weight", 5.0)?) } else { None },
-        transfer: read_transfer(fields, readout, Columns::Some(1), true)?,
+        transfer: read_transfer(fields, readout, Columns::Some(1), true, &mut Scheme::default())?,
     })
 }
 
@@ -355,6 +383,7 @@ fn read_transfer(
     readout: &Readout,
     columns: Columns,
     buffered: bool,
+    pulses: &mut Scheme,
 ) -> Result<Transfer, SpecError> {
     let columns = match fields.given("columns") {
         Some(node) => match &node.value {
@@ -375,15 +404,18 @@ fn read_transfer(
         _ => Order::Random,
     };
     let carrier = if buffered { Carrier::Buffered(read_buffer(fields)?) } else { Carrier::Direct };
-    let scheme = if buffered { Scheme::default() } else { read_pulses(fields, "transfer_pulses")? };
-    Ok(Transfer { columns, order, every: read_every(fields)?, readout: *readout, carrier, scheme })
+    if !buffered {
+        *pulses = read_pulses(fields, "transfer_pulses")?;
+    }
+    let every = read_every(fields)?;
+    Ok(Transfer { columns, order, every, readout: *readout, carrier, ..Transfer::default() })
 }
 
 fn read_buffer(fields: &Fields<'_>) -> Result<Buffer, SpecError> {
     let Some(table) = fields.optional_table("buffer")? else { return Ok(Buffer::default()) };
     let buffer = Buffer {
-        threshold: table.optional_number("threshold")?.map(|t| t as f32),
-        momentum: table.number_or("momentum", 0.0)? as f32,
+        threshold: table.optional_number("threshold")?,
+        momentum: table.number_or("momentum", 0.0)?,
         forget: table.boolean_or("forget", false)?,
         max_pulses: small(&table, "max_pulses", 1)?,
     };

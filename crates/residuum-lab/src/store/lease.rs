@@ -47,7 +47,7 @@ impl Lease {
         self.folder.join(RUN)
     }
 
-    /// The file for a problem's checkpoint.
+    /// The folder for a problem's checkpoints.
     pub fn checkpoint(&self) -> PathBuf {
         self.folder.join(CHECKPOINT)
     }
@@ -116,7 +116,8 @@ impl Lease {
 
     fn remove(&self, name: &str) -> Result<(), StoreError> {
         let path = self.folder.join(name);
-        match fs::remove_file(&path) {
+        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        match removed {
             Err(source) if source.kind() != ErrorKind::NotFound => Err(StoreError::Io { path, source }),
             _ => Ok(()),
         }

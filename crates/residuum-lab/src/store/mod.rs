@@ -6,7 +6,7 @@
 //!                   records.csv       its numbers; written last: a trial that has them is done
 //!                   failed.json       instead of both: why the trial has no numbers
 //!                   run/              of a network: checkpoints, metrics, events
-//!                   checkpoint.json   of a problem that is not done: how far it is
+//!                   checkpoints/      of a problem that is not done: how far it is
 //!                   .lock             locked by the process that runs the trial
 //! ```
 //!
@@ -38,7 +38,7 @@ const MANIFEST: &str = "manifest.json";
 const RECORDS: &str = "records.csv";
 const FAILURE: &str = "failed.json";
 const RUN: &str = "run";
-const CHECKPOINT: &str = "checkpoint.json";
+const CHECKPOINT: &str = "checkpoints";
 const LOCK: &str = ".lock";
 
 /// Bytes written to find out whether there is room.

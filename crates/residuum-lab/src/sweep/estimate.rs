@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use residuum::Key;
 use residuum_nn::layer::Pass;
-use residuum_nn::state::{Scope, Values};
+use residuum_nn::state::{Data, Scope};
 use residuum_nn::{Network, Tensor};
 
 use crate::plan::{Plan, Work};
@@ -224,7 +224,7 @@ fn of_problem(spec: &Spec, seed: u64, enough: f64) -> Result<Probe, String> {
     let n = spec.problem.dim() as u64;
     let devices = spec.devices.as_ref().map(|(main, residual)| (main, residual));
     let rule = spec.rule.build(&spec.initial, devices, n as usize, Key::new(seed).named("rule"))?;
-    let arrays = rule.arrays().len() as u64;
+    let arrays = rule.states().len() as u64;
     let memory = Memory {
         state: 8 * n * arrays,
         devices: if spec.devices.is_some() { 32 * n * arrays } else { 0 },
@@ -329,11 +329,9 @@ fn memory(parts: &mut Parts, spec: &TrialSpec, batch: usize, samples: usize) -> 
     let (image, _) = spec.data.image();
     let mut memory = Memory { data: (samples * image.len()) as u64, ..Memory::default() };
     for network in [Some(&mut parts.network), parts.backbone.as_mut()].into_iter().flatten() {
-        for entry in network.state(Scope::Everything).values() {
-            memory.state += match &entry.values {
-                Values::F32(values) => 4 * values.len() as u64,
-                Values::U64(_) => 8,
-            };
+        for (_, tensor) in network.state(Scope::Everything).iter() {
+            let size = if matches!(tensor.data, Data::F32(_) | Data::U32(_)) { 4 } else { 8 };
+            memory.state += size * tensor.data.len() as u64;
         }
     }
     if spec.devices.is_some() && !spec.rule.is_digital() {

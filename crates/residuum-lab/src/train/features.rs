@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use residuum::ParameterError;
+use residuum::state::{Data, Tensor as Saved, Tensors};
 use residuum_nn::data::Batches;
 use residuum_nn::layer::Pass;
-use residuum_nn::state::{self, Entry, Scope, State, Values, read_safetensors, write_safetensors};
+use residuum_nn::state::{self, Scope, read_safetensors, write_safetensors};
 use residuum_nn::train::Listener;
 use residuum_nn::{Network, Shape, Tensor};
 use sha2::{Digest as _, Sha256};
@@ -128,7 +129,7 @@ fn part(
     let shape = vec![samples.len(), backbone.classes()];
     if let Some((path, _)) = file
         && let Ok(mut state) = read_safetensors(path)
-        && let Some(Entry { shape: given, values: Values::F32(values) }) = state.remove(TENSOR)
+        && let Some(Saved { shape: given, data: Data::F32(values) }) = state.remove(TENSOR)
         && given == shape
     {
         return Ok(Some(values));
@@ -143,8 +144,7 @@ fn part(
         values.extend(features(backbone, batches, first..samples.end.min(first + batch)));
     }
     if let Some((path, Access::Write)) = file {
-        let entry = Entry { shape, values: Values::F32(values.clone()) };
-        write_safetensors(path, &State::from([(TENSOR.to_owned(), entry)]))?;
+        write_safetensors(path, &Tensors::from([(TENSOR.to_owned(), Saved::f32(&shape, values.clone()))]))?;
     }
     Ok(Some(values))
 }
@@ -166,15 +166,17 @@ fn digest(model: &Model, backbone: &mut Network, batches: &Batches) -> String {
     // Layers and transforms with their options; the program's version stands for its arithmetic.
     let text = |hash: &mut Sha256, text: String| hash.update(format!("{} {text}", text.len()));
     text(&mut hash, format!("{} {model:?} {:?}", env!("CARGO_PKG_VERSION"), batches.pipeline()));
-    for (name, entry) in backbone.state(Scope::Network) {
-        text(&mut hash, format!("{name} {:?}", entry.shape));
-        match entry.values {
-            Values::F32(values) => {
-                let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-                hash.update(bytes);
-            }
-            Values::U64(value) => hash.update(value.to_le_bytes()),
-        }
+    let mut state: Vec<(String, Saved)> = backbone.state(Scope::Network).into_iter().collect();
+    state.sort_by(|a, b| a.0.cmp(&b.0));
+    for (name, tensor) in state {
+        text(&mut hash, format!("{name} {:?}", tensor.shape));
+        let bytes: Vec<u8> = match tensor.data {
+            Data::F32(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Data::F64(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Data::U32(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+            Data::U64(values) => values.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        };
+        hash.update(bytes);
     }
     for sample in 0..batches.dataset().len() {
         hash.update(batches.dataset().image(sample));

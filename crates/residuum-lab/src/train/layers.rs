@@ -1,10 +1,8 @@
 //! What lies on the tiles of a network.
 
-use std::collections::BTreeMap;
-
 use residuum_nn::Network;
 use residuum_nn::model::Select;
-use residuum_nn::state::{Role, Visit, Visitor};
+use residuum_nn::state::{Collection, Role};
 
 /// The weights of one layer on tiles, or of one that would be under another rule.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,38 +30,23 @@ pub struct ArrayWeights {
 
 /// The layers on tiles as they are, in the order of the network; both ends of their arrays are what is there now. Under a digital
 /// rule they are those that `analog` names, so that rules can be compared.
-pub(super) fn layer_weights(network: &mut Network, analog: &Select) -> Vec<LayerWeights> {
-    let mut collect = Collect::default();
-    network.visit("", &mut collect);
-    collect.layers.retain(|layer| !layer.arrays.is_empty() || analog.includes(&layer.layer));
-    for layer in &mut collect.layers {
-        layer.range = collect.ranges.get(&format!("{}.weight", layer.layer)).copied();
-    }
-    collect.layers
-}
-
-#[derive(Default)]
-struct Collect {
-    layers: Vec<LayerWeights>,
-    ranges: BTreeMap<String, [f64; 2]>,
-}
-
-impl Visitor for Collect {
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn tensor(&mut self, name: &str, role: Role, shape: &[usize], values: &mut [f32]) {
-        let Some((layer, rest)) = name.split_once(".weight") else { return };
-        if rest.is_empty() && role == Role::Parameter && shape.len() > 1 {
-            let effective = values.to_vec();
-            self.layers.push(LayerWeights { layer: layer.into(), effective, range: None, arrays: Vec::new() });
-            return;
+pub(super) fn layer_weights(network: &Network, analog: &Select) -> Vec<LayerWeights> {
+    let all = Collection::of(network);
+    let mut layers: Vec<LayerWeights> = Vec::new();
+    for (name, role, tensor) in all.iter() {
+        let (Some((layer, rest)), Some(values)) = (name.split_once(".weight"), tensor.data.as_f32()) else {
+            continue;
+        };
+        if rest.is_empty() && role == Role::Parameter && tensor.shape.len() > 1 {
+            let range = all.range(name).map(|range| range.map(f64::from));
+            let (layer, effective) = (layer.to_owned(), values.to_vec());
+            layers.push(LayerWeights { layer, effective, range, arrays: Vec::new() });
+            continue;
         }
-        // `.tile0.main.weights`, shown after the matrix that it holds a part of.
+        // `.tile0.main.weights`, after the matrix that it holds a part of.
         let array = rest.strip_prefix(".tile").and_then(|rest| rest.split_once('.'));
-        let Some(array) = array.and_then(|(_, slot)| slot.strip_suffix(".weights")) else { return };
-        let Some(own) = self.layers.last_mut().filter(|own| own.layer == layer) else { return };
+        let Some(array) = array.and_then(|(_, tensor)| tensor.strip_suffix(".weights")) else { continue };
+        let Some(own) = layers.last_mut().filter(|own| own.layer == layer) else { continue };
         match own.arrays.iter_mut().find(|known| known.name == array) {
             Some(known) => {
                 known.start.extend_from_slice(values);
@@ -76,10 +59,6 @@ impl Visitor for Collect {
             }),
         }
     }
-
-    fn counter(&mut self, _: &str, _: Role, _: &mut u64) {}
-
-    fn range(&mut self, name: &str, [lo, hi]: [f32; 2]) {
-        self.ranges.insert(name.to_owned(), [lo.into(), hi.into()]);
-    }
+    layers.retain(|layer| !layer.arrays.is_empty() || analog.includes(&layer.layer));
+    layers
 }

@@ -109,7 +109,7 @@ pub fn train_in(
         let outcome = Outcome::Cancelled { k: 0, resume_from: None };
         return Ok(Trained { summary: Summary { outcome, steps: 0, records: Vec::new() }, layers: Vec::new() });
     }
-    let start = layer_weights(&mut trial.parts.network, &spec.network.analog);
+    let start = layer_weights(&trial.parts.network, &spec.network.analog);
     let mut training = training(spec, &trial);
     training.checkpoint.pause = checkpoint_every;
     let summary = match trial.run(&training, Some(folder), description).resume(listener) {
@@ -123,7 +123,7 @@ pub fn train_in(
         }
         resumed => resumed?,
     };
-    let mut layers = layer_weights(&mut trial.parts.network, &spec.network.analog);
+    let mut layers = layer_weights(&trial.parts.network, &spec.network.analog);
     for (layer, start) in layers.iter_mut().zip(start) {
         for (array, start) in layer.arrays.iter_mut().zip(start.arrays) {
             array.start = start.end;

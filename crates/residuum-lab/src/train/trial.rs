@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use residuum::{Key, ParameterError, Schedule, UpdateRule};
+use residuum::{Key, ParameterError, Rule, Schedule};
 use residuum_nn::analog::{AnalogFactory, Reads, Recipe};
 use residuum_nn::data::Batches;
 use residuum_nn::model::{BuildError, DigitalFactory, Factory};
-use residuum_nn::state::{FileError, Scope, State, StateError, read_safetensors};
+use residuum_nn::state::{FileError, Scope, StateError, Tensors, read_safetensors};
 use residuum_nn::{Network, Shape};
 use thiserror::Error;
 
@@ -92,7 +92,8 @@ impl Parts {
         let mut factory: Box<dyn Factory> = match &spec.devices {
             Some(devices) if !spec.rule.is_digital() => Box::new(AnalogFactory {
                 select: spec.network.analog.clone(),
-                recipe: Arc::new(TileRecipe { rule: spec.rule.clone(), devices: devices.clone(), shape }),
+                recipe: Arc::new(TileRecipe { rule: spec.rule.clone(), devices: devices.clone() }),
+                rates: spec.rule.rates(|rate| shape.of(rate)),
                 mapping: spec.mapping,
                 reads: Reads { forward: spec.readout.forward, backward: spec.readout.backward },
                 sgd,
@@ -117,9 +118,9 @@ impl Parts {
     }
 
     /// All parameters that the network computes with (effective weights of tiles), under their names.
-    pub fn state(&mut self) -> State {
+    pub fn state(&self) -> Tensors {
         let mut state = self.network.state(Scope::Network);
-        if let Some(backbone) = &mut self.backbone {
+        if let Some(backbone) = &self.backbone {
             state.extend(backbone.state(Scope::Network));
         }
         state
@@ -201,12 +202,11 @@ impl Shaped {
 struct TileRecipe {
     rule: TileRuleSpec,
     devices: TileDevices,
-    shape: Shaped,
 }
 
 impl Recipe for TileRecipe {
-    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn UpdateRule<f32>>, ParameterError> {
-        let rule = self.rule.build(&self.devices, [rows, cols], |rate| self.shape.of(rate), key)?;
+    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn Rule<f32>>, ParameterError> {
+        let rule = self.rule.build(&self.devices, [rows, cols], key)?;
         // A digital rule never asks for tiles.
         rule.ok_or(ParameterError::OutOfDomain {
             name: "arrays",

@@ -47,6 +47,17 @@ impl Comparison {
             Relation::AtLeast => -excess <= self.tolerance,
         }
     }
+
+    /// How many times the measured number would fit under its bound, or the bound under it; `None` for equalities and
+    /// for bounds of 0.
+    pub fn slack(&self) -> Option<f64> {
+        let slack = match self.relation {
+            Relation::Equals => return None,
+            Relation::AtMost => self.predicted / self.measured,
+            Relation::AtLeast => self.measured / self.predicted,
+        };
+        (slack.is_finite() && self.predicted != 0.0 && slack > 0.0).then_some(slack)
+    }
 }
 
 /// What a check found.
@@ -121,14 +132,15 @@ impl Check {
         Self::equals(what, sample.mean, predicted, sample.tolerance(bias))
     }
 
-    /// A mean is at most a bound, up to `Z` standard errors.
+    /// A mean is at most a bound, beyond chance: `Z` standard errors count against it, so that no error of sampling
+    /// can hide a bound that is too low.
     pub(super) fn mean_at_most(what: impl Into<String>, sample: Summary, bound: f64) -> Self {
-        Self::at_most(what, sample.mean, bound, Z * sample.se)
+        Self::at_most(what, sample.mean + Z * sample.se, bound, 0.0)
     }
 
-    /// A mean is at least a bound, up to `Z` standard errors.
+    /// A mean is at least a bound, beyond chance: `Z` standard errors count against it.
     pub(super) fn mean_at_least(what: impl Into<String>, sample: Summary, bound: f64) -> Self {
-        Self::at_least(what, sample.mean, bound, Z * sample.se)
+        Self::at_least(what, sample.mean - Z * sample.se, bound, 0.0)
     }
 
     /// A remark.
@@ -170,6 +182,19 @@ mod tests {
             assert_eq!(check.verdict, Verdict::Fails);
             assert_eq!(check.misprinted().verdict, Verdict::Fails, "NaN refutes nothing");
         }
+    }
+
+    #[test]
+    fn bounds_have_slack_and_sampling_errors_count_against_them() {
+        let slack = |check: Check| check.comparison.and_then(|c| c.slack());
+        assert_eq!(slack(Check::at_most("", 2.0, 8.0, 0.0)), Some(4.0));
+        assert_eq!(slack(Check::at_least("", 8.0, 2.0, 0.0)), Some(4.0));
+        assert_eq!(slack(Check::at_most("", -1.0, 0.0, 0.0)), None);
+        assert_eq!(slack(Check::equals("", 1.0, 1.0, 0.0)), None);
+        let sample = Summary { n: 100, mean: 1.0, std: 1.0, se: 0.1 };
+        assert_eq!(Check::mean_at_most("", sample, 1.4).verdict, Verdict::Fails);
+        assert_eq!(Check::mean_at_least("", sample, 0.6).verdict, Verdict::Fails);
+        assert_eq!(Check::mean_at_most("", sample, 1.5).verdict, Verdict::Holds);
     }
 
     #[test]

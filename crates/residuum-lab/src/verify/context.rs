@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use residuum::response::Swapped;
 use residuum::theory::coefficients::Rates;
+use residuum::theory::operator::Inequality;
 use residuum::{Key, ResponseFunction};
 
-use super::devices::Swapped;
 use crate::progress::Progress;
 
 /// A response shared by arrays and predictions.
@@ -22,6 +23,10 @@ pub(super) enum Bench {
     SwappedBranches,
     /// Every step is ten times too long.
     Overstep,
+    /// Every bound of a theorem is claimed a hundred times tighter, every lemma by a quarter of its terms.
+    TighterBounds,
+    /// Every law that is claimed to be tight is 10 % off.
+    ShiftedLaws,
 }
 
 /// What an experiment is given.
@@ -47,13 +52,34 @@ impl Context<'_> {
     pub(super) fn device(&self, device: &Device) -> Device {
         match self.bench {
             Bench::SwappedBranches => Arc::new(Swapped(device.clone())),
-            Bench::Faithful | Bench::Overstep => device.clone(),
+            _ => device.clone(),
         }
     }
 
     /// The rate that is set on the bench where `rate` was ordered.
     pub(super) fn rate(&self, rate: f64) -> f64 {
         if self.bench == Bench::Overstep { 10.0 * rate } else { rate }
+    }
+
+    /// An upper bound as it is claimed.
+    pub(super) fn bound(&self, bound: f64) -> f64 {
+        if self.bench == Bench::TighterBounds { 0.01 * bound } else { bound }
+    }
+
+    /// A lower bound as it is claimed.
+    pub(super) fn floor(&self, floor: f64) -> f64 {
+        if self.bench == Bench::TighterBounds { 100.0 * floor } else { floor }
+    }
+
+    /// An inequality of a lemma as it is claimed.
+    pub(super) fn lemma(&self, claimed: Inequality) -> Inequality {
+        let harder = if self.bench == Bench::TighterBounds { 0.25 * claimed.scale } else { 0.0 };
+        Inequality { smaller: claimed.smaller + harder, ..claimed }
+    }
+
+    /// A law as it is claimed.
+    pub(super) fn law(&self, law: f64) -> f64 {
+        if self.bench == Bench::ShiftedLaws { 1.1 * law } else { law }
     }
 
     /// The same for all rates of Residual Learning.

@@ -2,11 +2,11 @@
 //!
 //! Noise sits on two or three atoms, so the expectations are sums and the inequalities are checked exactly.
 
-use residuum::response::Tanh;
+use residuum::response::{Ceiling, Constant, Tanh};
 use residuum::theory::coefficients::{Problem, Rates};
 use residuum::theory::lyapunov::{Bowl, OneStep};
 use residuum::theory::operator::{FiniteNoise, Inequality};
-use residuum::{Bounds, Range};
+use residuum::{Bounds, Range, ResponseFunction};
 
 use super::check::Check;
 use super::context::Context;
@@ -50,90 +50,143 @@ pub(super) const CLAIMS: &[Claim] = &[
     },
 ];
 
-/// Applies `lemma` to random states, for several κ₁, κ₂, noise laws, and step sizes up to the largest allowed.
+/// A state (W, P) and a P_{k+1} for the lemma about the upper level alone.
+struct Drawn {
+    main: f64,
+    residual: f64,
+    next: f64,
+}
+
+/// κ₁ and κ₂, and what α and β are multiplied with: 1 within the lemmas.
+struct Beyond {
+    conditions: &'static [(f64, f64)],
+    learning: f64,
+    transfer: f64,
+}
+
+const WITHIN: Beyond = Beyond {
+    conditions: &[
+        (1.0, 1.0),
+        (1.0, 2.0),
+        (1.0, 4.0),
+        (1.0, 8.0),
+        (1.0, 16.0),
+        (4.0, 1.0),
+        (4.0, 2.0),
+        (4.0, 4.0),
+        (4.0, 8.0),
+        (4.0, 16.0),
+        (16.0, 1.0),
+        (16.0, 2.0),
+        (16.0, 4.0),
+        (16.0, 8.0),
+        (16.0, 16.0),
+    ],
+    learning: 1.0,
+    transfer: 1.0,
+};
+const FAST_LEARNING: Beyond = Beyond { conditions: &[(1.0, 1.0)], learning: 20.0, transfer: 1.0 };
+const FAST_TRANSFER: Beyond = Beyond { conditions: &[(1.0, 1.0)], learning: 1.0, transfer: 200.0 };
+
+/// Applies `lemma` to random states, responses, noise laws over two decades and distances over four, with step sizes up
+/// to the largest allowed (times those of `beyond`).
 fn from_random_states(
     context: &Context,
     name: &str,
-    lemma: impl Fn(&OneStep, (f64, f64)) -> Inequality,
+    beyond: &Beyond,
+    lemma: impl Fn(&OneStep, &Problem, Drawn) -> Inequality,
 ) -> Result<Vec<Inequality>, ClaimError> {
-    let states = context.pick(1500, 200);
     let mut found = Vec::new();
-    for objective_condition in [1.0, 4.0, 16.0] {
-        for slope in [0.0, 1.0 / 3.0, 0.6, 0.88] {
-            let main = Tanh::new(1.0, slope, 0.8, -0.3)?;
-            let residual = Tanh::new(1.0, slope, 0.6, 0.1)?;
-            let bounds = residual.bounds_with(&main);
-            for (law, noise) in
-                [FiniteNoise::two_point(0.4, 0.2)?, FiniteNoise::three_point(0.4)?].iter().enumerate()
-            {
-                let key =
-                    context.key(name).fold(objective_condition as u64).fold(slope.to_bits()).fold(law as u64);
-                let problem = Problem {
-                    strong_convexity: 1.0,
-                    smoothness: objective_condition,
-                    noise: noise.variance().sqrt(),
-                    bounds,
-                    steps: 1,
-                    initial_lyapunov: 1.0,
-                };
-                for i in 0..states {
-                    let draw = |j: u64| key.fold(i).uniform_at(j);
-                    let mixing = problem.least_mixing().max(0.5) * (1.0 + draw(0));
-                    let fastest = bounds.min / (4.0 * mixing * objective_condition * bounds.max.powi(2));
-                    // Every other state meets the largest step allowed.
-                    let share = if i % 2 == 0 { 1.0 } else { draw(1) + 1e-3 };
-                    let step = OneStep {
-                        objective: Bowl::new(1.0, objective_condition)?,
-                        main: &main,
-                        residual: &residual,
-                        rates: context.rates(Rates::coupled(1.0, bounds, share * fastest, mixing)),
-                        noise,
-                    };
-                    // Offsets of P span the same W̄ whatever γ is.
-                    let state = (6.0 * draw(2) - 3.0, 0.1 + (6.0 * draw(3) - 3.0) / mixing);
-                    found.push(lemma(&step, state));
-                }
-            }
+    for &(objective_condition, hardware_condition) in beyond.conditions {
+        let key = context.key(name).fold(objective_condition as u64).fold(hardware_condition as u64);
+        let objective = Bowl::new(1.0, objective_condition)?;
+        let slope = (hardware_condition - 1.0) / (hardware_condition + 1.0);
+        let ceiling = Ceiling::new(1.0 / hardware_condition, 1.0, 1.0)?;
+        let constant = Constant::new(1.0 / hardware_condition)?;
+        for i in 0..context.pick(1500, 400) {
+            let draw = |j: u64| key.fold(i).uniform_at(j);
+            let deviation = 10f64.powf(2.0 * draw(0) - 1.0);
+            let noise = if draw(1) < 0.3 {
+                FiniteNoise::three_point(deviation)?
+            } else {
+                FiniteNoise::two_point(deviation, 0.02 + 0.96 * draw(2))?
+            };
+            let smooth = Tanh::new(1.0, slope, 1.0, draw(3) - 0.5)?;
+            let (main, residual): (&dyn ResponseFunction, &dyn ResponseFunction) =
+                if draw(4) < 0.5 { (&smooth, &smooth) } else { (&constant, &ceiling) };
+            let unit = Rates { learning_rate: 1.0, transfer_rate: 1.0, mixing: 1.0, weight: 1.0 };
+            let mut step = OneStep { objective, main, residual, rates: unit, noise: &noise };
+            let bounds = step.bounds();
+            let problem = Problem {
+                strong_convexity: 1.0,
+                smoothness: objective_condition,
+                noise: noise.variance().sqrt(),
+                bounds,
+                steps: 1,
+                initial_lyapunov: 1.0,
+            };
+            let mixing = (1.0 + draw(5)) * problem.least_mixing().max(0.1);
+            let fastest = bounds.min / (4.0 * mixing * objective_condition * bounds.max.powi(2));
+            // Three states in ten meet the largest step allowed.
+            let share = if draw(6) < 0.3 { 1.0 } else { draw(6) };
+            let mut rates = Rates::coupled(1.0, bounds, beyond.learning * share * fastest, mixing);
+            rates.transfer_rate *= beyond.transfer;
+            step.rates = context.rates(rates);
+            let size = 10f64.powf(4.0 * draw(7) - 2.0);
+            let (w, effective) = (size * (2.0 * draw(8) - 1.0), size * (2.0 * draw(9) - 1.0));
+            // P from W̄, so that both parts of V matter whatever γ is.
+            let point = residual.symmetric_point().unwrap_or(0.0);
+            let residual = point + (effective - w) / mixing;
+            let next = point + size * (2.0 * draw(10) - 1.0) / mixing;
+            found.push(lemma(&step, &problem, Drawn { main: w, residual, next }));
         }
     }
     Ok(found)
 }
 
-/// Bounds that two responses share.
-trait Shared {
-    fn bounds_with(&self, other: &Self) -> Bounds;
-}
-
-impl<R: residuum::ResponseFunction> Shared for R {
-    fn bounds_with(&self, other: &Self) -> Bounds {
-        let (a, b) = (self.bounds(Range::ALL), other.bounds(Range::ALL));
-        Bounds {
-            range: Range::ALL,
-            min: a.min.min(b.min),
-            max: a.max.max(b.max),
-            lipschitz: a.lipschitz.max(b.lipschitz),
-        }
-    }
+/// The lemma within its rates, where it must hold, and far beyond them, where it must not.
+fn within_and_beyond(
+    context: &Context,
+    (name, what): (&str, &str),
+    beyond: &Beyond,
+    lemma: impl Fn(&OneStep, Drawn) -> Inequality,
+) -> Outcome {
+    let lemma = |step: &OneStep, _: &Problem, at: Drawn| lemma(step, at);
+    let within = from_random_states(context, name, &WITHIN, lemma)?;
+    let astray = from_random_states(context, name, beyond, lemma)?;
+    let (alpha, beta) = (beyond.learning, beyond.transfer);
+    let rates = format!("{what}α times {alpha}, β times {beta}, beyond the lemma");
+    Ok(vec![
+        never_violated(context, &format!("{what}{} states", within.len()), within),
+        never_violated(context, &rates, astray).expected_to_differ(),
+    ])
 }
 
 fn effective_descent(context: &Context) -> Outcome {
     let name = "lem-effective-descent";
-    let moving = from_random_states(context, name, |step, (w, p)| step.effective_descent(w, p))?;
-    let held = from_random_states(context, name, |step, (w, p)| step.half_descent(w, p))?;
-    Ok(vec![
-        never_violated(&format!("W moves, {} states", moving.len()), moving),
-        never_violated(&format!("W is held, {} states", held.len()), held),
-    ])
+    let moving = |step: &OneStep, at: Drawn| step.effective_descent(at.main, at.residual);
+    let held = |step: &OneStep, at: Drawn| step.half_descent(at.main, at.residual);
+    let mut checks = within_and_beyond(context, (name, "W moves, "), &FAST_LEARNING, moving)?;
+    checks.extend(within_and_beyond(context, (name, "W is held, "), &FAST_LEARNING, held)?);
+    Ok(checks)
 }
 
 fn main_descent(context: &Context) -> Outcome {
-    let found = from_random_states(context, "lem-main-descent", |step, (w, p)| step.main_descent(w, p))?;
-    Ok(vec![never_violated(&format!("{} states", found.len()), found)])
+    let descent = |step: &OneStep, at: Drawn| step.main_descent(at.main, at.next);
+    within_and_beyond(context, ("lem-main-descent", ""), &FAST_TRANSFER, descent)
 }
 
 fn contraction(context: &Context) -> Outcome {
-    let found = from_random_states(context, "one-step-contraction", |step, (w, p)| step.contraction(w, p))?;
-    Ok(vec![never_violated(&format!("{} states", found.len()), found)])
+    let name = "one-step-contraction";
+    let step = |step: &OneStep, at: Drawn| step.contraction(at.main, at.residual);
+    let mut checks = within_and_beyond(context, (name, ""), &FAST_LEARNING, step)?;
+    let conditions = from_random_states(context, name, &WITHIN, |step, problem, _| {
+        let broken = problem.conditions(step.rates).iter().filter(|c| !c.holds()).count();
+        Inequality::between(&[broken as f64], &[0.0])
+    })?;
+    let broken: f64 = conditions.iter().map(|c| c.smaller).sum();
+    checks.push(Check::equals("conditions of the coefficient lemma broken at these rates", broken, 0.0, 0.0));
+    Ok(checks)
 }
 
 /// A problem of condition κ₂ with V₀ = 0.98, κ₁ = μ = 1; the tables of smallest K are for it.

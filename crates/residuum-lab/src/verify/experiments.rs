@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::{Linear, Power};
-use residuum::rule::ResidualLearning;
+use residuum::rule::{self, ResidualConfig, ResidualLearning, Rule};
 use residuum::stats::{Summary, Z};
 use residuum::theory::residual_law::{LocalModel, Rates};
-use residuum::{Control, Noise, Noisy, Objective, UpdateRule, minimize};
+use residuum::{Control, Noise, Noisy, Objective, minimize_observed};
 
 use super::check::Check;
 use super::context::{Context, Device};
@@ -45,7 +45,7 @@ pub(super) const CLAIMS: &[Claim] = &[
 
 fn toy_example(context: &Context) -> Outcome {
     let device = devices::power(1.0)?;
-    let deviations = [0.1, 0.5, 1.0, 2.0];
+    let deviations = [0.1, 0.5, 1.0, 2.0, 4.0];
     let (alpha, steps, replicas) = context.pick((2e-3, 12_000, 12_000), (8e-3, 3_000, 3000));
     let rates = Rates { learning_rate: alpha, transfer_rate: 2.0 * alpha, mixing: 1.0 };
     let mut means: Vec<(Summary, Summary, f64)> = Vec::new();
@@ -54,7 +54,7 @@ fn toy_example(context: &Context) -> Outcome {
         let model = LocalModel::new(toy.curvature, deviation, toy.minimizer, &*device, &*device)?;
         let key = context.key("toy-example").fold(deviation.to_bits());
         let ends = replicate(context, key, (replicas, 1), steps, |n| {
-            let residual = Box::new(residual_learning(context, &toy, &device, rates, n)?);
+            let residual = residual_learning(context, &toy, &device, rates, n)?;
             Ok((toy.problem(n)?, vec![analog(context, &toy, &device, alpha, n)?, residual]))
         })?;
         let bias = model.stationary(rates)?.effective_bias;
@@ -67,7 +67,8 @@ fn toy_example(context: &Context) -> Outcome {
         let what = format!("Analog SGD: fall of E[W] from σ = {} to {}, beyond chance", names[0], names[1]);
         checks.push(Check::at_least(what, fall - error, 0.0, 0.0));
     }
-    for ((analog, residual, law), deviation) in means.iter().zip(deviations).skip(1) {
+    // At σ = 4 the law's own premise, small steps of P, is gone.
+    for ((analog, residual, law), deviation) in means.iter().zip(deviations).take(4).skip(1) {
         let drift = 0.5 - analog.mean;
         let what = format!("Residual Learning: |E[W̄] − W*| over Analog SGD's, σ = {deviation}");
         let share = (residual.mean.abs() - Z * residual.se).max(0.0) / drift;
@@ -80,7 +81,7 @@ fn toy_example(context: &Context) -> Outcome {
 /// φ = (√5 − 1)/2: the low-discrepancy stand-in for uniform draws.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
-/// f(W̄_k) − f* at k = 0, 100, …, 1000 on the instance without random numbers.
+/// f(W̄_k) − f* at k = 0, 10, …, 1000 on the instance without random numbers.
 fn sweep(context: &Context, hardware_condition: f64, mixing: f64) -> Result<Vec<f64>, ClaimError> {
     let n = 1024;
     let curvature = (0..n).map(|i| 0.5 + 3.5 * (f64::from(i) + 0.5) / f64::from(n)).collect();
@@ -89,26 +90,27 @@ fn sweep(context: &Context, hardware_condition: f64, mixing: f64) -> Result<Vec<
     let device: Device = Arc::new(Linear::with_condition(hardware_condition, 1.0)?);
     let bench = context.device(&device);
     let (main, residual) = (array(0.0, bench.clone(), n as usize)?, array(0.0, bench, n as usize)?);
-    let mut rule = ResidualLearning::new(main, residual, mixing, context.rate(1e-3), context.rate(1e-3))?;
+    let mut rule = ResidualLearning::new(main, residual, ResidualConfig::mixing(mixing))?;
     let problem = Noisy::new(objective.clone(), Noise::None)?;
-    let (mut errors, mut at) = (Vec::new(), vec![0.0; n as usize]);
-    let mut look = |k: u64, _: usize, rule: &dyn UpdateRule| {
-        if k.is_multiple_of(100) {
-            rule.effective_weights(&mut at);
-            errors.push(objective.value(&at));
+    let mut errors = Vec::new();
+    let mut look = |k: u64, _: usize, rule: &dyn Rule| {
+        if k.is_multiple_of(10) {
+            errors.push(objective.value(rule.effective_weights()));
         }
         Control::Continue
     };
-    minimize(&problem, &mut [&mut rule], 1000, context.key("kappa-sweep"), &mut look)?;
+    let (rates, key) = (rule::Rates::new(context.rate(1e-3), context.rate(1e-3)), context.key("kappa-sweep"));
+    minimize_observed(&problem, &mut [&mut rule], &rates, 0..1000, key, &mut look)?;
     Ok(errors)
 }
 
-/// How often a larger κ₂ has the smaller error at a recorded step k > 0.
-fn order_violations(context: &Context, mixing: f64) -> Result<f64, ClaimError> {
+/// Recorded steps k > 0 at which a larger κ₂ has the smaller error: their number and the first.
+fn order_violations(context: &Context, mixing: f64) -> Result<(usize, Option<usize>), ClaimError> {
     let curves: Vec<Vec<f64>> =
         [1.0, 2.0, 4.0, 8.0, 16.0].iter().map(|&k| sweep(context, k, mixing)).collect::<Result<_, _>>()?;
-    let broken = |pair: &[Vec<f64>]| pair[0].iter().zip(&pair[1]).skip(1).filter(|(a, b)| a >= b).count();
-    Ok(curves.windows(2).map(broken).sum::<usize>() as f64)
+    let broken = |&i: &usize| curves.windows(2).any(|pair| pair[0][i] >= pair[1][i]);
+    let steps: Vec<usize> = (1..curves[0].len()).filter(broken).collect();
+    Ok((steps.len(), steps.first().map(|i| 10 * i)))
 }
 
 fn kappa_sweep(context: &Context) -> Outcome {
@@ -121,15 +123,20 @@ fn kappa_sweep(context: &Context) -> Outcome {
         // Reference values carry six decimals.
         checks.push(Check::equals(format!("f(W̄) − f* at k = 1000, κ₂ = {condition}"), last, value, 1e-6));
     }
-    let broken = order_violations(context, 0.5)?;
-    checks.push(Check::equals("recorded steps at which the order is broken, γ = 0.5", broken, 0.0, 0.0));
-    let broken = order_violations(context, 1.0)?;
-    checks.push(Check::at_least(
-        "the same at γ = 1: the claim needs γ ≤ 0.7, which the paper does not say",
-        broken,
-        1.0,
-        0.0,
-    ));
+    let (broken, _) = order_violations(context, 0.5)?;
+    checks.push(Check::equals("recorded steps at which the order is broken, γ = 0.5", broken as f64, 0.0, 0.0));
+    for (mixing, reference) in [(1.0, 780.0), (2.0, 520.0)] {
+        let first = order_violations(context, mixing)?.1.map_or(f64::NAN, |k| k as f64);
+        // The instance behind the reference crossings is not recorded, so they are met to 5 % only.
+        checks.push(Check::equals(
+            format!(
+                "first step at which it is, γ = {mixing}: the claim needs γ ≤ 0.7, which the paper does not say"
+            ),
+            first,
+            reference,
+            0.05 * reference,
+        ));
+    }
     let growth = (table[4].1 / table[0].1).log(16.0);
     checks.push(Check::note(format!(
         "The order is monotone, but the dependence is about κ₂^{growth:.2}, no fourth power: at a fixed α only the \

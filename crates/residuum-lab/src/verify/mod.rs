@@ -16,6 +16,7 @@ mod experiments;
 mod gains;
 mod lower_bound;
 mod mistakes;
+mod moments;
 mod operator;
 mod penalty;
 mod regularity;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use residuum::cells::PerCell;
 use residuum::numeric::minimize_bracket;
 use residuum::objective::DenseQuadratic;
-use residuum::response::{Ceiling, Exponential, Linear, Tanh, Wavy};
+use residuum::response::{Ceiling, Exponential, Linear, Moved, Tanh, Wavy};
 use residuum::theory::implicit_penalty::ImplicitPenalty;
 use residuum::theory::magnitude::Sampling;
 use residuum::theory::operator::NonMonotone;
@@ -13,8 +13,7 @@ use residuum::{Noise, Noisy, Range, ResponseFunction};
 
 use super::check::Check;
 use super::context::{Context, Device};
-use super::devices::{self, Moved};
-use super::{Claim, Outcome};
+use super::{Claim, Outcome, devices};
 
 const GROUP: &str = "definitions";
 
@@ -161,7 +160,7 @@ fn increasing(device: &Device) -> bool {
 fn gradient_of_penalty(context: &Context) -> Result<Check, super::ClaimError> {
     let device: Device = Arc::new(devices::skewed()?);
     let cells =
-        |device: &Device| PerCell([-0.2, 0.1, 0.3].map(|by| Moved { device: device.clone(), by }).to_vec());
+        |device: &Device| PerCell([-0.2, 0.1, 0.3].map(|by| Moved { response: device.clone(), by }).to_vec());
     let hessian = vec![2.0, 0.5, 0.1, 0.5, 1.0, -0.3, 0.1, -0.3, 4.0];
     let objective = DenseQuadratic::new(hessian, vec![0.3, -0.2, 0.1])?;
     let problem = Noisy::new(Arc::new(objective), Noise::TwoPoint { deviation: 1.0, probability: 0.2 })?;

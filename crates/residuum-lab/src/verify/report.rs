@@ -35,6 +35,7 @@ pub struct Report {
 /// Widths of the columns behind the description.
 const MEASURED: usize = 11;
 const PREDICTED: usize = 25;
+const SLACK: usize = 8;
 const VERDICT: usize = 16;
 /// The description is not squeezed below this.
 const NARROWEST: usize = 24;
@@ -52,8 +53,8 @@ impl Report {
 
     /// A table per claim, `width` characters wide (at least about 80).
     pub fn to_text(&self, width: usize) -> String {
-        let what = width.saturating_sub(MEASURED + PREDICTED + VERDICT + 8).max(NARROWEST);
-        let line = what + MEASURED + PREDICTED + VERDICT + 6;
+        let what = width.saturating_sub(MEASURED + PREDICTED + SLACK + VERDICT + 10).max(NARROWEST);
+        let line = what + MEASURED + PREDICTED + SLACK + VERDICT + 8;
         let mut text = String::new();
         for report in &self.claims {
             head(&mut text, &report.claim, line);
@@ -106,6 +107,7 @@ fn check_json(check: &Check) -> Value {
         "relation": check.comparison.map(|c| c.relation.sign()),
         "predicted": number(|c| c.predicted),
         "tolerance": number(|c| c.tolerance),
+        "slack": check.comparison.and_then(|c| c.slack()),
         "verdict": check.verdict.name(),
     })
 }
@@ -133,16 +135,17 @@ fn row(text: &mut String, check: &Check, what: usize, line: usize) {
         }
         return;
     };
-    let slack = match tolerance {
+    let allowed = match tolerance {
         0.0 => String::new(),
         whole if whole.fract() == 0.0 => format!(" ± {whole}"),
         small => format!(" ± {small:.1e}"),
     };
-    let claim = format!("{} {}{slack}", relation.sign(), number(predicted));
+    let claim = format!("{} {}{allowed}", relation.sign(), number(predicted));
+    let slack = check.comparison.and_then(|c| c.slack()).map_or(String::new(), times);
     for (i, part) in wrap(&check.what, what).iter().enumerate() {
         let line = if i == 0 {
             format!(
-                "  {part:<what$}  {:>MEASURED$}  {claim:<PREDICTED$}  {}",
+                "  {part:<what$}  {:>MEASURED$}  {claim:<PREDICTED$}  {slack:>SLACK$}  {}",
                 number(measured),
                 check.verdict.words()
             )
@@ -150,6 +153,15 @@ fn row(text: &mut String, check: &Check, what: usize, line: usize) {
             format!("  {part}")
         };
         let _ = writeln!(text, "{}", line.trim_end());
+    }
+}
+
+/// A factor in two or three digits.
+fn times(factor: f64) -> String {
+    match factor {
+        f if f < 10.0 => format!("{f:.2}×"),
+        f if f < 1e6 => format!("{f:.0}×"),
+        f => format!("{f:.0e}×"),
     }
 }
 

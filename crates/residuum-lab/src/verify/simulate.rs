@@ -7,13 +7,13 @@ use residuum::cells::Uniform;
 use residuum::error::ParameterError;
 use residuum::numeric::find_root;
 use residuum::objective::DiagonalQuadratic;
-use residuum::rule::{Analog, ResidualLearning, Source};
+use residuum::rule::{self, Analog, ResidualConfig, ResidualLearning, Rule};
 use residuum::stats::Summary;
 use residuum::theory::residual_law::Rates;
-use residuum::{AnalogArray, Control, Key, Noise, Noisy, ResponseFunction, Update, UpdateRule, minimize};
+use residuum::{Control, ExactArray, Key, Noise, Noisy, ResponseFunction, Update, minimize_observed};
 
 use super::ClaimError;
-use super::context::{Context, Device};
+use super::context::{Bench, Context, Device};
 use crate::progress::Cancelled;
 
 /// Replicas simulated together. Part of the meaning of a key: changing it changes every seeded number.
@@ -33,6 +33,8 @@ pub(super) struct Ends {
     pub(super) effective: Vec<f64>,
     /// Average of W̄ over the last quarter of the steps.
     pub(super) tail: Vec<f64>,
+    /// Average of W̄² over the same steps.
+    pub(super) tail_square: Vec<f64>,
 }
 
 impl Ends {
@@ -41,6 +43,7 @@ impl Ends {
         self.residual.append(&mut other.residual);
         self.effective.append(&mut other.effective);
         self.tail.append(&mut other.tail);
+        self.tail_square.append(&mut other.tail_square);
     }
 }
 
@@ -54,8 +57,11 @@ pub(super) fn mean_from(sample: &[f64], origin: f64) -> Summary {
     Summary::of(sample.iter().map(|x| x - origin))
 }
 
+/// A rule and its rates.
+pub(super) type Rated = (Box<dyn Rule>, rule::Rates);
+
 /// A problem and the rules that meet it on common random numbers.
-pub(super) type Setting = (Noisy, Vec<Box<dyn UpdateRule>>);
+pub(super) type Setting = (Noisy, Vec<Rated>);
 
 /// Runs `replicas` copies of what `build` makes for a given number of coordinates, `width` coordinates per replica.
 pub(super) fn replicate(
@@ -65,6 +71,9 @@ pub(super) fn replicate(
     steps: u64,
     build: impl Fn(usize) -> Result<Setting, ParameterError> + Sync,
 ) -> Result<Vec<Ends>, ClaimError> {
+    // Wrong hardware shows with fewer.
+    let wrong = matches!(context.bench, Bench::SwappedBranches | Bench::Overstep);
+    let replicas = if wrong { replicas.div_ceil(4) } else { replicas };
     let per_block = (BLOCK / width).max(1);
     let blocks: Vec<Vec<Ends>> = (0..replicas.div_ceil(per_block))
         .into_par_iter()
@@ -81,42 +90,43 @@ pub(super) fn replicate(
     Ok(all)
 }
 
-fn run(
+/// Runs the rules on one problem and says where they end.
+pub(super) fn run(
     context: &Context,
     problem: &Noisy,
-    rules: &mut [Box<dyn UpdateRule>],
+    rules: &mut [Rated],
     steps: u64,
     key: Key,
 ) -> Result<Vec<Ends>, ClaimError> {
     let dim = problem.objective().dim();
     let from = steps - steps / 4;
-    let mut sums = vec![vec![0.0; dim]; rules.len()];
-    let mut at = vec![0.0; dim];
-    let mut look = |k: u64, index: usize, rule: &dyn UpdateRule| {
+    let mut sums = vec![vec![(0.0, 0.0); dim]; rules.len()];
+    let mut look = |k: u64, index: usize, rule: &dyn Rule| {
         if k > from {
-            rule.effective_weights(&mut at);
-            sums[index].iter_mut().zip(&at).for_each(|(s, w)| *s += w);
+            for (sum, w) in sums[index].iter_mut().zip(rule.effective_weights()) {
+                *sum = (sum.0 + w, sum.1 + w * w);
+            }
         }
         let stop = k.is_multiple_of(PATIENCE) && context.progress.cancelled();
         if stop { Control::Stop } else { Control::Continue }
     };
-    let mut borrowed: Vec<&mut dyn UpdateRule> = Vec::with_capacity(rules.len());
-    for rule in rules.iter_mut() {
+    let rates: Vec<rule::Rates> = rules.iter().map(|(_, rates)| *rates).collect();
+    let mut borrowed: Vec<&mut dyn Rule> = Vec::with_capacity(rules.len());
+    for (rule, _) in rules.iter_mut() {
         borrowed.push(&mut **rule);
     }
-    if minimize(problem, &mut borrowed, steps, key, &mut look)? < steps {
+    if minimize_observed(problem, &mut borrowed, &rates, 0..steps, key, &mut look)? < steps {
         return Err(Cancelled.into());
     }
     let share = 1.0 / (steps / 4).max(1) as f64;
-    let ends = rules.iter().zip(sums).map(|(rule, sum)| {
-        let mut effective = vec![0.0; dim];
-        rule.effective_weights(&mut effective);
-        let arrays = rule.arrays();
+    let ends = rules.iter().zip(sums).map(|((rule, _), sum)| {
+        let arrays = rule.states();
         Ends {
             main: arrays[0].1.to_vec(),
             residual: arrays.get(1).map_or(Vec::new(), |(_, state)| state.to_vec()),
-            effective,
-            tail: sum.into_iter().map(|s| share * s).collect(),
+            effective: rule.effective_weights().to_vec(),
+            tail: sum.iter().map(|s| share * s.0).collect(),
+            tail_square: sum.iter().map(|s| share * s.1).collect(),
         }
     });
     Ok(ends.collect())
@@ -178,8 +188,8 @@ impl Toy {
 }
 
 /// An array of equal cells with the expected update.
-pub(super) fn array(initial: f64, device: Device, n: usize) -> Result<AnalogArray, ParameterError> {
-    AnalogArray::new(&vec![initial; n], Arc::new(Uniform(device)), Update::Expected)
+pub(super) fn array(initial: f64, device: Device, n: usize) -> Result<ExactArray, ParameterError> {
+    ExactArray::new(&vec![initial; n], Arc::new(Uniform(device)), Update::Expected)
 }
 
 /// Analog SGD from the toy's start on the device under test.
@@ -189,9 +199,9 @@ pub(super) fn analog(
     device: &Device,
     rate: f64,
     n: usize,
-) -> Result<Box<dyn UpdateRule>, ParameterError> {
+) -> Result<Rated, ParameterError> {
     let main = array(toy.initial, context.device(device), n)?;
-    Ok(Box::new(Analog::new(main, Source::sgd(context.rate(rate)))))
+    Ok((Box::new(Analog::sgd(main)), rule::Rates::learning(context.rate(rate))))
 }
 
 /// Residual Learning with both arrays on the device under test.
@@ -201,10 +211,26 @@ pub(super) fn residual_learning(
     device: &Device,
     rates: Rates,
     n: usize,
-) -> Result<ResidualLearning, ParameterError> {
+) -> Result<Rated, ParameterError> {
+    let config = ResidualConfig::mixing(rates.mixing);
+    residual_learning_by(context, toy, device, (rates, config), n)
+}
+
+/// The same with other numbers.
+pub(super) fn residual_learning_by(
+    context: &Context,
+    toy: &Toy,
+    device: &Device,
+    (rates, config): (Rates, ResidualConfig),
+    n: usize,
+) -> Result<Rated, ParameterError> {
     let bench = context.device(device);
     let point = device.symmetric_point().unwrap_or(0.0);
     let (main, residual) = (array(toy.initial, bench.clone(), n)?, array(point, bench, n)?);
-    let (alpha, beta) = (context.rate(rates.learning_rate), context.rate(rates.transfer_rate));
-    ResidualLearning::new(main, residual, rates.mixing, alpha, beta)
+    Ok((Box::new(ResidualLearning::new(main, residual, config)?), of_step(context, rates)))
+}
+
+/// α and β of a step, as this bench has them.
+pub(super) fn of_step(context: &Context, rates: Rates) -> rule::Rates {
+    rule::Rates::new(context.rate(rates.learning_rate), context.rate(rates.transfer_rate))
 }

@@ -3,20 +3,17 @@
 use std::ops::Range;
 
 use residuum::readout::{Scratch, Shape};
-use residuum::rule::Slot;
-use residuum::{Gradient, Key, ParameterError, StepError, UpdateRule};
+use residuum::{Gradient, Key, ParameterError, Rates, Rule, State, StepError};
 
 use super::{AnalogFactory, Mapping, OutputScaling, Reads};
-use crate::state::{Role, Visitor};
+use crate::state::{Collection, Role, StateError, Tensors};
 use crate::weights::Parameter;
 
 #[derive(Debug)]
 pub(super) struct Block {
     rows: Range<usize>,
     cols: Range<usize>,
-    rule: Box<dyn UpdateRule<f32>>,
-    /// W̄ of the rule as of its last step, where no array holds it; see [`weights`].
-    copy: Vec<f32>,
+    rule: Box<dyn Rule<f32>>,
     /// a: what weights were divided by when they were mapped; one for the tile or one for each row.
     mapped: Vec<f32>,
     /// s: learned; one, one for each row, or none.
@@ -40,8 +37,8 @@ impl Block {
     ) -> Result<Self, ParameterError> {
         let AnalogFactory { mapping, reads, sgd, .. } = *factory;
         let rule = factory.recipe.build(rows.len(), cols.len(), key)?;
-        if rule.dim() != rows.len() * cols.len() {
-            let (expected, given) = (rows.len() * cols.len(), rule.dim());
+        if rule.effective_weights().len() != rows.len() * cols.len() {
+            let (expected, given) = (rows.len() * cols.len(), rule.effective_weights().len());
             return Err(ParameterError::Length { name: "weights of the rule", expected, given });
         }
         let scales = match mapping.output_scaling {
@@ -50,7 +47,6 @@ impl Block {
             OutputScaling::PerOutput => Some(rows.len()),
         };
         let mut block = Self {
-            copy: Vec::new(),
             mapped: Vec::new(),
             learned: scales.map(|n| Parameter::new(vec![1.0; n], Some(sgd))),
             rows,
@@ -62,7 +58,7 @@ impl Block {
             reads: reads.around(key.named("lines")),
             scratch: [Scratch::default(), Scratch::default()],
         };
-        block.try_program(initial, stride, mapping, key.named("program"))?;
+        block.program(initial, stride, mapping, key.named("program"))?;
         Ok(block)
     }
 
@@ -70,14 +66,15 @@ impl Block {
         Shape { rows: self.rows.len(), cols: self.cols.len() }
     }
 
-    fn try_program(
+    /// Makes the weights of the whole matrix `all` those of this tile.
+    pub(super) fn program(
         &mut self,
         all: &[f32],
         stride: usize,
         mapping: Mapping,
         key: Key,
     ) -> Result<(), ParameterError> {
-        let mut weights: Vec<f32> = Vec::with_capacity(self.rule.dim());
+        let mut weights: Vec<f32> = Vec::with_capacity(self.rows.len() * self.cols.len());
         for row in self.rows.clone() {
             weights.extend_from_slice(&all[row * stride..][self.cols.clone()]);
         }
@@ -104,25 +101,7 @@ impl Block {
         if let Some(learned) = &mut self.learned {
             learned.values.fill(1.0);
         }
-        self.rule.program(&weights, key)?;
-        self.refresh();
-        Ok(())
-    }
-
-    /// Follows the rule after a change.
-    fn refresh(&mut self) {
-        if self.rule.effective_view().is_none() {
-            self.copy.resize(self.rule.dim(), 0.0);
-            self.rule.effective_weights(&mut self.copy);
-        }
-    }
-
-    /// Makes the weights of the whole matrix `all` those of this tile.
-    ///
-    /// # Panics
-    /// If a weight is not finite.
-    pub(super) fn program(&mut self, all: &[f32], stride: usize, mapping: Mapping, key: Key) {
-        self.try_program(all, stride, mapping, key).expect("weights of the right length and finite");
+        self.rule.program(&weights, key)
     }
 
     /// s·a of each row of the tile.
@@ -141,7 +120,7 @@ impl Block {
     ) {
         let (shape, readout) = (self.shape(), self.reads.forward);
         if [shape.rows, shape.cols] == [all_rows, all_cols] {
-            readout.read(weights(&*self.rule, &self.copy), shape, inputs, key, outputs, &mut self.scratch[0]);
+            readout.read(self.rule.effective_weights(), shape, inputs, key, outputs, &mut self.scratch[0]);
             self.keep_raw(outputs);
             self.scale_samples(outputs, |a, s| a * s);
             return;
@@ -150,7 +129,7 @@ impl Block {
         take_lines(inputs, all_cols, &self.cols, &mut own);
         let mut sums = std::mem::take(&mut self.errors);
         sums.resize(inputs.len() / all_cols * shape.rows, 0.0);
-        readout.read(weights(&*self.rule, &self.copy), shape, &own, key, &mut sums, &mut self.scratch[0]);
+        readout.read(self.rule.effective_weights(), shape, &own, key, &mut sums, &mut self.scratch[0]);
         self.keep_raw(&sums);
         self.scale_samples(&mut sums, |a, s| a * s);
         add_lines(&sums, outputs, all_rows, &self.rows);
@@ -170,7 +149,7 @@ impl Block {
         let mut own = std::mem::take(&mut self.errors);
         take_lines(errors, all_rows, &self.rows, &mut own);
         self.scale_samples(&mut own, |a, s| a * s);
-        let weights = weights(&*self.rule, &self.copy);
+        let weights = self.rule.effective_weights();
         if whole {
             readout.read_transposed(weights, shape, &own, key, outputs, &mut self.scratch[1]);
         } else {
@@ -190,6 +169,7 @@ impl Block {
         errors: &[f32],
         inputs: &[f32],
         [all_rows, all_cols]: [usize; 2],
+        rates: &Rates,
         key: Key,
     ) -> Result<(), StepError> {
         let batch = errors.len() / all_rows;
@@ -206,11 +186,10 @@ impl Block {
         self.scale_samples(&mut own_errors, |a, s| s / a);
         let inputs = if whole { inputs } else { &own_inputs };
         let gradient = Gradient::Outer { batch, errors: &own_errors, inputs };
-        let stepped = self.rule.step(k, gradient, key);
+        let stepped = self.rule.step(gradient, rates, key);
         (self.errors, self.inputs) = (own_errors, own_inputs);
         stepped?;
         self.rule.age(key.named("age"));
-        self.refresh();
         if let Some(learned) = &mut self.learned {
             learned.step(k);
         }
@@ -268,7 +247,7 @@ impl Block {
 
     /// s·a·W̄ into its place in the whole matrix.
     pub(super) fn effective_weights(&self, out: &mut [f32], stride: usize) {
-        let weights = weights(&*self.rule, &self.copy).chunks_exact(self.cols.len());
+        let weights = self.rule.effective_weights().chunks_exact(self.cols.len());
         for (n, (row, w)) in self.rows.clone().zip(weights).enumerate() {
             let scale = self.scale(n);
             for (out, w) in out[row * stride..][self.cols.clone()].iter_mut().zip(w) {
@@ -277,59 +256,47 @@ impl Block {
         }
     }
 
-    pub(super) fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
-        let shape = [self.rows.len(), self.cols.len()];
-        self.rule.state(&mut |name, slot| {
-            let name = format!("{path}.{name}");
-            match slot {
-                Slot::Floats(values) if values.len() == shape[0] * shape[1] => {
-                    visitor.tensor(&name, Role::Optimizer, &shape, values);
-                }
-                Slot::Floats(values) => {
-                    let shape = [values.len()];
-                    visitor.tensor(&name, Role::Optimizer, &shape, values);
-                }
-                Slot::Count(value) => visitor.counter(&name, Role::Optimizer, value),
-                Slot::Doubles(values) => in_pieces(values, &name, visitor, f64::to_bits, f64::from_bits),
-                Slot::Counts(values) => {
-                    in_pieces(values, &name, visitor, u64::from, |bits| bits as u32);
-                }
+    fn scales(&self) -> Tensors {
+        let mut tensors = Tensors::new();
+        tensors.vector("mapped", &self.mapped);
+        if let Some(learned) = &self.learned {
+            let mut all = Collection::default();
+            learned.collect("output_scale", Role::Optimizer, &mut all);
+            for (name, _, tensor) in all.iter() {
+                tensors.insert(name, tensor.clone());
             }
-        });
-        let mapped = [self.mapped.len()];
-        visitor.tensor(&format!("{path}.mapped"), Role::Optimizer, &mapped, &mut self.mapped);
+        }
+        tensors
+    }
+}
+
+impl State for Block {
+    fn tensors(&self) -> Tensors {
+        let mut tensors = self.rule.tensors();
+        tensors.extend(self.scales());
+        for (scratch, name) in self.scratch.iter().zip(READS) {
+            tensors.nest(name, scratch.tensors());
+        }
+        tensors
+    }
+
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        let (rule, scales) = (self.rule.tensors(), self.scales());
+        self.rule.load(&from.filtered(|name| rule.get(name).is_some()))?;
+        from.filtered(|name| scales.get(name).is_some()).fit(&scales)?;
+        from.read("mapped", &mut self.mapped);
         if let Some(learned) = &mut self.learned {
-            learned.visit_as(&format!("{path}.output_scale"), Role::Optimizer, visitor);
+            learned.restore("output_scale", from);
         }
-        if visitor.writes() {
-            self.refresh();
+        for (scratch, name) in self.scratch.iter_mut().zip(READS) {
+            scratch.load(&from.within(name))?;
         }
+        Ok(())
     }
 }
 
-/// W̄ of the rule: its own array, or the copy of what it adds up.
-fn weights<'a>(rule: &'a dyn UpdateRule<f32>, copy: &'a [f32]) -> &'a [f32] {
-    rule.effective_view().unwrap_or(copy)
-}
-
-/// Numbers that f32 does not hold, shown as four pieces of 16 bits each, lowest first: whole numbers, which it holds exactly.
-fn in_pieces<T: Copy>(
-    values: &mut [T],
-    name: &str,
-    visitor: &mut dyn Visitor,
-    bits: impl Fn(T) -> u64,
-    number: impl Fn(u64) -> T,
-) {
-    let piece = |bits: u64, n: u32| (bits >> (16 * n) & 0xFFFF) as u16;
-    let mut pieces: Vec<f32> =
-        values.iter().flat_map(|v| [0, 1, 2, 3].map(|n| f32::from(piece(bits(*v), n)))).collect();
-    visitor.tensor(name, Role::Optimizer, &[values.len(), 4], &mut pieces);
-    if visitor.writes() {
-        for (value, pieces) in values.iter_mut().zip(pieces.chunks_exact(4)) {
-            *value = number(pieces.iter().rev().fold(0, |bits, piece| bits << 16 | *piece as u64));
-        }
-    }
-}
+/// Names of the running scales of both reads.
+const READS: [&str; 2] = ["read", "read_transposed"];
 
 /// The lines `range` of every sample of `all` lines.
 fn take_lines(from: &[f32], all: usize, range: &Range<usize>, to: &mut Vec<f32>) {
@@ -349,44 +316,5 @@ fn add_lines(from: &[f32], to: &mut [f32], all: usize, range: &Range<usize>) {
         for (to, from) in to[range.clone()].iter_mut().zip(from) {
             *to += from;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Keeps what it is shown, or gives it back.
-    struct Keep {
-        held: Vec<f32>,
-        gives: bool,
-    }
-
-    impl Visitor for Keep {
-        fn writes(&self) -> bool {
-            self.gives
-        }
-
-        fn tensor(&mut self, _: &str, _: Role, shape: &[usize], values: &mut [f32]) {
-            assert_eq!(shape, [values.len() / 4, 4]);
-            if self.gives {
-                values.copy_from_slice(&self.held);
-            } else {
-                self.held = values.to_vec();
-            }
-        }
-
-        fn counter(&mut self, _: &str, _: Role, _: &mut u64) {}
-    }
-
-    #[test]
-    fn numbers_in_pieces_come_back_to_the_bit() {
-        let numbers = [0.0, -0.0, 1.0 / 3.0, 1e300, -5e-324, 86_400.000_000_1];
-        let (mut keep, mut shown) = (Keep { held: Vec::new(), gives: false }, numbers);
-        in_pieces(&mut shown, "n", &mut keep, f64::to_bits, f64::from_bits);
-        assert_eq!(shown.map(f64::to_bits), numbers.map(f64::to_bits), "showing changes nothing");
-        let mut back = [7.0; 6];
-        in_pieces(&mut back, "n", &mut Keep { gives: true, ..keep }, f64::to_bits, f64::from_bits);
-        assert_eq!(back.map(f64::to_bits), numbers.map(f64::to_bits));
     }
 }

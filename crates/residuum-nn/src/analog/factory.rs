@@ -1,39 +1,41 @@
 //! Which layers live on tiles, and how their rules are built.
 
-use std::fmt::Debug;
+use std::fmt;
 use std::sync::Arc;
 
-use residuum::{Key, ParameterError, UpdateRule};
+use residuum::{Key, ParameterError, RateSchedules, Rule};
 
 use super::{Analog, Mapping, Reads};
 use crate::model::{Factory, Select};
 use crate::weights::{Digital, Parameter, Sgd, Weights};
 
 /// Builds the rule that holds the weights of one tile.
-pub trait Recipe: Debug + Send + Sync {
+pub trait Recipe: Send + Sync {
     /// A rule on arrays of `rows × cols` cells; the key decides their variation. The weights are programmed afterwards.
     ///
     /// # Errors
     /// If no such rule can be.
-    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn UpdateRule<f32>>, ParameterError>;
+    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn Rule<f32>>, ParameterError>;
 }
 
 impl<F> Recipe for F
 where
-    F: Fn(usize, usize, Key) -> Result<Box<dyn UpdateRule<f32>>, ParameterError> + Debug + Send + Sync,
+    F: Fn(usize, usize, Key) -> Result<Box<dyn Rule<f32>>, ParameterError> + Send + Sync,
 {
-    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn UpdateRule<f32>>, ParameterError> {
+    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn Rule<f32>>, ParameterError> {
         self(rows, cols, key)
     }
 }
 
 /// Puts the selected layers on tiles and leaves the others in digital memory.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct AnalogFactory {
     /// The layers on tiles.
     pub select: Select,
     /// Their rules.
     pub recipe: Arc<dyn Recipe>,
+    /// The rates of those rules.
+    pub rates: RateSchedules,
     /// How weights come to lie on tiles.
     pub mapping: Mapping,
     /// Converters of the products.
@@ -42,6 +44,15 @@ pub struct AnalogFactory {
     pub sgd: Sgd,
     /// Decides the variation of the cells, by the name of the layer.
     pub key: Key,
+}
+
+impl fmt::Debug for AnalogFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { select, rates, mapping, reads, sgd, key, .. } = self;
+        let mut all = f.debug_struct("AnalogFactory");
+        all.field("select", select).field("rates", rates).field("mapping", mapping).field("reads", reads);
+        all.field("sgd", sgd).field("key", key).finish_non_exhaustive()
+    }
 }
 
 impl Factory for AnalogFactory {

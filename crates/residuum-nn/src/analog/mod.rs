@@ -11,10 +11,10 @@ mod factory;
 
 pub use factory::{AnalogFactory, Recipe};
 
-use residuum::{Key, ParameterError, Readout};
+use residuum::{Key, ParameterError, RateSchedules, Readout, State};
 
-use crate::state::Visitor;
-use crate::weights::{StepError, Weights};
+use crate::state::{StateError, Tensors};
+use crate::weights::{StepError, Weights, check_weights};
 use block::Block;
 
 /// How a matrix comes to lie on tiles.
@@ -98,7 +98,10 @@ pub struct Analog {
     cols: usize,
     blocks: Vec<Block>,
     mapping: Mapping,
+    rates: RateSchedules,
     name: String,
+    /// Of this layer under this seed.
+    key: Key,
 }
 
 impl Analog {
@@ -124,11 +127,12 @@ impl Analog {
         let mut blocks = Vec::new();
         for rows in even(rows, mapping.max_rows) {
             for own_cols in even(cols, mapping.max_cols) {
-                let key = key.fold(blocks.len() as u64);
-                blocks.push(Block::new([rows.clone(), own_cols], initial, cols, factory, key)?);
+                let own = key.fold(blocks.len() as u64);
+                blocks.push(Block::new([rows.clone(), own_cols], initial, cols, factory, own)?);
             }
         }
-        Ok(Self { rows, cols, blocks, mapping, name: name.to_owned() })
+        let rates = factory.rates.clone().validate()?;
+        Ok(Self { rows, cols, blocks, mapping, rates, name: name.to_owned(), key })
     }
 }
 
@@ -168,10 +172,12 @@ impl Weights for Analog {
     }
 
     fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), StepError> {
+        let rates = self.rates.at(k);
         for (n, block) in self.blocks.iter_mut().enumerate() {
-            block.step(k, errors, inputs, [self.rows, self.cols], key.fold(n as u64)).map_err(|mut e| {
+            let shape = [self.rows, self.cols];
+            block.step(k, errors, inputs, shape, &rates, key.fold(n as u64)).map_err(|mut e| {
                 e.array = format!("{} tile {n} {}", self.name, e.array);
-                StepError::Refused(e)
+                StepError::Refused(e.at(k))
             })?;
         }
         Ok(())
@@ -183,20 +189,36 @@ impl Weights for Analog {
         }
     }
 
-    fn set_weights(&mut self, weights: &[f32]) {
+    fn set_weights(&mut self, weights: &[f32]) -> Result<(), ParameterError> {
+        check_weights(self.rows * self.cols, weights)?;
         for (n, block) in self.blocks.iter_mut().enumerate() {
-            block.program(weights, self.cols, self.mapping, Key::new(n as u64).named("set_weights"));
+            let key = self.key.fold(n as u64).named("set_weights");
+            block.program(weights, self.cols, self.mapping, key)?;
         }
+        Ok(())
     }
 
-    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
+    fn range(&self) -> Option<[f32; 2]> {
         let ranges = self.blocks.iter().filter_map(Block::range);
-        if let Some(range) = ranges.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]) {
-            visitor.range(path, range);
+        ranges.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])
+    }
+}
+
+impl State for Analog {
+    fn tensors(&self) -> Tensors {
+        let mut tensors = Tensors::new();
+        for (n, block) in self.blocks.iter().enumerate() {
+            tensors.nest(&format!("tile{n}"), block.tensors());
         }
+        tensors
+    }
+
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        from.fit(&self.tensors())?;
         for (n, block) in self.blocks.iter_mut().enumerate() {
-            block.visit(&format!("{path}.tile{n}"), visitor);
+            block.load(&from.within(&format!("tile{n}")))?;
         }
+        Ok(())
     }
 }
 

@@ -1,9 +1,10 @@
 //! Convolution: every window of the image is an input vector of the weights.
 
 use super::linear::check_bias;
+use super::linear::{collect_weights, restore_weights};
 use super::patches::Patches;
 use super::{Layer, Mode, Pass, ShapeError, join};
-use crate::state::{Role, Visit, Visitor};
+use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
 use crate::{Shape, StepError, Tensor, Weights, kernel};
 
@@ -184,22 +185,30 @@ impl Layer for Conv2d {
     }
 }
 
-impl Visit for Conv2d {
-    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
-        let name = join(path, "weight");
+impl Named for Conv2d {
+    fn collect(&self, path: &str, out: &mut Collection) {
         let shape = [self.weights.rows(), self.channels, self.geometry.height, self.geometry.width];
         let mut ours = vec![0.0; self.weights.rows() * self.weights.cols()];
         let mut torch = ours.clone();
         self.weights.effective_weights(&mut ours);
         self.transpose(&ours, &mut torch, true);
-        visitor.tensor(&name, Role::Parameter, &shape, &mut torch);
-        if visitor.writes() {
-            self.transpose(&torch, &mut ours, false);
-            self.weights.set_weights(&ours);
+        collect_weights(&join(path, "weight"), &*self.weights, &shape, torch, out);
+        if let Some(bias) = &self.bias {
+            bias.collect(&join(path, "bias"), Role::Parameter, out);
         }
-        self.weights.visit(&name, visitor);
+    }
+
+    fn restore(&mut self, path: &str, from: &Tensors) -> Result<(), StateError> {
+        let name = join(path, "weight");
+        let mut ours = Vec::new();
+        if let Some(torch) = from.get(&name).and_then(|tensor| tensor.data.as_f32()) {
+            ours.resize(torch.len(), 0.0);
+            self.transpose(torch, &mut ours, false);
+        }
+        restore_weights(&name, &mut *self.weights, from, |_| ours.clone())?;
         if let Some(bias) = &mut self.bias {
-            bias.visit(&join(path, "bias"), visitor);
+            bias.restore(&join(path, "bias"), from);
         }
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use residuum::{Key, ParameterError};
 
-use super::{Layer, Mode, Pass, ShapeError, nothing_to_visit};
+use super::{Layer, Mode, Pass, ShapeError, no_tensors};
 use crate::{Shape, StepError, Tensor, kernel};
 
 /// Each value is 0 with this probability and `1/(1 − probability)` of itself otherwise; nothing happens in evaluation.
@@ -14,7 +14,7 @@ pub struct Dropout {
     draws: Vec<f64>,
 }
 
-nothing_to_visit!(Dropout);
+no_tensors!(Dropout);
 
 impl Dropout {
     /// Dropout of this probability.

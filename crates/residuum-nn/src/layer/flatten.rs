@@ -1,6 +1,6 @@
 //! From an image to a vector, in PyTorch's order.
 
-use super::{Layer, Pass, ShapeError, nothing_to_visit};
+use super::{Layer, Pass, ShapeError, no_tensors};
 use crate::{Shape, StepError, Tensor};
 
 /// An image as a vector in the order (channel, row, column): the order in which PyTorch's next layer expects it, so that
@@ -8,7 +8,7 @@ use crate::{Shape, StepError, Tensor};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flatten;
 
-nothing_to_visit!(Flatten);
+no_tensors!(Flatten);
 
 /// `out[j · rows + i] = x[i · cols + j]` for every sample.
 fn transpose(x: &Tensor, rows: usize, cols: usize, out: &mut [f32]) {

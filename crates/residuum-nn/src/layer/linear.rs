@@ -1,7 +1,7 @@
 //! `y = W x + b`.
 
 use super::{Layer, Pass, ShapeError, join};
-use crate::state::{Role, Visit, Visitor};
+use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
 use crate::{Shape, StepError, Tensor, Weights, kernel};
 
@@ -87,19 +87,52 @@ impl Layer for Linear {
     }
 }
 
-impl Visit for Linear {
-    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
-        let name = join(path, "weight");
+impl Named for Linear {
+    fn collect(&self, path: &str, out: &mut Collection) {
         let shape = [self.weights.rows(), self.weights.cols()];
         let mut values = vec![0.0; shape[0] * shape[1]];
         self.weights.effective_weights(&mut values);
-        visitor.tensor(&name, Role::Parameter, &shape, &mut values);
-        if visitor.writes() {
-            self.weights.set_weights(&values);
-        }
-        self.weights.visit(&name, visitor);
-        if let Some(bias) = &mut self.bias {
-            bias.visit(&join(path, "bias"), visitor);
+        collect_weights(&join(path, "weight"), &*self.weights, &shape, values, out);
+        if let Some(bias) = &self.bias {
+            bias.collect(&join(path, "bias"), Role::Parameter, out);
         }
     }
+
+    fn restore(&mut self, path: &str, from: &Tensors) -> Result<(), StateError> {
+        restore_weights(&join(path, "weight"), &mut *self.weights, from, <[f32]>::to_vec)?;
+        if let Some(bias) = &mut self.bias {
+            bias.restore(&join(path, "bias"), from);
+        }
+        Ok(())
+    }
+}
+
+/// A matrix as its tensor `name`, the state behind it, and the range of its cells.
+pub(super) fn collect_weights(
+    name: &str,
+    weights: &dyn Weights,
+    shape: &[usize],
+    values: Vec<f32>,
+    out: &mut Collection,
+) {
+    out.tensor(name, Role::Parameter, shape, values);
+    out.nest(name, Role::Optimizer, weights.tensors());
+    if let Some(range) = weights.range() {
+        out.note_range(name, range);
+    }
+}
+
+/// Programs a matrix from its tensor, laid out by `ours`, and restores the state behind it where there is any.
+pub(super) fn restore_weights(
+    name: &str,
+    weights: &mut dyn Weights,
+    from: &Tensors,
+    ours: impl Fn(&[f32]) -> Vec<f32>,
+) -> Result<(), StateError> {
+    if let Some(values) = from.get(name).and_then(|tensor| tensor.data.as_f32()) {
+        let programmed = weights.set_weights(&ours(values));
+        programmed.map_err(|source| StateError::Refused { name: name.into(), source })?;
+    }
+    let behind = from.within(name);
+    if behind.is_empty() { Ok(()) } else { weights.load(&behind) }
 }

@@ -2,14 +2,14 @@
 
 use residuum::math::{exp, ln};
 
-use super::{Layer, Pass, ShapeError, nothing_to_visit};
+use super::{Layer, Pass, ShapeError, no_tensors};
 use crate::{Shape, StepError, Tensor};
 
 /// The logarithm of the softmax over all values of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogSoftmax;
 
-nothing_to_visit!(LogSoftmax);
+no_tensors!(LogSoftmax);
 
 /// The log-softmax of one sample. The sum runs in double precision: rows are short, and the loss is made of it.
 pub(crate) fn log_softmax(x: &[f32], out: &mut [f32]) {

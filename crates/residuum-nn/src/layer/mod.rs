@@ -33,7 +33,7 @@ pub use pool::{GlobalAvgPool, Pool2d, Reduce};
 pub use residual::Residual;
 pub use sequential::Sequential;
 
-use crate::state::Visit;
+use crate::state::Named;
 use crate::{Shape, StepError, Tensor, Weights};
 
 /// What a pass is for.
@@ -86,7 +86,7 @@ pub struct ShapeError {
 }
 
 /// One step of a network.
-pub trait Layer: Visit + Debug + Send {
+pub trait Layer: Named + Debug + Send + Sync {
     /// The shape of a sample behind this layer.
     ///
     /// # Errors
@@ -134,11 +134,19 @@ pub(crate) fn join(path: &str, name: &str) -> String {
 }
 
 /// Layers without tensors.
-macro_rules! nothing_to_visit {
+macro_rules! no_tensors {
     ($($layer:ty),*) => {
-        $(impl crate::state::Visit for $layer {
-            fn visit(&mut self, _: &str, _: &mut dyn crate::state::Visitor) {}
+        $(impl crate::state::Named for $layer {
+            fn collect(&self, _: &str, _: &mut crate::state::Collection) {}
+
+            fn restore(
+                &mut self,
+                _: &str,
+                _: &crate::state::Tensors,
+            ) -> Result<(), crate::state::StateError> {
+                Ok(())
+            }
         })*
     };
 }
-pub(crate) use nothing_to_visit;
+pub(crate) use no_tensors;

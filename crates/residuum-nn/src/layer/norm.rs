@@ -4,7 +4,7 @@
 
 use super::{Layer, Mode, Pass, ShapeError, join};
 use crate::kernel::{self, vectorized};
-use crate::state::{Role, Visit, Visitor};
+use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
 use crate::{Shape, StepError, Tensor};
 
@@ -221,13 +221,22 @@ impl Layer for BatchNorm2d {
     }
 }
 
-impl Visit for BatchNorm2d {
-    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
+impl Named for BatchNorm2d {
+    fn collect(&self, path: &str, out: &mut Collection) {
         let shape = [self.mean.len()];
-        self.scale.visit(&join(path, "weight"), visitor);
-        self.shift.visit(&join(path, "bias"), visitor);
-        visitor.tensor(&join(path, "running_mean"), Role::Buffer, &shape, &mut self.running_mean);
-        visitor.tensor(&join(path, "running_var"), Role::Buffer, &shape, &mut self.running_variance);
-        visitor.counter(&join(path, "num_batches_tracked"), Role::Buffer, &mut self.batches);
+        self.scale.collect(&join(path, "weight"), Role::Parameter, out);
+        self.shift.collect(&join(path, "bias"), Role::Parameter, out);
+        out.tensor(&join(path, "running_mean"), Role::Buffer, &shape, self.running_mean.clone());
+        out.tensor(&join(path, "running_var"), Role::Buffer, &shape, self.running_variance.clone());
+        out.counter(&join(path, "num_batches_tracked"), Role::Buffer, self.batches);
+    }
+
+    fn restore(&mut self, path: &str, from: &Tensors) -> Result<(), StateError> {
+        self.scale.restore(&join(path, "weight"), from);
+        self.shift.restore(&join(path, "bias"), from);
+        from.read(&join(path, "running_mean"), &mut self.running_mean);
+        from.read(&join(path, "running_var"), &mut self.running_variance);
+        from.read_count(&join(path, "num_batches_tracked"), &mut self.batches);
+        Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Geometry, Layer, Pass, ShapeError, nothing_to_visit};
+use super::{Geometry, Layer, Pass, ShapeError, no_tensors};
 use crate::kernel::vectorized;
 use crate::{Shape, StepError, Tensor};
 
@@ -24,7 +24,7 @@ pub struct Pool2d {
     winners: Vec<u32>,
 }
 
-nothing_to_visit!(Pool2d, GlobalAvgPool);
+no_tensors!(Pool2d, GlobalAvgPool);
 
 impl Pool2d {
     /// A pool. Its padding must be at most half its window, so that every window meets the image.

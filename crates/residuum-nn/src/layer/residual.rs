@@ -1,7 +1,7 @@
 //! A residual block: `y = relu(main(x) + shortcut(x))`.
 
 use super::{Layer, Pass, Sequential, ShapeError, join};
-use crate::state::{Visit, Visitor};
+use crate::state::{Collection, Named, StateError, Tensors};
 use crate::{Shape, StepError, Tensor, Weights, kernel};
 
 /// A main path and a shortcut around it: the identity, or layers called `downsample` that change the shape.
@@ -100,11 +100,19 @@ impl Layer for Residual {
     }
 }
 
-impl Visit for Residual {
-    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
-        self.main.visit(path, visitor);
-        if let Some(downsample) = &mut self.downsample {
-            downsample.visit(&join(path, "downsample"), visitor);
+impl Named for Residual {
+    fn collect(&self, path: &str, out: &mut Collection) {
+        self.main.collect(path, out);
+        if let Some(downsample) = &self.downsample {
+            downsample.collect(&join(path, "downsample"), out);
+        }
+    }
+
+    fn restore(&mut self, path: &str, from: &Tensors) -> Result<(), StateError> {
+        self.main.restore(path, from)?;
+        match &mut self.downsample {
+            Some(downsample) => downsample.restore(&join(path, "downsample"), from),
+            None => Ok(()),
         }
     }
 }

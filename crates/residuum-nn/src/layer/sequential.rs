@@ -2,7 +2,7 @@
 
 use super::{Layer, Pass, ShapeError, join};
 use crate::layer::Mode;
-use crate::state::{Visit, Visitor};
+use crate::state::{Collection, Named, StateError, Tensors};
 use crate::{Shape, StepError, Tensor, Weights};
 
 /// Layers in a row. The name of a layer is part of the names of its tensors and of the key it draws from.
@@ -149,10 +149,14 @@ impl Layer for Sequential {
     }
 }
 
-impl Visit for Sequential {
-    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
-        for (name, layer) in &mut self.layers {
-            layer.visit(&join(path, name), visitor);
+impl Named for Sequential {
+    fn collect(&self, path: &str, out: &mut Collection) {
+        for (name, layer) in &self.layers {
+            layer.collect(&join(path, name), out);
         }
+    }
+
+    fn restore(&mut self, path: &str, from: &Tensors) -> Result<(), StateError> {
+        self.layers.iter_mut().try_for_each(|(name, layer)| layer.restore(&join(path, name), from))
     }
 }

@@ -5,14 +5,14 @@
 //! around, so that the network takes red, green, blue: raw values from 0 to 255 minus [`MEAN`]. Build it with
 //! [`ResNet::keras_resnet50`](super::ResNet::keras_resnet50).
 
-use crate::state::{Entry, State, Values};
+use residuum::state::{Data, Tensor, Tensors};
 
 /// What to subtract from red, green and blue (0 to 255); nothing is divided.
 pub const MEAN: [f32; 3] = [123.68, 116.779, 103.939];
 
 /// A state under Keras's names as one under torchvision's. Tensors with names of no Keras ResNet keep them, so that loading
 /// the result complains about them.
-pub fn to_torchvision(keras: State) -> State {
+pub fn to_torchvision(keras: Tensors) -> Tensors {
     keras
         .into_iter()
         .map(|(name, entry)| rename(&name).map_or((name, entry.clone()), |new| (new, layout(entry))))
@@ -60,8 +60,8 @@ fn block(layer: &str) -> Option<String> {
 }
 
 /// Inputs and outputs first, as PyTorch has them; three input channels are the colours, which change their order.
-fn layout(entry: Entry) -> Entry {
-    let Values::F32(values) = &entry.values else { return entry };
+fn layout(entry: Tensor) -> Tensor {
+    let Data::F32(values) = &entry.data else { return entry };
     let (window, inputs, outputs) = match *entry.shape {
         [inputs, outputs] => (1, inputs, outputs),
         [height, width, inputs, outputs] => (height * width, inputs, outputs),
@@ -77,5 +77,5 @@ fn layout(entry: Entry) -> Entry {
     }
     let mut shape = vec![outputs, inputs];
     shape.extend(&entry.shape[..entry.shape.len() - 2]);
-    Entry { shape, values: Values::F32(turned) }
+    Tensor { shape, data: Data::F32(turned) }
 }

@@ -13,7 +13,7 @@ pub use small::{cnn, fcn, mlp};
 
 use crate::layer::{Layer, Pass, Sequential, ShapeError};
 use crate::loss::{Loss, Outcome};
-use crate::state::{self, Scope, State, StateError, Visit, Visitor};
+use crate::state::{self, Collection, Named, Scope, StateError, Tensors};
 use crate::{Shape, StepError, Tensor, Weights};
 
 /// Layers that take samples of one shape to class scores.
@@ -113,15 +113,15 @@ impl Network {
     }
 
     /// A copy of all named tensors.
-    pub fn state(&mut self, scope: Scope) -> State {
+    pub fn state(&self, scope: Scope) -> Tensors {
         state::export(self, scope)
     }
 
     /// Takes all named tensors from `state`, or none.
     ///
     /// # Errors
-    /// If a tensor is missing, unknown or of another shape.
-    pub fn load(&mut self, scope: Scope, state: &State) -> Result<(), StateError> {
+    /// If a tensor is missing, unknown or of another shape, or a weight is not finite.
+    pub fn load(&mut self, scope: Scope, state: &Tensors) -> Result<(), StateError> {
         state::import(self, scope, state)
     }
 
@@ -130,17 +130,31 @@ impl Network {
     ///
     /// # Errors
     /// If any other tensor is missing, unknown or of another shape.
-    pub fn load_backbone(&mut self, head: &str, state: &State) -> Result<(), StateError> {
+    pub fn load_backbone(&mut self, head: &str, state: &Tensors) -> Result<(), StateError> {
         let of_head = |name: &str| name.strip_prefix(head).is_some_and(|rest| rest.starts_with('.'));
-        let mut merged = self.state(Scope::Network);
-        merged.retain(|name, _| of_head(name));
-        merged.extend(state.iter().filter(|(name, _)| !of_head(name)).map(|(n, e)| (n.clone(), e.clone())));
+        let mut merged = self.state(Scope::Network).filtered(of_head);
+        merged.extend(state.filtered(|name| !of_head(name)));
         self.load(Scope::Network, &merged)
     }
 }
 
-impl Visit for Network {
-    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
-        self.layers.visit(path, visitor);
+impl Named for Network {
+    fn collect(&self, path: &str, out: &mut Collection) {
+        self.layers.collect(path, out);
+    }
+
+    fn restore(&mut self, path: &str, from: &Tensors) -> Result<(), StateError> {
+        self.layers.restore(path, from)
+    }
+}
+
+/// Everything that a checkpoint holds.
+impl residuum::State for Network {
+    fn tensors(&self) -> Tensors {
+        self.state(Scope::Everything)
+    }
+
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        Self::load(self, Scope::Everything, from)
     }
 }

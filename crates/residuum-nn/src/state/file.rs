@@ -8,7 +8,7 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use thiserror::Error;
 
-use super::{Entry, State, Values};
+use residuum::state::{Data, Tensor, Tensors};
 
 /// A file of tensors that cannot be read or written.
 #[derive(Debug, Error)]
@@ -49,7 +49,7 @@ pub enum FileError {
         given: usize,
     },
     /// A type of number that no tensor of a network has.
-    #[error("tensor {name} of {} must hold F32, or be a single I64 or U64 counter, got {dtype:?} {shape:?}", path.display())]
+    #[error("tensor {name} of {} must hold F32, F64, U32, U64 or I64, got {dtype:?} {shape:?}", path.display())]
     Type {
         /// The file.
         path: PathBuf,
@@ -66,24 +66,27 @@ pub enum FileError {
 ///
 /// # Errors
 /// If the file cannot be read, is damaged, or holds numbers other than single-precision tensors and counters.
-pub fn read_safetensors(path: &Path) -> Result<State, FileError> {
+pub fn read_safetensors(path: &Path) -> Result<Tensors, FileError> {
     let bytes = fs::read(path).map_err(|source| FileError::Io { path: path.to_owned(), source })?;
     let file = SafeTensors::deserialize(&bytes)
         .map_err(|source| FileError::Format { path: path.to_owned(), source })?;
     file.tensors()
         .into_iter()
         .map(|(name, view)| {
-            let values = match (view.dtype(), view.data().as_array()) {
-                (Dtype::F32, _) => {
-                    Values::F32(view.data().as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect())
+            let bytes = view.data();
+            let data = match view.dtype() {
+                Dtype::F32 => Data::F32(bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect()),
+                Dtype::F64 => Data::F64(bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect()),
+                Dtype::U32 => Data::U32(bytes.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b)).collect()),
+                Dtype::U64 | Dtype::I64 => {
+                    Data::U64(bytes.as_chunks().0.iter().map(|b| u64::from_le_bytes(*b)).collect())
                 }
-                (Dtype::U64 | Dtype::I64, Some(bytes)) => Values::U64(u64::from_le_bytes(*bytes)),
-                (dtype, _) => {
+                dtype => {
                     let (path, shape) = (path.to_owned(), view.shape().to_vec());
                     return Err(FileError::Type { path, name, dtype, shape });
                 }
             };
-            Ok((name, Entry { shape: view.shape().to_vec(), values }))
+            Ok((name, Tensor { shape: view.shape().to_vec(), data }))
         })
         .collect()
 }
@@ -93,21 +96,24 @@ pub fn read_safetensors(path: &Path) -> Result<State, FileError> {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write_safetensors(path: &Path, state: &State) -> Result<(), FileError> {
+pub fn write_safetensors(path: &Path, state: &Tensors) -> Result<(), FileError> {
     let io = |source| FileError::Io { path: path.to_owned(), source };
     let format = |source| FileError::Format { path: path.to_owned(), source };
     let bytes: Vec<(Dtype, Vec<u8>)> = state
-        .values()
-        .map(|entry| match &entry.values {
-            Values::F32(values) => (Dtype::F32, values.iter().flat_map(|v| v.to_le_bytes()).collect()),
-            Values::U64(value) => (Dtype::I64, value.to_le_bytes().to_vec()),
+        .iter()
+        .map(|(_, tensor)| match &tensor.data {
+            Data::F32(values) => (Dtype::F32, values.iter().flat_map(|v| v.to_le_bytes()).collect()),
+            Data::F64(values) => (Dtype::F64, values.iter().flat_map(|v| v.to_le_bytes()).collect()),
+            Data::U32(values) => (Dtype::U32, values.iter().flat_map(|v| v.to_le_bytes()).collect()),
+            // As PyTorch counts.
+            Data::U64(values) => (Dtype::I64, values.iter().flat_map(|v| v.to_le_bytes()).collect()),
         })
         .collect();
     let views = state
         .iter()
         .zip(&bytes)
-        .map(|((name, entry), (dtype, bytes))| {
-            TensorView::new(*dtype, entry.shape.clone(), bytes).map(|view| (name, view)).map_err(format)
+        .map(|((name, tensor), (dtype, bytes))| {
+            TensorView::new(*dtype, tensor.shape.clone(), bytes).map(|view| (name, view)).map_err(format)
         })
         .collect::<Result<Vec<_>, _>>()?;
     let file = safetensors::serialize(views, None).map_err(format)?;

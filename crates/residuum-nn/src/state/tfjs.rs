@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::{Entry, FileError, State, Values};
+use residuum::state::{Tensor, Tensors};
+
+use super::FileError;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -44,13 +46,13 @@ impl Weight {
 /// Reads all tensors of a tfjs model from its `model.json`, under the names and in the layouts they have there.
 ///
 /// # Errors
-/// If a file cannot be read, the description is none, names a type other than `float32`, or the shards have another size.
-pub fn read_tfjs(path: &Path) -> Result<State, FileError> {
+/// If a file cannot be read, the description cannot be understood, names a type other than `float32`, or the shards have another size.
+pub fn read_tfjs(path: &Path) -> Result<Tensors, FileError> {
     let read = |path: &Path| fs::read(path).map_err(|source| FileError::Io { path: path.to_owned(), source });
     let model: Model = serde_json::from_slice(&read(path)?)
         .map_err(|source| FileError::Json { path: path.to_owned(), source })?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let mut state = State::new();
+    let mut state = Tensors::new();
     for group in model.weights_manifest {
         let mut bytes = Vec::new();
         for shard in &group.paths {
@@ -64,7 +66,7 @@ pub fn read_tfjs(path: &Path) -> Result<State, FileError> {
         for weight in group.weights {
             let (numbers, after) = rest.split_at(weight.bytes());
             let values = numbers.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
-            state.insert(weight.name, Entry { shape: weight.shape, values: Values::F32(values) });
+            state.insert(weight.name, Tensor::f32(&weight.shape, values));
             rest = after;
         }
     }

@@ -13,8 +13,8 @@
 //! Every event of one shape has one length whatever the time is, so a run that is cut back and goes on puts its bytes
 //! where they were.
 
-use super::crc32c::masked;
 use super::histogram::Histogram;
+use crate::crc32c::masked;
 
 /// A protocol-buffer message being written.
 #[derive(Default)]

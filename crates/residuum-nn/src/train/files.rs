@@ -4,11 +4,12 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::checkpoint::{Checkpoints, Identity, Position};
+use super::checkpoint::{Contents, Identity, Position};
 use super::events::{self, Summary};
 use super::log::{Log, open};
 use super::{EpochRecord, Histogram, TrainError, Warning};
-use crate::state::State;
+use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints};
+use crate::state::Tensors;
 
 const METRICS: &str = "metrics.jsonl";
 const EVENTS: &str = "events.out.tfevents.residuum";
@@ -18,7 +19,7 @@ pub(super) struct Files {
     identity: Identity,
     metrics: Log,
     events: Log,
-    checkpoints: Checkpoints,
+    checkpoints: Checkpoints<Contents>,
     /// Held, not read: the system gives it back when the process ends, however it ends.
     _lock: File,
 }
@@ -27,7 +28,7 @@ pub(super) struct Files {
 pub(super) struct Resumption {
     pub path: PathBuf,
     pub position: Position,
-    pub state: State,
+    pub state: Tensors,
     pub records: Vec<EpochRecord>,
 }
 
@@ -36,10 +37,12 @@ impl Files {
     pub fn create(directory: &Path, identity: Identity) -> Result<Self, TrainError> {
         fs::create_dir_all(directory).map_err(TrainError::io(directory))?;
         let lock = lock(directory)?;
-        let checkpoints = Checkpoints::new(directory);
+        let checkpoints = checkpoints(directory);
         // The first checkpoint comes before the first record, so records without one are of somebody else.
         let metrics = directory.join(METRICS);
-        if !checkpoints.list()?.is_empty() || fs::metadata(&metrics).is_ok_and(|file| file.len() > 0) {
+        if !checkpoints.list().map_err(in_run(directory))?.is_empty()
+            || fs::metadata(&metrics).is_ok_and(|file| file.len() > 0)
+        {
             return Err(TrainError::AlreadyStarted { directory: directory.into() });
         }
         let metrics = Log::open(metrics, 0, |_| true, |_| ())?;
@@ -57,8 +60,9 @@ impl Files {
             return Err(TrainError::NoCheckpoint { directory: directory.into() });
         }
         let lock = lock(directory)?;
-        let mut checkpoints = Checkpoints::new(directory);
-        let (path, stored, position, state) = checkpoints.newest(directory, &mut warn)?;
+        let mut checkpoints = checkpoints(directory);
+        let Checkpoint { path, position: Contents { identity: stored, position }, state } =
+            newest(&mut checkpoints, directory, &mut warn)?;
         check_identity(&path, &stored, &identity)?;
         checkpoints.tidy();
         let mut records = Vec::new();
@@ -111,7 +115,7 @@ impl Files {
 
     /// Whether the newest checkpoint is that of `position`.
     pub fn holds(&self, position: &Position) -> bool {
-        self.checkpoints.holds(position)
+        self.checkpoints.holds(&position.name())
     }
 
     /// The newest checkpoint.
@@ -120,10 +124,46 @@ impl Files {
     }
 
     /// Writes a checkpoint.
-    pub fn checkpoint(&mut self, position: &mut Position, state: &State) -> Result<&Path, TrainError> {
+    pub fn checkpoint(&mut self, position: &mut Position, state: &Tensors) -> Result<&Path, TrainError> {
         position.metrics_bytes = self.metrics.sync()?;
         position.events_bytes = self.events.sync()?;
-        self.checkpoints.write(&self.identity, position, state)
+        let kept = self.checkpoints.last().cloned();
+        let contents = Contents { identity: self.identity.clone(), position: position.clone() };
+        self.checkpoints.write(&contents, state).map_err(|error| match error {
+            CheckpointError::Write(source) => TrainError::Checkpoint { k: position.k, kept, source },
+            other => in_run(Path::new(""))(other),
+        })
+    }
+}
+
+/// The checkpoints of the run in `directory`.
+pub(super) fn checkpoints(directory: &Path) -> Checkpoints<Contents> {
+    Checkpoints::new(directory.join("checkpoints"))
+}
+
+/// The newest of them that is whole.
+pub(super) fn newest(
+    checkpoints: &mut Checkpoints<Contents>,
+    directory: &Path,
+    mut warn: impl FnMut(&Warning),
+) -> Result<Checkpoint<Contents>, TrainError> {
+    let damaged = |path: &Path, reason: &str| {
+        warn(&Warning::DamagedCheckpoint { path: path.to_owned(), reason: reason.to_owned() });
+    };
+    let found = checkpoints.newest(damaged).map_err(in_run(directory))?;
+    found.ok_or_else(|| TrainError::NoCheckpoint { directory: directory.to_owned() })
+}
+
+/// What is wrong with the checkpoints of a run.
+fn in_run(directory: &Path) -> impl Fn(CheckpointError) -> TrainError {
+    let directory = directory.to_owned();
+    move |error| match error {
+        CheckpointError::Io { path, source } => TrainError::Io { path, source },
+        CheckpointError::Version { path, stored, supported } => TrainError::Version { path, stored, supported },
+        CheckpointError::AllDamaged { last, reason } => {
+            TrainError::AllDamaged { directory: directory.clone(), last, reason }
+        }
+        CheckpointError::Write(source) => TrainError::Checkpoint { k: 0, kept: None, source },
     }
 }
 

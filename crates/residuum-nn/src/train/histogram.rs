@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::Network;
-use crate::state::{Role, Visit, Visitor};
+use crate::state::{Collection, Role};
+use residuum::state::{Data, Tensor};
 
 /// Bins of a histogram within its range.
 const BINS: usize = 64;
@@ -71,58 +72,25 @@ impl Histogram {
 }
 
 /// The effective weights of every matrix of a network, by the name of its layer.
-pub fn weight_histograms(network: &mut Network) -> BTreeMap<String, Histogram> {
-    #[derive(Default)]
-    struct Collect {
-        weights: BTreeMap<String, Vec<f32>>,
-        ranges: BTreeMap<String, [f64; 2]>,
-    }
-    impl Visitor for Collect {
-        fn writes(&self) -> bool {
-            false
-        }
-
-        fn tensor(&mut self, name: &str, role: Role, shape: &[usize], values: &mut [f32]) {
-            if role == Role::Parameter && shape.len() > 1 {
-                self.weights.insert(name.to_owned(), values.to_vec());
-            }
-        }
-
-        fn counter(&mut self, _: &str, _: Role, _: &mut u64) {}
-
-        fn range(&mut self, name: &str, [lo, hi]: [f32; 2]) {
-            self.ranges.insert(name.to_owned(), [lo.into(), hi.into()]);
-        }
-    }
-    let mut collect = Collect::default();
-    network.visit("", &mut collect);
-    let Collect { weights, ranges } = collect;
-    let histogram = |(name, values): (String, Vec<f32>)| {
-        Some((layer(&name), Histogram::new(&values, ranges.get(&name).copied())?))
+pub fn weight_histograms(network: &Network) -> BTreeMap<String, Histogram> {
+    let all = Collection::of(network);
+    let histogram = |(name, role, tensor): (&str, Role, &Tensor)| {
+        let values = tensor.data.as_f32().filter(|_| role == Role::Parameter && tensor.shape.len() > 1)?;
+        let range = all.range(name).map(|range| range.map(f64::from));
+        Some((layer(name), Histogram::new(values, range)?))
     };
-    weights.into_iter().filter_map(histogram).collect()
+    all.iter().filter_map(histogram).collect()
 }
 
 /// The pulses that each layer's devices have taken so far: all counters named `….pulses`.
-pub fn pulse_ledger(network: &mut Network) -> BTreeMap<String, u64> {
-    #[derive(Default)]
-    struct Ledger(BTreeMap<String, u64>);
-    impl Visitor for Ledger {
-        fn writes(&self) -> bool {
-            false
-        }
-
-        fn tensor(&mut self, _: &str, _: Role, _: &[usize], _: &mut [f32]) {}
-
-        fn counter(&mut self, name: &str, _: Role, value: &mut u64) {
-            if let Some(name) = name.strip_suffix(".pulses") {
-                *self.0.entry(layer(name)).or_default() += *value;
-            }
+pub fn pulse_ledger(network: &Network) -> BTreeMap<String, u64> {
+    let mut ledger = BTreeMap::new();
+    for (name, _, tensor) in Collection::of(network).iter() {
+        if let (Some(name), Data::U64(count)) = (name.strip_suffix(".pulses"), &tensor.data) {
+            *ledger.entry(layer(name)).or_default() += count.iter().sum::<u64>();
         }
     }
-    let mut ledger = Ledger::default();
-    network.visit("", &mut ledger);
-    ledger.0
+    ledger
 }
 
 /// The layer of a tensor: all before `.weight`.

@@ -43,7 +43,6 @@
 //! hold beyond the checkpoint from which it goes on is cut off, and written again.
 
 mod checkpoint;
-mod crc32c;
 mod early_stop;
 mod error;
 mod evaluate;

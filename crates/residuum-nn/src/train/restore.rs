@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::checkpoint::Checkpoints;
+use super::files::{checkpoints, newest};
 use super::{Listener, TrainError};
 use crate::Network;
 use crate::state::Scope;
@@ -17,8 +17,10 @@ pub fn restore(
     directory: &Path,
     listener: &mut dyn Listener,
 ) -> Result<u64, TrainError> {
-    let newest = Checkpoints::new(directory).newest(directory, |warning| listener.warned(warning))?;
-    let (path, _, position, state) = newest;
-    network.load(Scope::Everything, &state).map_err(|source| TrainError::OtherNetwork { path, source })?;
-    Ok(position.k)
+    let found = newest(&mut checkpoints(directory), directory, |warning| listener.warned(warning))?;
+    let path = found.path;
+    network
+        .load(Scope::Everything, &found.state)
+        .map_err(|source| TrainError::OtherNetwork { path, source })?;
+    Ok(found.position.position.k)
 }

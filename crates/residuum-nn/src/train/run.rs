@@ -7,7 +7,6 @@ use std::time::Instant;
 use residuum::Key;
 
 use super::checkpoint::{Identity, Position};
-use super::crc32c::checksum;
 use super::evaluate::{Loaded, check_fit, tally};
 use super::files::{Files, Resumption};
 use super::{
@@ -15,6 +14,7 @@ use super::{
     weight_histograms,
 };
 use crate::Network;
+use crate::crc32c::checksum;
 use crate::data::{Batches, Prefetch};
 use crate::state::Scope;
 

@@ -4,8 +4,9 @@
 use std::path::PathBuf;
 
 use residuum::ParameterError;
+use residuum::state::Tensor as Entry;
 use residuum_nn::model::Factory;
-use residuum_nn::state::{Entry, Role, State, Values, Visit, Visitor};
+use residuum_nn::state::{Collection, Data, Named, Role, Scope, Tensors, import};
 use residuum_nn::weights::Parameter;
 use residuum_nn::{Digital, Sgd, Shape, Tensor, Weights};
 use serde_json::Value;
@@ -100,36 +101,26 @@ impl Factory for Trained {
     }
 }
 
-struct Fill;
-
-impl Visitor for Fill {
-    fn writes(&self) -> bool {
-        true
-    }
-
-    fn tensor(&mut self, name: &str, role: Role, shape: &[usize], values: &mut [f32]) {
-        if role != Role::Optimizer {
-            values.copy_from_slice(&formula_value(name, shape));
-        }
-    }
-
-    fn counter(&mut self, _: &str, _: Role, value: &mut u64) {
-        *value = 0;
-    }
-}
-
 /// Gives every tensor its formula value.
-pub fn fill(network: &mut dyn Visit) {
-    network.visit("", &mut Fill);
+pub fn fill(network: &mut dyn Named) {
+    let mut state = Tensors::new();
+    for (name, _, tensor) in Collection::of(network).iter().filter(|entry| entry.1 != Role::Optimizer) {
+        let data = match tensor.data {
+            Data::F32(_) => Data::F32(formula_value(name, &tensor.shape)),
+            _ => Data::U64(vec![0]),
+        };
+        state.insert(name, Entry { shape: tensor.shape.clone(), data });
+    }
+    import(network, Scope::Network, &state).unwrap();
 }
 
 /// The state of formula values with these names and shapes.
-pub fn formula_state(tensors: &Value) -> State {
+pub fn formula_state(tensors: &Value) -> Tensors {
     let entry = |pair: &Value| {
         let (name, shape) = (text(&pair[0]), sizes(&pair[1]));
         let counter = name.ends_with("num_batches_tracked");
-        let values = if counter { Values::U64(0) } else { Values::F32(formula_value(name, &shape)) };
-        (name.to_owned(), Entry { shape, values })
+        let data = if counter { Data::U64(vec![0]) } else { Data::F32(formula_value(name, &shape)) };
+        (name.to_owned(), Entry { shape, data })
     };
     tensors.as_array().unwrap().iter().map(entry).collect()
 }

@@ -12,7 +12,7 @@ use residuum::{Key, Schedule};
 use residuum_nn::data::{Batches, Pipeline, embedded};
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{DigitalFactory, Factory, mlp};
-use residuum_nn::state::{Scope, State};
+use residuum_nn::state::{Scope, Tensors};
 use residuum_nn::train::{EpochRecord, Listener, Run, Summary, TrainError, Training, Warning};
 use residuum_nn::{Loss, Network, Sgd, Shape};
 use tiles::Tiles;
@@ -82,12 +82,12 @@ impl Setup {
 #[derive(Debug)]
 pub struct Done {
     pub summary: Summary,
-    pub state: State,
+    pub state: Tensors,
 }
 
 impl Done {
     /// All that must be the same for every way to run the run.
-    pub fn bits(&self) -> (Vec<EpochRecord>, &State) {
+    pub fn bits(&self) -> (Vec<EpochRecord>, &Tensors) {
         (self.summary.records.iter().map(EpochRecord::reproducible).collect(), &self.state)
     }
 }

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use residuum::readout::Settings;
-use residuum::rule::crossbar::{Columns, ResidualLearning, TikiTaka, Transfer};
-use residuum::tile::{CycleNoise, Decay, Device, Drift, Retention, Spread, Tile, Trains};
-use residuum::{Key, ParameterError, Readout, UpdateRule};
+use residuum::rule::{
+    Columns, ResidualConfig, ResidualLearning, SymmetricPoint, TikiTaka, TikiTakaConfig, Transfer,
+};
+use residuum::tile::{CycleNoise, Decay, Device, Drift, Retention, Spread, Tile};
+use residuum::{Key, ParameterError, RateSchedules, Readout, Rule};
 use residuum_nn::Sgd;
 use residuum_nn::analog::{AnalogFactory, Mapping, OutputScaling, Reads, Recipe};
 use residuum_nn::model::Select;
@@ -23,6 +25,7 @@ impl Tiles {
         AnalogFactory {
             select: Select::All,
             recipe: Arc::new(self),
+            rates: RateSchedules::new(0.1, 0.1),
             mapping: Mapping {
                 max_cols: 40,
                 omega: Some(0.4),
@@ -37,7 +40,7 @@ impl Tiles {
 }
 
 impl Recipe for Tiles {
-    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn UpdateRule<f32>>, ParameterError> {
+    fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn Rule<f32>>, ParameterError> {
         let device = Device {
             step_spread: Spread::normal(0.3),
             cycle_noise: CycleNoise::Multiplicative(0.3),
@@ -54,11 +57,19 @@ impl Recipe for Tiles {
             tile.count_pulses(true);
             Ok::<_, ParameterError>(tile)
         };
-        let (main, residual, trains) = (tile("main")?, tile("residual")?, Trains::default());
+        let (main, residual) = (tile("main")?, tile("residual")?);
         let transfer = Transfer { columns: Columns::Some(3), ..Transfer::default() };
         Ok(match self {
-            Self::Residual => Box::new(ResidualLearning::new(main, residual, 0.4, 0.1, 0.1, trains, transfer)?),
-            Self::TikiTaka => Box::new(TikiTaka::new(main, residual, 0.0, 0.1, 0.1, trains, transfer)?),
+            Self::Residual => {
+                let symmetric_point = SymmetricPoint::Zero;
+                let config = ResidualConfig { transfer, symmetric_point, ..ResidualConfig::mixing(0.4) };
+                Box::new(ResidualLearning::new(main, residual, config)?)
+            }
+            Self::TikiTaka => Box::new(TikiTaka::new(
+                main,
+                residual,
+                TikiTakaConfig { transfer, ..TikiTakaConfig::default() },
+            )?),
         })
     }
 }

@@ -1,9 +1,8 @@
 //! Weights that behave like hardware as far as a run can tell.
 
-use residuum::{Key, ParameterError};
+use residuum::{Key, ParameterError, State, StateError, Tensors};
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{Factory, mlp};
-use residuum_nn::state::{Role, Visitor};
 use residuum_nn::weights::Parameter;
 use residuum_nn::{Digital, Network, Sgd, Shape, StepError, Weights};
 
@@ -41,13 +40,24 @@ impl Weights for Ranged {
     fn effective_weights(&self, out: &mut [f32]) {
         self.digital.effective_weights(out);
     }
-    fn set_weights(&mut self, weights: &[f32]) {
-        self.digital.set_weights(weights);
+    fn set_weights(&mut self, weights: &[f32]) -> Result<(), ParameterError> {
+        self.digital.set_weights(weights)
     }
-    fn visit(&mut self, path: &str, visitor: &mut dyn Visitor) {
-        visitor.range(path, [-0.25, 0.25]);
-        visitor.counter(&format!("{path}.pulses"), Role::Optimizer, &mut self.pulses);
-        self.digital.visit(path, visitor);
+    fn range(&self) -> Option<[f32; 2]> {
+        Some([-0.25, 0.25])
+    }
+}
+
+impl State for Ranged {
+    fn tensors(&self) -> Tensors {
+        let mut tensors = self.digital.tensors();
+        tensors.count("pulses", self.pulses);
+        tensors
+    }
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        from.fit(&self.tensors())?;
+        from.read_count("pulses", &mut self.pulses);
+        self.digital.load(&from.filtered(|name| name != "pulses"))
     }
 }
 

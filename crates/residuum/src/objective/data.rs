@@ -270,7 +270,6 @@ mod tests {
         (x, y)
     }
 
-    #[derive(Debug)]
     struct Plain<'a>(&'a dyn Objective);
     impl Objective for Plain<'_> {
         fn dim(&self) -> usize {

@@ -9,12 +9,10 @@ pub(crate) use noise::folded_normal;
 pub use noise::{Noise, Noisy};
 pub use quadratic::{DenseQuadratic, DiagonalQuadratic};
 
-use std::fmt::Debug;
-
 use crate::Key;
 
 /// A differentiable function of the weights. Implement the first four methods to bring your own.
-pub trait Objective: Debug + Send + Sync {
+pub trait Objective: Send + Sync {
     /// Number of weights D.
     fn dim(&self) -> usize;
 
@@ -72,7 +70,7 @@ pub trait FiniteSum: Send + Sync {
 }
 
 /// Whatever can give a stochastic gradient ∇f(w; ξ_k).
-pub trait GradientOracle: Debug + Send + Sync {
+pub trait GradientOracle: Send + Sync {
     /// Number of weights.
     fn dim(&self) -> usize;
 

@@ -176,10 +176,16 @@ pub(crate) fn folded_normal(mean: f64, deviation: f64) -> f64 {
 }
 
 /// An objective whose gradients come with noise.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Noisy {
     objective: Arc<dyn Objective>,
     noise: Noise,
+}
+
+impl std::fmt::Debug for Noisy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Noisy").field("objective", &self.objective.describe()).finish_non_exhaustive()
+    }
 }
 
 impl Noisy {

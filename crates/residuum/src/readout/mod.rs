@@ -51,6 +51,7 @@ use product::{Direction, REPAYS_THREADS, REPAYS_WEIGHTS};
 use rayon::prelude::*;
 
 use crate::error::require;
+use crate::state::{State, StateError, Tensors};
 use crate::{Key, ParameterError};
 
 /// Rows (outputs of a forward read) and columns (inputs) of a weight matrix stored row by row.
@@ -88,6 +89,24 @@ impl Scratch {
     }
 }
 
+impl State for Scratch {
+    /// The running average alone; −1, which no average of magnitudes is, before the first sample and for readouts that
+    /// keep none.
+    fn tensors(&self) -> Tensors {
+        let mut tensors = Tensors::new();
+        tensors.vector("running_scale", &[self.running_scale.unwrap_or(-1.0)]);
+        tensors
+    }
+
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        from.fit(&self.tensors())?;
+        let mut scale = [-1.0];
+        from.read("running_scale", &mut scale);
+        self.running_scale = (scale[0] >= 0.0).then_some(scale[0]);
+        Ok(())
+    }
+}
+
 /// Converters and their noise around an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Readout {
@@ -122,6 +141,11 @@ impl Readout {
     #[must_use]
     pub fn around(&self, array: Key) -> Self {
         Self { settings: self.settings, array }
+    }
+
+    /// Whether reads are the exact product.
+    pub fn is_exact(&self) -> bool {
+        self.settings == Settings::default()
     }
 
     /// What it was made from.

@@ -15,9 +15,12 @@
 //! | [`Wavy`] | 1 ∓ a sin(¾πw/τ)(1 ∓ b w/τ): non-monotone |
 //! | [`Tabulated`] | shape-preserving interpolation of measured points |
 //! | [`Formula`] | two expressions in `w` |
+//!
+//! [`Moved`] translates a response, [`Swapped`] exchanges its branches.
 
 mod breaks;
 mod ceiling;
+mod changed;
 mod constant;
 mod exponential;
 mod formula;
@@ -32,6 +35,7 @@ mod tanh;
 mod wavy;
 
 pub use ceiling::Ceiling;
+pub use changed::{Moved, Swapped};
 pub use constant::Constant;
 pub use exponential::Exponential;
 pub use formula::{Formula, FormulaError};

@@ -1,5 +1,9 @@
 //! The two forms in which a gradient arrives.
 
+use crate::error::{ParameterError, same_length};
+use crate::readout::Shape;
+use crate::{Key, Scalar};
+
 /// A gradient with one entry per weight, or as the factors a layer has: errors and inputs of each sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gradient<'a, T = f64> {
@@ -16,24 +20,69 @@ pub enum Gradient<'a, T = f64> {
     },
 }
 
-impl<'a> Gradient<'a, f64> {
+impl<'a, T: Scalar> Gradient<'a, T> {
+    /// Number of samples; one that has an entry per weight counts as one.
+    pub fn samples(&self) -> usize {
+        match self {
+            Self::Dense(_) => 1,
+            Self::Outer { batch, .. } => *batch,
+        }
+    }
+
+    /// Refuses a gradient of another shape.
+    ///
+    /// # Errors
+    /// If a length differs.
+    pub fn fits(&self, shape: Shape) -> Result<(), ParameterError> {
+        match self {
+            Self::Dense(gradient) => same_length("gradient", shape.rows * shape.cols, gradient.len()),
+            Self::Outer { batch, errors, inputs } => {
+                same_length("errors", batch * shape.rows, errors.len())?;
+                same_length("inputs", batch * shape.cols, inputs.len())
+            }
+        }
+    }
+
     /// One entry per weight, row by row; `buffer` holds it where it has to be summed first.
-    pub(crate) fn dense(self, buffer: &'a mut Vec<f64>) -> &'a [f64] {
+    pub(crate) fn dense(self, buffer: &'a mut Vec<T>) -> &'a [T] {
         match self {
             Self::Dense(gradient) => gradient,
             Self::Outer { batch, errors, inputs } => {
                 let (rows, cols) = (errors.len() / batch.max(1), inputs.len() / batch.max(1));
                 buffer.clear();
-                buffer.resize(rows * cols, 0.0);
+                buffer.resize(rows * cols, T::ZERO);
                 for (e, x) in errors.chunks_exact(rows.max(1)).zip(inputs.chunks_exact(cols.max(1))) {
                     for (row, e) in buffer.chunks_exact_mut(cols.max(1)).zip(e) {
                         for (g, x) in row.iter_mut().zip(x) {
-                            *g += e * x;
+                            *g += *e * *x;
                         }
                     }
                 }
                 buffer
             }
+        }
+    }
+
+    /// Samples `from..to`.
+    pub(crate) fn part(self, from: usize, to: usize) -> Self {
+        match self {
+            Self::Dense(_) => self,
+            Self::Outer { batch, errors, inputs } => {
+                let (rows, cols) = (errors.len() / batch.max(1), inputs.len() / batch.max(1));
+                Self::Outer {
+                    batch: to - from,
+                    errors: &errors[from * rows..to * rows],
+                    inputs: &inputs[from * cols..to * cols],
+                }
+            }
+        }
+    }
+
+    /// The key of the samples from `from`: one per sample of a batch, that of the step for a gradient that counts as one.
+    pub(crate) fn key(&self, key: Key, from: usize) -> Key {
+        match self {
+            Self::Dense(_) => key,
+            Self::Outer { .. } => key.fold(from as u64),
         }
     }
 }
@@ -63,7 +112,7 @@ mod tests {
     #[test]
     fn factors_sum_to_the_outer_product() {
         let (errors, inputs) = ([1.0, -2.0, 0.5, 3.0], [1.0, 0.0, 2.0, -1.0, 4.0, 1.0]);
-        let mut buffer = Vec::new();
+        let mut buffer: Vec<f64> = Vec::new();
         let dense = Gradient::Outer { batch: 2, errors: &errors, inputs: &inputs }.dense(&mut buffer);
         assert_eq!(dense, [1.0 - 0.5, 2.0, 2.0 + 0.5, -2.0 - 3.0, 12.0, -4.0 + 3.0]);
         assert_eq!(Gradient::from(&[1.0, 2.0]).dense(&mut buffer), [1.0, 2.0]);

@@ -1,82 +1,103 @@
 //! Update rules: where to take the gradient, and what to do with it.
 //!
-//! A rule *desires* increments; its arrays *realize* them. Step k maps `(W_k, P_k)` to `(W_{k+1}, P_{k+1})` given
-//! the gradient at [`UpdateRule::effective_weights`], and is pure in `(state, k, gradient, key)`.
+//! A rule *desires* increments; its arrays *realize* them. A step maps `(W_k, P_k)` to `(W_{k+1}, P_{k+1})` given the gradient
+//! at [`UpdateRule::effective_weights`] and is pure in `(state, gradient, rates, key)`. Every rule is arrays of any kind, in
+//! f64 or f32, plus a [`Transfer`] between them; what each does at a step is printed above its type:
 //!
-//! The rules of this module work in f64 on arrays of any shape; those of [`crossbar`] in f32 on tiles, with pulses.
+//! | rule | residual array P | main array W |
+//! |---|---|---|
+//! | [`Digital`] | – | ΔW, in digital memory |
+//! | [`Analog`] | – | A(ΔW) |
+//! | [`TikiTaka`] | A(ΔP) | A(λ·P), some columns at a time; through a digital buffer it is version 2 |
+//! | [`ResidualLearning`] | A(ΔP), or a chain of them | A(βγ(P − W⋄)), all columns or some; through a buffer it is version 2 |
+//! | [`ChoppedTikiTaka`] | A(−αc∇) with signs c that flip | pulses of a buffer of c·P, or of c(P − its mean before the flip): AGAD |
+//! | [`MixedPrecision`] | digital | pulses of a digital sum of −α∇ |
+//!
+//! ΔW and ΔP come from a [`Source`]: −α∇ of SGD, or what momentum, Adam or AdamW make of it.
 
-mod cascade;
-pub mod crossbar;
+mod chopped;
+mod effective;
 mod gradient;
+mod mixed_precision;
+mod rates;
 mod residual_learning;
 mod single;
-mod slot;
 mod source;
+mod symmetric_point;
+mod tiki_taka;
+mod transfer;
 
-pub use cascade::ResidualCascade;
+pub use chopped::{AutoScale, Chop, ChoppedConfig, ChoppedTikiTaka};
 pub use gradient::Gradient;
-pub use residual_learning::{ResidualLearning, Transfer};
+pub use mixed_precision::{MixedConfig, MixedPrecision, Quantize};
+pub use rates::{MAX_LINKS, RatePlan, RateSchedules, Rates};
+pub use residual_learning::{ResidualConfig, ResidualLearning};
 pub use single::{Analog, Digital};
-pub use slot::Slot;
 pub use source::Source;
+pub use symmetric_point::SymmetricPoint;
+pub use tiki_taka::{TikiTaka, TikiTakaConfig};
+pub use transfer::{Buffer, Carrier, Columns, Every, Order, Transfer};
 
 use std::fmt::Debug;
 
 use thiserror::Error;
 
-use crate::{Key, ParameterError};
+use crate::array::Array;
+use crate::state::State;
+use crate::{Key, ParameterError, Scalar};
 
-/// One optimisation algorithm on its arrays, in f64 or f32.
-pub trait UpdateRule<T = f64>: Debug + Send {
-    /// Number of weights.
-    fn dim(&self) -> usize;
-
+/// One optimisation algorithm on its weights. A rule of one's own is these two methods.
+pub trait UpdateRule<T: Scalar = f64>: Send + Sync {
     /// Where f is evaluated: W for the single-array rules, W̄ = W + γ(P − W⋄) for Residual Learning.
-    fn effective_weights(&self, out: &mut [T]);
+    fn effective_weights(&self) -> &[T];
 
-    /// The same without a copy, where one array holds them as they are.
-    fn effective_view(&self) -> Option<&[T]> {
-        None
-    }
-
-    /// Iteration k → k + 1, given ∇f(effective_weights; ξ_k).
+    /// One iteration, given ∇f(effective_weights; ξ_k).
     ///
     /// # Errors
     /// If an array refuses the step, as a tile does with a gradient that is not finite; no array has moved then.
-    fn step(&mut self, k: u64, gradient: Gradient<'_, T>, key: Key) -> Result<(), StepError>;
+    fn step(&mut self, gradient: Gradient<'_, T>, rates: &Rates, key: Key) -> Result<(), StepError>;
+}
+
+/// What tables, records and reports need to know of a rule.
+pub trait Inspect<T: Scalar = f64> {
+    /// Name for tables and legends.
+    fn label(&self) -> String;
+
+    /// Its analog arrays by name: `main` first (W), then `residual` (P) where there is one.
+    fn arrays(&self) -> Vec<(&'static str, &dyn Array<T>)>;
+
+    /// The weights of each array by name, and sums that are kept in digital memory.
+    fn states(&self) -> Vec<(&'static str, &[T])> {
+        self.arrays().into_iter().map(|(name, array)| (name, array.weights())).collect()
+    }
+
+    /// How fast the arrays move at these rates, in mini-batches of `batch` samples.
+    fn effective_rates(&self, rates: &Rates, batch: usize) -> EffectiveRates;
+
+    /// Pulses sent so far by all arrays.
+    fn pulses_sent(&self) -> u64 {
+        self.arrays().iter().map(|(_, array)| array.pulses_sent()).sum()
+    }
+
+    /// Bounds of the main array's cells, as their device has them on average; `None` where there are none.
+    fn range(&self) -> Option<[T; 2]> {
+        self.arrays().first().and_then(|(_, array)| array.range())
+    }
+}
+
+/// A rule that can be inspected, saved, programmed and left to age: what runs and networks hold.
+pub trait Rule<T: Scalar = f64>: UpdateRule<T> + Inspect<T> + State + Debug {
+    /// Writes a state at set-up: the main array becomes `weights` as well as its cells can, residual arrays their symmetric
+    /// points, digital memory 0.
+    ///
+    /// # Errors
+    /// If the length differs or a weight is not finite; nothing is written then.
+    fn program(&mut self, weights: &[T], key: Key) -> Result<(), ParameterError>;
 
     /// What a mini-batch does to the arrays besides the pulses of its step, where their cells leak, diffuse or drift.
     fn age(&mut self, key: Key) {
         let _ = key;
     }
-
-    /// Writes a state at set-up: the main array becomes `weights` as well as its cells can, residual arrays their symmetric
-    /// points, digital memory 0.
-    ///
-    /// # Errors
-    /// If the length differs or a weight is not finite or impossible; nothing is written then.
-    fn program(&mut self, weights: &[T], key: Key) -> Result<(), ParameterError>;
-
-    /// Bounds of the main array's cells, as their device has them on average; `None` where there are none.
-    fn range(&self) -> Option<[T; 2]> {
-        None
-    }
-
-    /// The state of each array by name: `main` first (W), then `residual` (P) where there is one.
-    fn arrays(&self) -> Vec<(&'static str, &[T])>;
-
-    /// How fast the arrays move at step k.
-    fn effective_rates(&self, k: u64) -> EffectiveRates;
-
-    /// Pulses sent so far by all arrays.
-    fn pulses_sent(&self) -> u64;
-
-    /// Hands every number that a step changes to `visit`, by name: writing them out and back in continues the run to
-    /// the bit.
-    fn state(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>));
-
-    /// Name for tables and legends.
-    fn label(&self) -> String;
 }
 
 /// How fast the arrays of a rule move, where the response is 1.
@@ -100,12 +121,29 @@ impl EffectiveRates {
 
 /// A step that an array refused.
 #[derive(Clone, Debug, PartialEq, Error)]
-#[error("array `{array}` refused step {step}: {source}")]
+#[error("array `{array}` refused {}: {source}", self.which())]
 pub struct StepError {
-    /// The array, as in [`UpdateRule::arrays`].
+    /// The array, as in [`Inspect::arrays`].
     pub array: String,
-    /// k.
-    pub step: u64,
+    /// k, where the caller counts steps.
+    pub step: Option<u64>,
     /// What was wrong.
     pub source: ParameterError,
+}
+
+impl StepError {
+    /// The same with the number of the step.
+    #[must_use]
+    pub fn at(self, step: u64) -> Self {
+        Self { step: Some(step), ..self }
+    }
+
+    fn which(&self) -> String {
+        self.step.map_or_else(|| "the step".into(), |k| format!("step {k}"))
+    }
+}
+
+/// Names the array of an error.
+fn of(array: &'static str) -> impl Fn(ParameterError) -> StepError {
+    move |source| StepError { array: array.into(), step: None, source }
 }

@@ -1,210 +1,355 @@
-use super::{EffectiveRates, Gradient, Slot, StepError, UpdateRule, slot};
-use crate::Key;
-use crate::array::AnalogArray;
-use crate::cells::symmetric_points;
-use crate::error::{ParameterError, all_finite, positive, same_length};
-use crate::schedule::Schedule;
-
-/// How the main array is moved by the residual.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Transfer {
-    /// The paper's: the desired step βγ(P − W⋄) is scaled by the main array's response.
-    Plain,
-    /// Beyond the paper: the desired step is divided by the response it will meet, so that the realized one is
-    /// βγ(P − W⋄). Removes the √α bias (theory notes §10c). Below `floor` the response is not divided by.
-    Compensated {
-        /// Smallest response divided by, > 0; keeps the step finite at the end of the range.
-        floor: f64,
-    },
-}
+use super::effective::Effective;
+use super::source::Optimizer;
+use super::symmetric_point::SymmetricPoint;
+use super::transfer::{Link, Transfer};
+use super::{EffectiveRates, Gradient, Inspect, MAX_LINKS, Rates, Rule, Source, StepError, UpdateRule, of};
+use crate::array::Array;
+use crate::error::{ParameterError, positive, require, same_length};
+use crate::state::{State, StateError, Tensors};
+use crate::{Key, Scalar};
 
 /// Residual Learning: P learns the residual of W, and W follows P.
 ///
 /// ```text
 /// W̄_k     = W_k + γ(P_k − W⋄)
 /// P_{k+1} = P_k + A(−α ∇f(W̄_k; ξ_k); P_k)          recursion:HD-P
-/// W_{k+1} = W_k + A(βγ(P_{k+1} − W⋄); W_k)          recursion:HD-W
+/// W_{k+1} = W_k + A(βγ(P_{k+1} − W⋄); W_k)          recursion:HD-W, the columns of this transfer
 /// ```
-#[derive(Clone, Debug)]
-pub struct ResidualLearning {
-    main: AnalogArray,
-    residual: AnalogArray,
-    symmetric_point: Vec<f64>,
-    mixing: f64,
-    learning_rate: Schedule,
-    transfer_rate: Schedule,
-    transfer: Transfer,
-    cell_gain: Option<[Vec<f64>; 2]>,
-    offset: Vec<f64>,
-    dense: Vec<f64>,
+/// With the whole array in every transfer this is the paper's recursion, with some columns the schedule of its hardware; with a
+/// buffer it is version 2.
+///
+/// A [cascade](Self::cascade) has a chain of residual arrays, P¹ next to W and Pᴺ meeting the gradient; each learns what the
+/// next one still misses, and two remove the √α bias of one to leading order (theory notes §10c):
+///
+/// ```text
+/// W̄ = W + Σₙ γⁿ (Pⁿ − W⋄)
+/// Pᴺ ← Pᴺ + A(−α ∇f(W̄; ξ); Pᴺ)
+/// Pⁿ ← Pⁿ + A(βₙ γ (Pⁿ⁺¹ − W⋄); Pⁿ)     n = N−1 … 1
+/// W  ← W  + A(β₀ γ (P¹ − W⋄); W)
+/// ```
+#[derive(Debug)]
+pub struct ResidualLearning<T: Scalar = f64> {
+    /// `arrays[0]` is W, `arrays[n]` is Pⁿ; `links[n]` leads from `arrays[n + 1]` to `arrays[n]`.
+    pub(super) arrays: Vec<Box<dyn Array<T>>>,
+    pub(super) links: Vec<Link<T>>,
+    /// What transfer rates are multiplied by: γ, or 1 where they are absolute.
+    factor: f64,
+    optimizer: Optimizer<T>,
+    effective: Effective<T>,
+    /// What the desired step of each cell that meets the gradient is divided by.
+    gain: Option<Vec<T>>,
+    dense: [Vec<T>; 2],
 }
 
-impl ResidualLearning {
-    /// γ = `mixing`, α = `learning_rate`, β = `transfer_rate`; W⋄ is that of the residual array's cells.
-    ///
-    /// # Errors
-    /// If the arrays differ in length, `mixing` is not positive, or a residual cell has no symmetric point.
-    pub fn new(
-        main: AnalogArray,
-        residual: AnalogArray,
-        mixing: f64,
-        learning_rate: impl Into<Schedule>,
-        transfer_rate: impl Into<Schedule>,
-    ) -> Result<Self, ParameterError> {
-        let symmetric_point = symmetric_points(residual.cells(), residual.len(), "residual learning")?;
-        Self::with_symmetric_point(main, residual, symmetric_point, mixing, learning_rate, transfer_rate)
-    }
+/// Numbers of [`ResidualLearning`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResidualConfig<T = f64> {
+    /// γ, positive.
+    pub mixing: f64,
+    /// W⋄ that the rule subtracts; by default that of the cells.
+    pub symmetric_point: SymmetricPoint<T>,
+    /// From each array to the one before it; by default the whole array after every step.
+    pub transfer: Transfer,
+    /// Where the desired step of P comes from; by default SGD.
+    pub source: Source,
+    /// Beyond the paper: each cell's desired step is divided by its measured gain, first those of W, then those of the array
+    /// that meets the gradient. Removes the κ₂ dependence that any scalar step has on an array of unequal gains (theory notes
+    /// §10b).
+    pub cell_gain: Option<[Vec<T>; 2]>,
+}
 
-    /// The same with a symmetric point that was measured, or is wrong on purpose.
-    ///
-    /// # Errors
-    /// If lengths differ, `mixing` is not positive, or a symmetric point is not finite.
-    pub fn with_symmetric_point(
-        main: AnalogArray,
-        residual: AnalogArray,
-        symmetric_point: Vec<f64>,
-        mixing: f64,
-        learning_rate: impl Into<Schedule>,
-        transfer_rate: impl Into<Schedule>,
-    ) -> Result<Self, ParameterError> {
-        same_length("residual", main.len(), residual.len())?;
-        same_length("symmetric_point", main.len(), symmetric_point.len())?;
-        all_finite("symmetric_point", &symmetric_point)?;
-        Ok(Self {
-            offset: vec![0.0; main.len()],
-            dense: Vec::new(),
-            main,
-            residual,
-            symmetric_point,
-            mixing: positive("mixing", mixing)?,
-            learning_rate: learning_rate.into().validate()?,
-            transfer_rate: transfer_rate.into().validate()?,
-            transfer: Transfer::Plain,
+impl<T> Default for ResidualConfig<T> {
+    fn default() -> Self {
+        Self {
+            mixing: 1.0,
+            symmetric_point: SymmetricPoint::Known,
+            transfer: Transfer::default(),
+            source: Source::Sgd,
             cell_gain: None,
-        })
+        }
     }
+}
 
-    /// Another way to move the main array.
+impl<T> ResidualConfig<T> {
+    /// γ, and defaults for everything else.
+    pub fn mixing(mixing: f64) -> Self {
+        Self { mixing, ..Self::default() }
+    }
+}
+
+/// Names of the arrays.
+const NAMES: [&str; MAX_LINKS + 1] = [
+    "main",
+    "residual",
+    "residual_2",
+    "residual_3",
+    "residual_4",
+    "residual_5",
+    "residual_6",
+    "residual_7",
+    "residual_8",
+];
+
+impl<T: Scalar> ResidualLearning<T> {
+    /// One residual array.
     ///
     /// # Errors
-    /// If the floor of a compensated transfer is not positive.
-    pub fn transfer(mut self, transfer: Transfer) -> Result<Self, ParameterError> {
-        if let Transfer::Compensated { floor } = transfer {
-            positive("floor", floor)?;
+    /// If the arrays differ in shape, `mixing` is not positive (without mixing the rule is [`TikiTaka`](super::TikiTaka)), a
+    /// cell has no symmetric point, or the transfer is impossible.
+    pub fn new(
+        main: impl Array<T> + 'static,
+        residual: impl Array<T> + 'static,
+        config: ResidualConfig<T>,
+    ) -> Result<Self, ParameterError> {
+        Self::cascade(main, vec![Box::new(residual)], config)
+    }
+
+    /// A chain of residual arrays: `residuals[0]` is next to `main`, the last one meets the gradient. A given symmetric point
+    /// is that of each of them; a link may differ by [`symmetric_point`](Self::symmetric_point).
+    ///
+    /// # Errors
+    /// As [`ResidualLearning::new`], or if there is no residual array or more than eight.
+    pub fn cascade(
+        main: impl Array<T> + 'static,
+        residuals: Vec<Box<dyn Array<T>>>,
+        config: ResidualConfig<T>,
+    ) -> Result<Self, ParameterError> {
+        require(
+            config.mixing > 0.0 && config.mixing.is_finite(),
+            "mixing",
+            "positive and finite (without mixing the rule is Tiki-Taka v1: use TikiTaka)",
+            config.mixing,
+        )?;
+        let factor = config.mixing;
+        Self::chain(Box::new(main), residuals, config, factor)
+    }
+
+    /// The chain with transfer rates multiplied by `factor`.
+    pub(super) fn chain(
+        main: Box<dyn Array<T>>,
+        mut residuals: Vec<Box<dyn Array<T>>>,
+        config: ResidualConfig<T>,
+        factor: f64,
+    ) -> Result<Self, ParameterError> {
+        let ResidualConfig { mixing, symmetric_point, transfer, source, cell_gain } = config;
+        let (count, shape, cells) = (residuals.len(), main.shape(), main.weights().len());
+        require(
+            (1..=MAX_LINKS).contains(&count),
+            "number of residual arrays",
+            "between 1 and 8",
+            count as f64,
+        )?;
+        let mut links = Vec::new();
+        for residual in &mut residuals {
+            same_length("residual rows", shape.rows, residual.shape().rows)?;
+            same_length("residual columns", shape.cols, residual.shape().cols)?;
+            let mut link = Link::new(&transfer, shape)?;
+            link.point = symmetric_point.resolve(&mut **residual)?;
+            links.push(link);
         }
-        self.transfer = transfer;
+        let mut gain = None;
+        if let Some([of_main, of_residual]) = cell_gain {
+            for gains in [&of_main, &of_residual] {
+                same_length("cell_gain", cells, gains.len())?;
+                for g in gains {
+                    positive("cell_gain", g.to_f64())?;
+                }
+            }
+            links[0].gain = Some(of_main);
+            gain = Some(of_residual);
+        }
+        let effective = Effective::new(mixing, count, &*main);
+        let optimizer = Optimizer::new(source, cells)?;
+        let arrays = std::iter::once(main).chain(residuals).collect();
+        let mut rule =
+            Self { arrays, links, factor, optimizer, effective, gain, dense: [Vec::new(), Vec::new()] };
+        rule.refresh();
+        Ok(rule)
+    }
+
+    /// Another symmetric point of residual array `n` (0 is next to W): each array of a cascade may have its own.
+    ///
+    /// # Errors
+    /// If there is no such array, or as [`SymmetricPoint::resolve`].
+    pub fn symmetric_point(mut self, n: usize, point: &SymmetricPoint<T>) -> Result<Self, ParameterError> {
+        require(n < self.links.len(), "residual array", "below the number of residual arrays", n as f64)?;
+        self.links[n].point = point.resolve(&mut *self.arrays[n + 1])?;
+        self.refresh();
         Ok(self)
     }
 
-    /// Beyond the paper: each cell's desired step is divided by its measured gain, which removes the κ₂ dependence
-    /// that any scalar step has on an array of unequal gains (theory notes §10b).
+    /// Another transfer from residual array `n` to the array before it.
     ///
     /// # Errors
-    /// If a length differs or a gain is not positive.
-    pub fn cell_gain(mut self, main: Vec<f64>, residual: Vec<f64>) -> Result<Self, ParameterError> {
-        for gains in [&main, &residual] {
-            same_length("cell_gain", self.main.len(), gains.len())?;
-            for &g in gains {
-                positive("cell_gain", g)?;
-            }
-        }
-        self.cell_gain = Some([main, residual]);
+    /// If there is no such array, or the transfer is impossible.
+    pub fn transfer(mut self, n: usize, transfer: Transfer) -> Result<Self, ParameterError> {
+        require(n < self.links.len(), "residual array", "below the number of residual arrays", n as f64)?;
+        let mut link = Link::new(&transfer, self.arrays[0].shape())?;
+        (link.point, link.gain) = (self.links[n].point.take(), self.links[n].gain.take());
+        self.links[n] = link;
         Ok(self)
     }
 
     /// W.
-    pub fn main(&self) -> &AnalogArray {
-        &self.main
+    pub fn main(&self) -> &dyn Array<T> {
+        &*self.arrays[0]
     }
 
-    /// P.
-    pub fn residual(&self) -> &AnalogArray {
-        &self.residual
+    /// P, the one next to W.
+    pub fn residual(&self) -> &dyn Array<T> {
+        &*self.arrays[1]
     }
 
-    /// W⋄ as the rule believes it to be.
-    pub fn symmetric_point(&self) -> &[f64] {
-        &self.symmetric_point
+    /// W⋄ of P as the rule believes it to be; `None` where all are 0.
+    pub fn believed_point(&self) -> Option<&[T]> {
+        self.links[0].point.as_deref()
     }
 
-    fn compensate(&mut self, floor: f64) {
-        let cells = self.main.cells();
-        for (i, (desired, &w)) in self.offset.iter_mut().zip(self.main.state()).enumerate() {
-            let response = cells.response(i);
-            let q = if *desired >= 0.0 { response.q_plus(w) } else { response.q_minus(w) };
-            *desired /= q.max(floor);
+    /// Follows arrays that changed in ways that nobody noted.
+    fn refresh(&mut self) {
+        self.effective.all_written();
+        self.effective.follow(&self.arrays, &self.links);
+    }
+
+    /// The samples of one stretch between transfers go to the last array, and due transfers follow.
+    fn write(&mut self, gradient: Gradient<'_, T>, rates: &Rates, key: Key) -> Result<(), StepError> {
+        let last = self.links.len();
+        let samples = gradient.samples();
+        // The optimiser and per-cell gains need the sum of a batch; SGD alone writes it as it comes.
+        let direction = self.optimizer.direction(gradient, self.effective.weights(&*self.arrays[0]));
+        let direction = match &self.gain {
+            None => direction,
+            Some(gain) => {
+                let [sum, divided] = &mut self.dense;
+                divided.clear();
+                divided.extend(direction.dense(sum).iter().zip(gain).map(|(d, g)| *d / *g));
+                Gradient::Dense(divided)
+            }
+        };
+        let stretches = direction.samples();
+        let scale = T::from_f64(-rates.learning);
+        let mut from = 0;
+        while from < stretches {
+            let room = self.links.iter().map(|l| l.pace.room()).min().unwrap_or(usize::MAX);
+            let to = stretches.min(from.saturating_add(room));
+            let key = gradient.key(key, from);
+            let array = &mut self.arrays[last];
+            match direction.part(from, to) {
+                Gradient::Dense(direction) => array.increment(scale, direction, key.named(NAMES[last])),
+                Gradient::Outer { errors, inputs, .. } => {
+                    array.update(scale, errors, inputs, key.named(NAMES[last]))
+                }
+            }
+            .map_err(of(NAMES[last]))?;
+            self.effective.residual_written(&**array);
+            // A gradient with one entry per weight stands for all samples of its batch.
+            let passed = if stretches == samples { to - from } else { samples };
+            for n in (0..last).rev() {
+                if self.links[n].pace.is_due(passed, to == stretches) {
+                    let rate = T::from_f64(rates.transfer[n] * self.factor);
+                    let (before, after) = self.arrays.split_at_mut(n + 1);
+                    let effective = &mut self.effective;
+                    let all = self.links[n]
+                        .transfer(rate, &*after[0], &mut *before[n], key.named(NAMES[n]), |column| {
+                            effective.column_written(column);
+                        })
+                        .map_err(of(NAMES[n]))?;
+                    if all {
+                        self.effective.all_written();
+                    }
+                }
+            }
+            from = to;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Scalar> UpdateRule<T> for ResidualLearning<T> {
+    fn effective_weights(&self) -> &[T] {
+        self.effective.weights(&*self.arrays[0])
+    }
+
+    fn step(&mut self, gradient: Gradient<'_, T>, rates: &Rates, key: Key) -> Result<(), StepError> {
+        let last = self.links.len();
+        self.arrays[last].admit(gradient).map_err(of(NAMES[last]))?;
+        let stepped = self.write(gradient, rates, key);
+        self.effective.follow(&self.arrays, &self.links);
+        stepped
+    }
+}
+
+impl<T: Scalar> Inspect<T> for ResidualLearning<T> {
+    fn label(&self) -> String {
+        match (self.links.len(), self.links[0].buffered()) {
+            (1, false) => "Residual Learning".into(),
+            (1, true) => "Residual Learning v2".into(),
+            (n, _) => format!("Residual cascade ({} arrays)", n + 1),
+        }
+    }
+
+    fn arrays(&self) -> Vec<(&'static str, &dyn Array<T>)> {
+        NAMES.iter().copied().zip(self.arrays.iter().map(|array| &**array)).collect()
+    }
+
+    fn effective_rates(&self, rates: &Rates, batch: usize) -> EffectiveRates {
+        EffectiveRates {
+            learning: rates.learning,
+            transfer: Some(rates.transfer[0] * self.factor * self.links[0].share(batch)),
+            sweep: self.links[0].sweep(batch),
         }
     }
 }
 
-impl UpdateRule for ResidualLearning {
-    fn dim(&self) -> usize {
-        self.main.len()
-    }
-
-    fn effective_weights(&self, out: &mut [f64]) {
-        let (w, p) = (self.main.state(), self.residual.state());
-        for (i, out) in out.iter_mut().enumerate() {
-            *out = w[i] + self.mixing * (p[i] - self.symmetric_point[i]);
+impl<T: Scalar> State for ResidualLearning<T> {
+    fn tensors(&self) -> Tensors {
+        let mut tensors = Tensors::new();
+        for (name, array) in NAMES.iter().zip(&self.arrays) {
+            tensors.nest(name, array.tensors());
         }
+        for (name, link) in NAMES.iter().zip(&self.links) {
+            tensors.nest(&format!("transfer_to_{name}"), link.tensors());
+        }
+        self.optimizer.save(&mut tensors);
+        tensors
     }
 
-    fn step(&mut self, k: u64, gradient: Gradient<'_>, key: Key) -> Result<(), StepError> {
-        let gradient = gradient.dense(&mut self.dense);
-        match &self.cell_gain {
-            None => self.residual.increment(-self.learning_rate.at(k), gradient, key.named("residual")),
-            Some([_, gain]) => {
-                divide(gradient, gain, &mut self.offset);
-                self.residual.increment(-self.learning_rate.at(k), &self.offset, key.named("residual"));
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        from.fit(&self.tensors())?;
+        for (name, array) in NAMES.iter().zip(&mut self.arrays) {
+            array.load(&from.within(name))?;
+        }
+        for (name, link) in NAMES.iter().zip(&mut self.links) {
+            link.load(&from.within(&format!("transfer_to_{name}")))?;
+        }
+        self.optimizer.restore(from);
+        self.refresh();
+        Ok(())
+    }
+}
+
+impl<T: Scalar> Rule<T> for ResidualLearning<T> {
+    fn program(&mut self, weights: &[T], key: Key) -> Result<(), ParameterError> {
+        self.arrays[0].program(weights, key.named("main"))?;
+        for ((array, link), name) in self.arrays[1..].iter_mut().zip(&mut self.links).zip(&NAMES[1..]) {
+            match &link.point {
+                Some(point) => array.program(point, key.named(name))?,
+                None => array.program(&vec![T::ZERO; array.weights().len()], key.named(name))?,
             }
+            link.forget();
         }
-        subtract(self.residual.state(), &self.symmetric_point, &mut self.offset);
-        if let Some([gain, _]) = &self.cell_gain {
-            self.offset.iter_mut().zip(gain).for_each(|(d, g)| *d /= g);
-        }
-        if let Transfer::Compensated { floor } = self.transfer {
-            self.compensate(floor);
-        }
-        self.main.increment(self.transfer_rate.at(k) * self.mixing, &self.offset, key.named("main"));
+        self.optimizer.forget();
+        self.refresh();
         Ok(())
     }
 
-    fn program(&mut self, weights: &[f64], _: Key) -> Result<(), ParameterError> {
-        self.main.program(weights)?;
-        self.residual.program(&self.symmetric_point)
-    }
-
-    fn arrays(&self) -> Vec<(&'static str, &[f64])> {
-        vec![("main", self.main.state()), ("residual", self.residual.state())]
-    }
-
-    fn effective_rates(&self, k: u64) -> EffectiveRates {
-        let transfer = self.transfer_rate.at(k) * self.mixing;
-        EffectiveRates { learning: self.learning_rate.at(k), transfer: Some(transfer), sweep: 1 }
-    }
-
-    fn pulses_sent(&self) -> u64 {
-        self.main.pulses_sent() + self.residual.pulses_sent()
-    }
-
-    fn state(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
-        self.main.slots(&mut slot::within("main", visit));
-        self.residual.slots(&mut slot::within("residual", visit));
-    }
-
-    fn label(&self) -> String {
-        "Residual Learning".into()
-    }
-}
-
-pub(super) fn subtract(a: &[f64], b: &[f64], out: &mut [f64]) {
-    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-        *out = a - b;
-    }
-}
-
-fn divide(a: &[f64], b: &[f64], out: &mut [f64]) {
-    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
-        *out = a / b;
+    fn age(&mut self, key: Key) {
+        let mut aged = false;
+        for (name, array) in NAMES.iter().zip(&mut self.arrays) {
+            aged |= array.age(key.named(name));
+        }
+        if aged {
+            self.refresh();
+        }
     }
 }

@@ -1,127 +1,178 @@
-use super::{EffectiveRates, Gradient, Slot, Source, StepError, UpdateRule, slot};
-use crate::Key;
-use crate::array::AnalogArray;
-use crate::error::{ParameterError, all_finite, same_length};
+use super::source::Optimizer;
+use super::{EffectiveRates, Gradient, Inspect, Rates, Rule, Source, StepError, UpdateRule, of};
+use crate::array::Array;
+use crate::error::{ParameterError, same_length};
+use crate::state::{State, StateError, Tensors};
+use crate::{Key, Scalar};
 
 /// `W_{k+1} = W_k + ΔW_k` in digital memory (`recursion:digital-SGD`).
 #[derive(Clone, Debug)]
-pub struct Digital {
-    weights: Vec<f64>,
-    source: Source,
-    buffer: Vec<f64>,
-    dense: Vec<f64>,
+pub struct Digital<T = f64> {
+    weights: Vec<T>,
+    optimizer: Optimizer<T>,
+    dense: Vec<T>,
 }
 
-impl Digital {
+impl<T: Scalar> Digital<T> {
     /// Starts at `initial`.
     ///
     /// # Errors
-    /// If an initial weight is not finite.
-    pub fn new(initial: &[f64], source: Source) -> Result<Self, ParameterError> {
-        all_finite("initial", initial)?;
-        Ok(Self {
-            weights: initial.to_vec(),
-            source: source.allocated(initial.len()),
-            buffer: Vec::new(),
-            dense: Vec::new(),
-        })
+    /// If an initial weight is not finite, or a number of the source is impossible.
+    pub fn new(initial: &[T], source: Source) -> Result<Self, ParameterError> {
+        T::all_finite("initial", initial)?;
+        let optimizer = Optimizer::new(source, initial.len())?;
+        Ok(Self { weights: initial.to_vec(), optimizer, dense: Vec::new() })
     }
 }
 
-impl UpdateRule for Digital {
-    fn dim(&self) -> usize {
-        self.weights.len()
+impl<T: Scalar> UpdateRule<T> for Digital<T> {
+    fn effective_weights(&self) -> &[T] {
+        &self.weights
     }
-    fn effective_weights(&self, out: &mut [f64]) {
-        out.copy_from_slice(&self.weights);
-    }
-    fn step(&mut self, k: u64, gradient: Gradient<'_>, _: Key) -> Result<(), StepError> {
-        let gradient = gradient.dense(&mut self.dense);
-        let (scale, direction) = self.source.desire(k, gradient, &mut self.buffer);
+
+    fn step(&mut self, gradient: Gradient<'_, T>, rates: &Rates, _: Key) -> Result<(), StepError> {
+        let length = match gradient {
+            Gradient::Dense(gradient) => gradient.len(),
+            Gradient::Outer { batch, errors, inputs } => {
+                errors.len() / batch.max(1) * (inputs.len() / batch.max(1))
+            }
+        };
+        same_length("gradient", self.weights.len(), length).map_err(of("main"))?;
+        let scale = T::from_f64(-rates.learning);
+        let direction = self.optimizer.direction(gradient, &self.weights).dense(&mut self.dense);
         for (w, d) in self.weights.iter_mut().zip(direction) {
-            *w += scale * d;
+            *w += scale * *d;
         }
         Ok(())
     }
-    fn program(&mut self, weights: &[f64], _: Key) -> Result<(), ParameterError> {
-        same_length("weights", self.weights.len(), weights.len())?;
-        all_finite("weights", weights)?;
-        self.weights.copy_from_slice(weights);
-        self.source.forget();
-        Ok(())
+}
+
+impl<T: Scalar> Inspect<T> for Digital<T> {
+    fn label(&self) -> String {
+        format!("Digital {}", self.optimizer.label())
     }
-    fn arrays(&self) -> Vec<(&'static str, &[f64])> {
+
+    fn arrays(&self) -> Vec<(&'static str, &dyn Array<T>)> {
+        Vec::new()
+    }
+
+    fn states(&self) -> Vec<(&'static str, &[T])> {
         vec![("main", &self.weights)]
     }
-    fn effective_rates(&self, k: u64) -> EffectiveRates {
-        EffectiveRates::single(self.source.learning_rate(k))
+
+    fn effective_rates(&self, rates: &Rates, _: usize) -> EffectiveRates {
+        EffectiveRates::single(rates.learning)
     }
-    fn pulses_sent(&self) -> u64 {
-        0
+}
+
+impl<T: Scalar> State for Digital<T> {
+    fn tensors(&self) -> Tensors {
+        let mut tensors = Tensors::new();
+        tensors.vector("main.weights", &self.weights);
+        self.optimizer.save(&mut tensors);
+        tensors
     }
-    fn state(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
-        visit("main.weights", Slot::Doubles(&mut self.weights));
-        self.source.state(visit);
+
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        from.fit(&self.tensors())?;
+        from.read("main.weights", &mut self.weights);
+        self.optimizer.restore(from);
+        Ok(())
     }
-    fn label(&self) -> String {
-        format!("Digital {}", self.source.label())
+}
+
+impl<T: Scalar> Rule<T> for Digital<T> {
+    fn program(&mut self, weights: &[T], _: Key) -> Result<(), ParameterError> {
+        same_length("weights", self.weights.len(), weights.len())?;
+        T::all_finite("weights", weights)?;
+        self.weights.copy_from_slice(weights);
+        self.optimizer.forget();
+        Ok(())
     }
 }
 
 /// The same desired steps through the one door: with SGD as the source this is Analog SGD
 /// (`recursion:analog-SGD`), with another it is that optimiser under in-situ dynamics.
-#[derive(Clone, Debug)]
-pub struct Analog {
-    main: AnalogArray,
-    source: Source,
-    buffer: Vec<f64>,
-    dense: Vec<f64>,
+#[derive(Debug)]
+pub struct Analog<T: Scalar = f64> {
+    main: Box<dyn Array<T>>,
+    optimizer: Optimizer<T>,
 }
 
-impl Analog {
+impl<T: Scalar> Analog<T> {
     /// Trains the weights of `main` in place.
-    pub fn new(main: AnalogArray, source: Source) -> Self {
-        Self { source: source.allocated(main.len()), main, buffer: Vec::new(), dense: Vec::new() }
+    ///
+    /// # Errors
+    /// If a number of the source is impossible.
+    pub fn new(main: impl Array<T> + 'static, source: Source) -> Result<Self, ParameterError> {
+        Ok(Self { optimizer: Optimizer::new(source, main.weights().len())?, main: Box::new(main) })
+    }
+
+    /// Analog SGD.
+    pub fn sgd(main: impl Array<T> + 'static) -> Self {
+        Self { optimizer: Optimizer::sgd(), main: Box::new(main) }
     }
 
     /// The array.
-    pub fn main(&self) -> &AnalogArray {
-        &self.main
+    pub fn main(&self) -> &dyn Array<T> {
+        &*self.main
     }
 }
 
-impl UpdateRule for Analog {
-    fn dim(&self) -> usize {
-        self.main.len()
+impl<T: Scalar> UpdateRule<T> for Analog<T> {
+    fn effective_weights(&self) -> &[T] {
+        self.main.weights()
     }
-    fn effective_weights(&self, out: &mut [f64]) {
-        out.copy_from_slice(self.main.state());
+
+    fn step(&mut self, gradient: Gradient<'_, T>, rates: &Rates, key: Key) -> Result<(), StepError> {
+        self.main.admit(gradient).map_err(of("main"))?;
+        let (scale, key) = (T::from_f64(-rates.learning), key.named("main"));
+        match self.optimizer.direction(gradient, self.main.weights()) {
+            Gradient::Dense(direction) => self.main.increment(scale, direction, key),
+            Gradient::Outer { errors, inputs, .. } => self.main.update(scale, errors, inputs, key),
+        }
+        .map_err(of("main"))
     }
-    fn step(&mut self, k: u64, gradient: Gradient<'_>, key: Key) -> Result<(), StepError> {
-        let gradient = gradient.dense(&mut self.dense);
-        let (scale, direction) = self.source.desire(k, gradient, &mut self.buffer);
-        self.main.increment(scale, direction, key.named("main"));
-        Ok(())
-    }
-    fn program(&mut self, weights: &[f64], _: Key) -> Result<(), ParameterError> {
-        self.main.program(weights)?;
-        self.source.forget();
-        Ok(())
-    }
-    fn arrays(&self) -> Vec<(&'static str, &[f64])> {
-        vec![("main", self.main.state())]
-    }
-    fn effective_rates(&self, k: u64) -> EffectiveRates {
-        EffectiveRates::single(self.source.learning_rate(k))
-    }
-    fn pulses_sent(&self) -> u64 {
-        self.main.pulses_sent()
-    }
-    fn state(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
-        self.main.slots(&mut slot::within("main", visit));
-        self.source.state(visit);
-    }
+}
+
+impl<T: Scalar> Inspect<T> for Analog<T> {
     fn label(&self) -> String {
-        format!("Analog {}", self.source.label())
+        format!("Analog {}", self.optimizer.label())
+    }
+
+    fn arrays(&self) -> Vec<(&'static str, &dyn Array<T>)> {
+        vec![("main", &*self.main)]
+    }
+
+    fn effective_rates(&self, rates: &Rates, _: usize) -> EffectiveRates {
+        EffectiveRates::single(rates.learning)
+    }
+}
+
+impl<T: Scalar> State for Analog<T> {
+    fn tensors(&self) -> Tensors {
+        let mut tensors = Tensors::new();
+        tensors.nest("main", self.main.tensors());
+        self.optimizer.save(&mut tensors);
+        tensors
+    }
+
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        from.fit(&self.tensors())?;
+        self.main.load(&from.within("main"))?;
+        self.optimizer.restore(from);
+        Ok(())
+    }
+}
+
+impl<T: Scalar> Rule<T> for Analog<T> {
+    fn program(&mut self, weights: &[T], key: Key) -> Result<(), ParameterError> {
+        self.main.program(weights, key.named("main"))?;
+        self.optimizer.forget();
+        Ok(())
+    }
+
+    fn age(&mut self, key: Key) {
+        self.main.age(key.named("main"));
     }
 }

@@ -1,160 +1,194 @@
-use crate::error::{ParameterError, positive, require};
-use crate::schedule::Schedule;
+//! Where a desired increment comes from: any optimiser's step can go through the one door.
 
-use super::Slot;
+use super::Gradient;
+use crate::Scalar;
+use crate::error::{ParameterError, non_negative, positive, require};
+use crate::state::Tensors;
 
-/// Where a desired increment ΔZ comes from: any optimiser's step can go through the one door.
-#[derive(Clone, Debug, PartialEq)]
+/// An optimiser's step ΔZ, with α the learning rate of the step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub enum Source {
     /// ΔZ = −α g.
-    Sgd {
-        /// α.
-        learning_rate: Schedule,
-    },
+    #[default]
+    Sgd,
     /// m ← momentum·m + g, ΔZ = −α m.
     Momentum {
-        /// α.
-        learning_rate: Schedule,
         /// Weight of the past, in [0, 1).
         momentum: f64,
-        /// m, in digital memory.
-        velocity: Vec<f64>,
     },
     /// Adam (Kingma & Ba 2015) with bias correction; its moments live in digital memory.
     Adam {
-        /// α.
-        learning_rate: Schedule,
         /// Decay of the first moment, in [0, 1).
         decay_first: f64,
         /// Decay of the second moment, in [0, 1).
         decay_second: f64,
         /// Added to the root of the second moment.
         epsilon: f64,
-        /// First moment.
-        first: Vec<f64>,
-        /// Second moment.
-        second: Vec<f64>,
+    },
+    /// Adam with decoupled weight decay (Loshchilov & Hutter 2019): −α·decay·W̄ is added to its step, W̄ the effective weights.
+    AdamW {
+        /// Decay of the first moment, in [0, 1).
+        decay_first: f64,
+        /// Decay of the second moment, in [0, 1).
+        decay_second: f64,
+        /// Added to the root of the second moment.
+        epsilon: f64,
+        /// Pull of the effective weights towards 0.
+        weight_decay: f64,
     },
 }
 
 impl Source {
-    /// Plain gradient descent.
-    pub fn sgd(learning_rate: impl Into<Schedule>) -> Self {
-        Self::Sgd { learning_rate: learning_rate.into() }
-    }
-
     /// Heavy-ball momentum.
-    ///
-    /// # Errors
-    /// If `momentum` is outside [0, 1).
-    pub fn momentum(learning_rate: impl Into<Schedule>, momentum: f64) -> Result<Self, ParameterError> {
-        require((0.0..1.0).contains(&momentum), "momentum", "at least 0 and below 1", momentum)?;
-        Ok(Self::Momentum { learning_rate: learning_rate.into(), momentum, velocity: Vec::new() })
+    pub fn momentum(momentum: f64) -> Self {
+        Self::Momentum { momentum }
     }
 
-    /// Adam.
+    /// Adam with its usual decays and ε.
+    pub fn adam() -> Self {
+        Self::Adam { decay_first: 0.9, decay_second: 0.999, epsilon: 1e-8 }
+    }
+
+    /// AdamW with the usual decays and ε.
+    pub fn adam_w(weight_decay: f64) -> Self {
+        Self::AdamW { decay_first: 0.9, decay_second: 0.999, epsilon: 1e-8, weight_decay }
+    }
+
+    /// Refuses impossible numbers.
     ///
     /// # Errors
-    /// If a decay is outside [0, 1) or `epsilon` is not positive.
-    pub fn adam(
-        learning_rate: impl Into<Schedule>,
-        decay_first: f64,
-        decay_second: f64,
-        epsilon: f64,
-    ) -> Result<Self, ParameterError> {
-        require((0.0..1.0).contains(&decay_first), "decay_first", "at least 0 and below 1", decay_first)?;
-        require((0.0..1.0).contains(&decay_second), "decay_second", "at least 0 and below 1", decay_second)?;
-        Ok(Self::Adam {
-            learning_rate: learning_rate.into(),
-            decay_first,
-            decay_second,
-            epsilon: positive("epsilon", epsilon)?,
-            first: Vec::new(),
-            second: Vec::new(),
-        })
+    /// If a decay or the momentum is outside [0, 1), ε is not positive, or the weight decay is negative.
+    pub fn validate(self) -> Result<Self, ParameterError> {
+        let below_one =
+            |name, value: f64| require((0.0..1.0).contains(&value), name, "at least 0 and below 1", value);
+        match self {
+            Self::Sgd => {}
+            Self::Momentum { momentum } => below_one("momentum", momentum)?,
+            Self::Adam { decay_first, decay_second, epsilon }
+            | Self::AdamW { decay_first, decay_second, epsilon, .. } => {
+                below_one("decay_first", decay_first)?;
+                below_one("decay_second", decay_second)?;
+                positive("epsilon", epsilon)?;
+            }
+        }
+        if let Self::AdamW { weight_decay, .. } = self {
+            non_negative("weight_decay", weight_decay)?;
+        }
+        Ok(self)
     }
 
     /// Name of the optimiser.
     pub fn label(&self) -> &'static str {
         match self {
-            Self::Sgd { .. } => "SGD",
+            Self::Sgd => "SGD",
             Self::Momentum { .. } => "momentum",
             Self::Adam { .. } => "Adam",
+            Self::AdamW { .. } => "AdamW",
         }
     }
+}
 
-    /// Digital memory for `dim` weights, before the first step, so that a checkpoint finds it.
-    pub(super) fn allocated(mut self, dim: usize) -> Self {
-        match &mut self {
-            Self::Sgd { .. } => {}
-            Self::Momentum { velocity, .. } => velocity.resize(dim, 0.0),
-            Self::Adam { first, second, .. } => {
-                first.resize(dim, 0.0);
-                second.resize(dim, 0.0);
-            }
-        }
-        self
+/// A [`Source`] with its digital memory.
+#[derive(Clone, Debug)]
+pub(super) struct Optimizer<T> {
+    source: Source,
+    /// Velocity, or the first moment.
+    first: Vec<T>,
+    /// Second moment.
+    second: Vec<T>,
+    /// Steps taken.
+    age: u64,
+    sum: Vec<T>,
+    direction: Vec<T>,
+}
+
+impl<T: Scalar> Optimizer<T> {
+    /// Memory for `dim` weights.
+    pub(super) fn new(source: Source, dim: usize) -> Result<Self, ParameterError> {
+        let source = source.validate()?;
+        let [first, second] = match source {
+            Source::Sgd => [0, 0],
+            Source::Momentum { .. } => [dim, 0],
+            Source::Adam { .. } | Source::AdamW { .. } => [dim, dim],
+        };
+        let (first, second) = (vec![T::ZERO; first], vec![T::ZERO; second]);
+        Ok(Self { source, first, second, age: 0, sum: Vec::new(), direction: Vec::new() })
+    }
+
+    /// Plain gradient descent, which needs no memory.
+    pub(super) fn sgd() -> Self {
+        let (first, second) = (Vec::new(), Vec::new());
+        Self { source: Source::Sgd, first, second, age: 0, sum: Vec::new(), direction: Vec::new() }
+    }
+
+    pub(super) fn label(&self) -> &'static str {
+        self.source.label()
     }
 
     /// Clears the digital memory.
     pub(super) fn forget(&mut self) {
-        match self {
-            Self::Sgd { .. } => {}
-            Self::Momentum { velocity, .. } => velocity.fill(0.0),
-            Self::Adam { first, second, .. } => {
-                first.fill(0.0);
-                second.fill(0.0);
-            }
-        }
+        self.first.fill(T::ZERO);
+        self.second.fill(T::ZERO);
+        self.age = 0;
     }
 
-    /// α at step k.
-    pub fn learning_rate(&self, k: u64) -> f64 {
-        match self {
-            Self::Sgd { learning_rate }
-            | Self::Momentum { learning_rate, .. }
-            | Self::Adam { learning_rate, .. } => learning_rate.at(k),
-        }
-    }
-
-    /// Digital memory as a checkpoint sees it.
-    pub(super) fn state(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
-        match self {
-            Self::Sgd { .. } => {}
-            Self::Momentum { velocity, .. } => visit("velocity", Slot::Doubles(velocity)),
-            Self::Adam { first, second, .. } => {
-                visit("first", Slot::Doubles(first));
-                visit("second", Slot::Doubles(second));
-            }
-        }
-    }
-
-    /// The desired step as `scale · direction`; `buffer` holds the direction when it is not the gradient itself.
-    pub(super) fn desire<'a>(
-        &'a mut self,
-        k: u64,
-        gradient: &'a [f64],
-        buffer: &'a mut Vec<f64>,
-    ) -> (f64, &'a [f64]) {
-        match self {
-            Self::Sgd { learning_rate } => (-learning_rate.at(k), gradient),
-            Self::Momentum { learning_rate, momentum, velocity } => {
-                for (m, g) in velocity.iter_mut().zip(gradient) {
-                    *m = *momentum * *m + g;
+    /// D of the desired step −αD: the gradient itself for SGD, otherwise one entry per weight. `weights` are the effective ones.
+    pub(super) fn direction<'a>(&'a mut self, gradient: Gradient<'a, T>, weights: &[T]) -> Gradient<'a, T> {
+        match self.source {
+            Source::Sgd => gradient,
+            Source::Momentum { momentum } => {
+                let momentum = T::from_f64(momentum);
+                for (m, g) in self.first.iter_mut().zip(gradient.dense(&mut self.sum)) {
+                    *m = momentum * *m + *g;
                 }
-                (-learning_rate.at(k), velocity)
+                Gradient::Dense(&self.first)
             }
-            Self::Adam { learning_rate, decay_first, decay_second, epsilon, first, second } => {
-                buffer.resize(gradient.len(), 0.0);
-                let age = i32::try_from(k + 1).unwrap_or(i32::MAX);
-                let (c1, c2) = (1.0 - decay_first.powi(age), 1.0 - decay_second.powi(age));
-                for (i, g) in gradient.iter().enumerate() {
-                    first[i] = *decay_first * first[i] + (1.0 - *decay_first) * g;
-                    second[i] = *decay_second * second[i] + (1.0 - *decay_second) * g * g;
-                    buffer[i] = (first[i] / c1) / ((second[i] / c2).sqrt() + *epsilon);
+            Source::Adam { decay_first, decay_second, epsilon } => {
+                self.adam(gradient, [decay_first, decay_second, epsilon]);
+                Gradient::Dense(&self.direction)
+            }
+            Source::AdamW { decay_first, decay_second, epsilon, weight_decay } => {
+                self.adam(gradient, [decay_first, decay_second, epsilon]);
+                let decay = T::from_f64(weight_decay);
+                for (d, w) in self.direction.iter_mut().zip(weights) {
+                    *d += decay * *w;
                 }
-                (-learning_rate.at(k), buffer)
+                Gradient::Dense(&self.direction)
             }
         }
+    }
+
+    fn adam(&mut self, gradient: Gradient<'_, T>, [decay_first, decay_second, epsilon]: [f64; 3]) {
+        let gradient = gradient.dense(&mut self.sum);
+        self.direction.resize(gradient.len(), T::ZERO);
+        self.age += 1;
+        let age = i32::try_from(self.age).unwrap_or(i32::MAX);
+        let (c1, c2) = (T::from_f64(1.0 - decay_first.powi(age)), T::from_f64(1.0 - decay_second.powi(age)));
+        let [keep_first, keep_second, epsilon] = [decay_first, decay_second, epsilon].map(T::from_f64);
+        let [new_first, new_second] = [1.0 - decay_first, 1.0 - decay_second].map(T::from_f64);
+        for (i, g) in gradient.iter().enumerate() {
+            self.first[i] = keep_first * self.first[i] + new_first * *g;
+            self.second[i] = keep_second * self.second[i] + new_second * *g * *g;
+            self.direction[i] = (self.first[i] / c1) / ((self.second[i] / c2).sqrt() + epsilon);
+        }
+    }
+
+    pub(super) fn save(&self, tensors: &mut Tensors) {
+        if !self.first.is_empty() {
+            let velocity = matches!(self.source, Source::Momentum { .. });
+            tensors.vector(if velocity { "velocity" } else { "first" }, &self.first);
+        }
+        if !self.second.is_empty() {
+            tensors.vector("second", &self.second);
+            tensors.count("age", self.age);
+        }
+    }
+
+    pub(super) fn restore(&mut self, from: &Tensors) {
+        from.read("velocity", &mut self.first);
+        from.read("first", &mut self.first);
+        from.read("second", &mut self.second);
+        from.read_count("age", &mut self.age);
     }
 }

@@ -8,7 +8,8 @@ use crate::numeric::{NewtonOptions, newton, solve};
 use crate::objective::{Noisy, Objective};
 
 /// f, φ and f_Σ = f + φ for one problem on one population of cells.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
+#[allow(missing_debug_implementations, reason = "objectives of users need no Debug")]
 pub struct ImplicitPenalty<'a> {
     objective: &'a dyn Objective,
     cells: &'a dyn Cells,

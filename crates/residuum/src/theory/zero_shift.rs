@@ -1,69 +1,11 @@
 //! Zero-shifting: alternate up and down pulses carry every cell to its symmetric point.
 //!
 //! One pair (up, then down) maps w to w − 2dG(w) − d²q₊q₋' + O(d³), so cells close in on W⋄ and end in a two-cycle of
-//! width d·q(W⋄). The middle of the cycle tells the symmetric point, its width the local gain.
+//! width d·q(W⋄). The middle of the cycle tells the symmetric point, its width the local gain;
+//! [`Array::zero_shift`](crate::array::Array::zero_shift) measures them.
 
-use crate::Key;
-use crate::array::{AnalogArray, Pulses};
-use crate::cells::Cells;
-use crate::error::{ParameterError, non_negative, positive, require};
+use crate::error::{ParameterError, non_negative, positive};
 use crate::response::ResponseFunction;
-
-/// What alternating pulses found, cell by cell.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Calibration {
-    /// Middle of the two-cycle: the estimate of W⋄.
-    pub symmetric_point: Vec<f64>,
-    /// Width of the two-cycle.
-    pub swing: Vec<f64>,
-    /// Width over pulse step: the estimate of q(W⋄).
-    pub gain: Vec<f64>,
-    /// Pulses spent, all cells together.
-    pub pulses: u64,
-}
-
-impl Calibration {
-    /// Estimate minus true symmetric point, for cells that have one.
-    pub fn errors(&self, cells: &dyn Cells) -> Vec<Option<f64>> {
-        let error = |(i, w): (usize, &f64)| cells.response(i).symmetric_point().map(|truth| w - truth);
-        self.symmetric_point.iter().enumerate().map(error).collect()
-    }
-}
-
-/// Sends `pairs` pairs of pulses to every cell and averages the cycle over the last `averaged` of them.
-///
-/// One averaged pair is exact on devices without cycle-to-cycle noise; with it, average over several times
-/// `1/(1 − contraction)` pairs. The array is left after a down pulse.
-///
-/// # Errors
-/// If `averaged` is 0 or above `pairs`.
-pub fn zero_shift(
-    array: &mut AnalogArray,
-    pulses: Pulses,
-    pairs: u64,
-    averaged: u64,
-    key: Key,
-) -> Result<Calibration, ParameterError> {
-    require((1..=pairs).contains(&averaged), "averaged", "between 1 and the number of pairs", averaged as f64)?;
-    let before = array.pulses_sent();
-    let (mut high, mut low) = (vec![0.0; array.len()], vec![0.0; array.len()]);
-    for pair in 0..pairs {
-        for (up, sum) in [(true, &mut high), (false, &mut low)] {
-            array.pulse_all(up, pulses, key.fold(2 * pair + u64::from(up)));
-            if pair >= pairs - averaged {
-                sum.iter_mut().zip(array.state()).for_each(|(s, w)| *s += w);
-            }
-        }
-    }
-    let share = 1.0 / averaged as f64;
-    let swing: Vec<f64> = high.iter().zip(&low).map(|(h, l)| share * (h - l)).collect();
-    Ok(Calibration {
-        symmetric_point: high.iter().zip(&low).map(|(h, l)| 0.5 * share * (h + l)).collect(),
-        gain: swing.iter().map(|s| s / pulses.step()).collect(),
-        swing,
-        pulses: array.pulses_sent() - before,
-    })
-}
 
 /// The two-cycle of one device, to leading order in the pulse step.
 #[derive(Clone, Copy, Debug, PartialEq)]

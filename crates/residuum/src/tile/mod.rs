@@ -1,8 +1,9 @@
 //! Crossbar tiles: f32 weights at cross points, written by pulses that meet there.
 //!
 //! A [`Device`] describes the cells (step, bounds, spread, noise); [`Tile::new`] draws one array of them. A tile's state
-//! changes through its verbs only: [`Tile::update`] writes outer products, by pulse trains along rows and columns or as
-//! another [`Scheme`] says; [`Tile::update_column`] and [`Tile::increment`] write columns and whole matrices;
+//! changes through its verbs only: those of an [`Array`](crate::Array), which write by the tile's own [`Scheme`] (pulse
+//! trains along rows and columns unless [`Tile::with_scheme`] says otherwise); below them [`Tile::write`] writes outer
+//! products, [`Tile::write_column`] and [`Tile::write_matrix`] columns and whole matrices by a scheme named for that write;
 //! [`Tile::pulse_all`] sends one pulse to every cell, [`Tile::program`] writes at set-up; between updates a tile may
 //! [decay](Tile::decay), [diffuse](Tile::diffuse), [drift](Tile::drift) or be [reset](Tile::reset).
 //!
@@ -12,55 +13,32 @@
 //! w ← clip(w ± s± u±(w) (1 + σξ), [min, max])
 //! ```
 
-pub mod aihwkit;
-mod cells;
-mod column;
-mod column_block;
-mod column_lines;
-mod counted;
-mod crossbar;
-mod device;
-mod expected;
-mod laws;
+mod array;
 mod ledger;
-mod lines;
-mod management;
-mod noise;
-mod packed;
-pub mod presets;
 mod pulse;
-mod response;
 mod retention;
-mod rounded;
-mod row;
-mod rows;
 mod scheme;
-mod step;
-mod stream;
 #[cfg(test)]
 mod tests;
-mod train;
-mod turned;
 mod unit_cell;
-mod zero_shift;
 
-pub use crossbar::Crossbar;
-pub use device::{CycleNoise, Device, Reference, Spread, Stuck};
+pub use crate::device::{
+    CycleNoise, Device, DeviceResponse, Exponents, Nodes, Reference, Saturation, SlopeBounds, Slopes, Spread,
+    StepModel, Stuck, aihwkit, presets,
+};
 pub use ledger::Ledger;
-pub use management::{Management, Trains};
-pub use response::DeviceResponse;
+pub use pulse::management::{Management, Trains};
 pub use retention::{Decay, Diffusion, Drift, Reset, Retention};
 pub use scheme::Scheme;
-pub use step::{Exponents, SlopeBounds, Slopes, StepModel};
 pub use unit_cell::{OneSidedCell, Policy, ReferenceCell, Refresh, VectorCell};
-pub use zero_shift::{Residual, ZeroShift, ZeroShifted};
 
 use crate::Key;
+use crate::device::Cells;
 use crate::error::ParameterError;
 use crate::normal32;
 use crate::simd::{self, Kernel};
-use cells::Cells;
 use ledger::Sent;
+use pulse::{lines, management};
 use rayon::prelude::*;
 
 /// Weights of one crossbar, row-major: rows are outputs, columns inputs.
@@ -77,12 +55,16 @@ pub struct Tile {
     pulses_sent: u64,
     ledger: Option<Ledger>,
     retained: retention::Retained,
+    /// How increments reach the cells.
+    scheme: Scheme,
     lines: lines::Lines,
     /// Whether the last update was made by `lines`, and by nothing else.
     by_lines: bool,
     /// Of rows and columns, where pulses are rounded.
     factors: [Vec<f32>; 2],
-    columns: column::Columns,
+    columns: pulse::Columns,
+    /// A row signal of 1 on one row and 0 elsewhere.
+    one_hot: Vec<f32>,
 }
 
 impl Tile {
@@ -108,13 +90,30 @@ impl Tile {
             pulses_sent: 0,
             ledger: None,
             retained,
+            scheme: Scheme::default(),
             lines: lines::Lines::default(),
             by_lines: false,
             factors: [Vec::new(), Vec::new()],
-            columns: column::Columns::default(),
+            columns: pulse::Columns::default(),
+            one_hot: Vec::new(),
         };
         tile.program(&vec![0.0; rows * cols], key.named("program"))?;
         Ok(tile)
+    }
+
+    /// The same tile with increments that reach the cells in another way.
+    ///
+    /// # Errors
+    /// If the trains are impossible.
+    pub fn with_scheme(mut self, scheme: impl Into<Scheme>) -> Result<Self, ParameterError> {
+        self.scheme = scheme.into();
+        self.scheme.validate()?;
+        Ok(self)
+    }
+
+    /// How increments reach the cells.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
     }
 
     /// Number of rows (outputs).
@@ -170,11 +169,22 @@ impl Tile {
     fn show(&mut self, key: Key) {
         if let Some(hidden) = &self.hidden {
             fill_normal(key.named("write"), &mut self.weights);
-            let spread = self.device.write_noise * self.device.pulse_step;
+            let spread = self.device.write_deviation();
             for (w, h) in self.weights.iter_mut().zip(hidden) {
                 *w = h + spread * *w;
             }
         }
+    }
+
+    /// W⋄ by cell: where the mean up step falls below the mean down step. None where they never cross between the cell's
+    /// bounds, or are equal everywhere; one of the crossings if there are several. A calibration does not see these: they are
+    /// what it is judged by.
+    pub fn symmetric_point(&self) -> Vec<Option<f32>> {
+        (0..self.weights.len())
+            .into_par_iter()
+            .with_min_len(1024)
+            .map(|i| self.device.crossing(&self.cells, i))
+            .collect()
     }
 
     /// One pulse of the given direction on every cell.
@@ -203,7 +213,7 @@ impl Tile {
 const CHUNK: usize = 1024;
 
 /// Standard normal draws of `key`, in chunks as `normal32` makes them.
-fn fill_normal(key: Key, out: &mut [f32]) {
+pub(crate) fn fill_normal(key: Key, out: &mut [f32]) {
     simd::dispatch(FillNormal(key, out));
 }
 

@@ -14,10 +14,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::cells::Cells;
 use super::{CHUNK, Tile, fill_normal};
+use crate::device::Cells;
 use crate::error::{ParameterError, finite, non_negative, positive, require};
-use crate::rule::Slot;
+use crate::state::Tensors;
 use crate::{Key, math, normal32};
 
 /// What a device does when it is not pulsed; nothing, unless named.
@@ -88,7 +88,7 @@ impl Drift {
 
 impl Retention {
     /// Refuses numbers no device can have.
-    pub(super) fn validate(&self) -> Result<(), ParameterError> {
+    pub(crate) fn validate(&self) -> Result<(), ParameterError> {
         finite("reset value", f64::from(self.reset.value))?;
         non_negative("reset spread", f64::from(self.reset.spread))?;
         non_negative("reset deviation", f64::from(self.reset.deviation))?;
@@ -202,12 +202,21 @@ impl Retained {
     }
 
     /// What a checkpoint must hold; parameters of cells are drawn again from their key.
-    pub(super) fn slots(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
+    pub(super) fn save(&self, tensors: &mut Tensors) {
+        if let Some(Clock { now_s, written_s, start, left }) = &self.clock {
+            tensors.vector("drift.now", &[*now_s]);
+            tensors.vector("drift.written", written_s);
+            tensors.vector("drift.start", start);
+            tensors.vector("drift.left", left);
+        }
+    }
+
+    pub(super) fn restore(&mut self, from: &Tensors) {
         if let Some(Clock { now_s, written_s, start, left }) = &mut self.clock {
-            visit("drift.now", Slot::Doubles(std::slice::from_mut(now_s)));
-            visit("drift.written", Slot::Doubles(written_s));
-            visit("drift.start", Slot::Floats(start));
-            visit("drift.left", Slot::Floats(left));
+            from.read("drift.now", std::slice::from_mut(now_s));
+            from.read("drift.written", written_s);
+            from.read("drift.start", start);
+            from.read("drift.left", left);
         }
     }
 }
@@ -329,7 +338,7 @@ impl Tile {
         let noise = (deviation > 0.0).then(|| key.named("reset"));
         each(state, &self.cells, noise, |i, w, xi| if chosen(i) { reset.at(i) + deviation * xi } else { w });
         if let Some(hidden) = &self.hidden {
-            let (write, spread) = (key.named("write"), self.device.write_noise * self.device.pulse_step);
+            let (write, spread) = (key.named("write"), self.device.write_deviation());
             let parts = self.weights.chunks_mut(normal32::CHUNK).zip(hidden.chunks(normal32::CHUNK));
             for (chunk, (seen, state)) in parts.enumerate() {
                 let chosen = |n: usize| chosen(chunk * normal32::CHUNK + n);

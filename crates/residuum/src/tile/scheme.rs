@@ -1,4 +1,4 @@
-//! Ways to turn a desired outer product into writes, and the verb that takes them.
+//! Ways to turn a desired outer product into writes, and the verb that takes one for itself.
 
 use super::Tile;
 use super::management::Trains;
@@ -57,7 +57,7 @@ impl Tile {
     ///
     /// # Errors
     /// If shapes do not fit, the trains are impossible, or a signal is NaN or infinite; nothing is written then.
-    pub fn update(
+    pub fn write(
         &mut self,
         scale: f32,
         row_signals: &[f32],
@@ -70,7 +70,11 @@ impl Tile {
         self.by_lines = false;
         match scheme {
             Scheme::Expected => self.update_expected(scale, row_signals, col_signals),
-            Scheme::Stochastic(trains) => self.update_stochastic(scale, row_signals, col_signals, trains, key),
+            Scheme::Stochastic(trains) => {
+                let lines = self.fire(scale, row_signals, col_signals, trains, key);
+                self.take(&lines, key);
+                (self.lines, self.by_lines) = (lines, true);
+            }
             Scheme::Deterministic(trains) => {
                 self.update_rounded(scale, row_signals, col_signals, trains, false, key);
             }

@@ -1,7 +1,9 @@
 //! Trains taken at once against the same trains taken pulse by pulse: the shortcut must not show.
 
 use super::lines::{Meeting, SIGN};
-use super::{CycleNoise, Device, Exponents, Scheme, Slopes, Spread, StepModel, Tile, Trains, pulse};
+use super::{
+    CycleNoise, Device, Exponents, Nodes, Saturation, Scheme, Slopes, Spread, StepModel, Tile, Trains, pulse,
+};
 use crate::Key;
 use crate::stats::{Summary, Z};
 
@@ -10,12 +12,12 @@ fn linear(slope: f32) -> StepModel {
 }
 
 fn models() -> Vec<(&'static str, StepModel)> {
-    let exponential = StepModel::Exponential {
+    let exponential = StepModel::Exponential(Saturation {
         amplitude: [0.00081, 0.36833],
         rate: [12.44625, 12.78785],
         stretch: 0.244,
         shift: 0.2425,
-    };
+    });
     vec![
         ("constant", StepModel::Constant),
         ("linear", linear(0.5)),
@@ -29,11 +31,14 @@ fn models() -> Vec<(&'static str, StepModel)> {
         ("power 0.5", StepModel::power(0.5)),
         ("power 2 and 1.4", StepModel::Power(Exponents { imbalance: 0.3, ..Exponents::new(2.0) })),
         ("exponential", exponential),
-        ("piecewise, kinks", StepModel::Piecewise { up: vec![1.5, 0.8, 0.9, 0.2], down: vec![0.1, 1.2, 1.1] }),
+        (
+            "piecewise, kinks",
+            StepModel::Piecewise(Nodes { up: vec![1.5, 0.8, 0.9, 0.2], down: vec![0.1, 1.2, 1.1] }),
+        ),
         ("piecewise, smooth", {
             let bent = |t: f32| (-1.5 * t).exp();
             let up: Vec<f32> = (0u8..=200).map(|i| bent(f32::from(i) / 200.0)).collect();
-            StepModel::Piecewise { down: up.iter().rev().copied().collect(), up }
+            StepModel::Piecewise(Nodes { down: up.iter().rev().copied().collect(), up })
         }),
     ]
 }
@@ -58,7 +63,7 @@ fn after(
     for repeat in 0..40u64 {
         tile.cells.at_once = at_once;
         tile.program(&vec![start; 64 * 64], key.fold(repeat)).unwrap();
-        tile.update(0.05, &[signal; 64], &[0.9; 64], trains, key.fold(repeat)).unwrap();
+        tile.write(0.05, &[signal; 64], &[0.9; 64], trains, key.fold(repeat)).unwrap();
         // One cell per row and column: cells that share no line are independent.
         sample.extend((0..64).map(|i| f64::from(tile.weights()[i * 64 + i])));
     }
@@ -120,7 +125,7 @@ fn counted_distance(step: &StepModel, noise: CycleNoise, start: f32, up: bool, f
         tile.program(&vec![start; 64 * 64], Key::new(2)).unwrap();
         let scale = if up { 0.02 } else { -0.02 };
         let scheme = Scheme::Deterministic(Trains::default());
-        tile.increment(scale, &vec![1.0; 64 * 64], scheme, Key::new(if at_once { 3 } else { 4 })).unwrap();
+        tile.write_matrix(scale, &vec![1.0; 64 * 64], scheme, Key::new(if at_once { 3 } else { 4 })).unwrap();
         assert_eq!(tile.pulses_sent(), 20 * 64 * 64);
         Summary::of(tile.weights().iter().map(|w| f64::from(*w)))
     };
@@ -160,7 +165,7 @@ fn stuck_cells_stay() {
     let mut tile = Tile::new(40, 50, device, Key::new(4)).unwrap();
     let before = tile.weights().to_vec();
     for k in 0..20 {
-        tile.update(0.5, &[0.5; 40], &[0.5; 50], Trains::default(), Key::new(5).fold(k)).unwrap();
+        tile.write(0.5, &[0.5; 40], &[0.5; 50], Trains::default(), Key::new(5).fold(k)).unwrap();
     }
     assert!(tile.weights().iter().all(|w| w.is_finite()));
     let stuck = tile.weights().iter().zip(&before).filter(|(a, b)| a == b).count();
@@ -180,7 +185,7 @@ fn bounds_at_zero_leave_steps_finite() {
     let stuck = Some(super::Stuck { probability: 1.0, range: 0.0 });
     let mut tile = Tile::new(4, 5, Device { stuck, ..one_sided }, Key::new(1)).unwrap();
     tile.pulse_all(true, Key::new(3));
-    tile.update(0.5, &[0.5; 4], &[0.5; 5], Trains::default(), Key::new(5)).unwrap();
+    tile.write(0.5, &[0.5; 4], &[0.5; 5], Trains::default(), Key::new(5)).unwrap();
     assert!(tile.weights().iter().all(|w| *w == 0.0), "{:?}", tile.weights());
 }
 
@@ -199,7 +204,7 @@ fn a_reference_finds_the_symmetric_point_of_power_steps() {
             ..Device::ideal(StepModel::Power(exponents), 1e-3, -0.6, 0.6)
         };
         let tile = Tile::new(40, 50, device, Key::new(4)).unwrap();
-        let step = |i: usize, up: bool| pulse::step(&tile.device, &tile.cells, i, up, 0.0);
+        let step = |i: usize, up: bool| tile.device.step_size(&tile.cells, i, up, 0.0);
         (0..2000).map(|i| (step(i, true) - step(i, false)).abs()).fold(0.0, f32::max)
     };
     assert!(excess(true) < 1e-8, "{}", excess(true));
@@ -209,7 +214,7 @@ fn a_reference_finds_the_symmetric_point_of_power_steps() {
 
 /// Varied cells of every model, without noise; steps large enough to meet the bounds.
 fn varied() -> Vec<(&'static str, Device)> {
-    let piecewise = StepModel::Piecewise { up: vec![1.0, 0.6, 0.1], down: vec![0.1, 0.8, 1.0] };
+    let piecewise = StepModel::Piecewise(Nodes { up: vec![1.0, 0.6, 0.1], down: vec![0.1, 0.8, 1.0] });
     models()
         .into_iter()
         .chain([("piecewise", piecewise)])
@@ -226,9 +231,9 @@ fn varied() -> Vec<(&'static str, Device)> {
         .collect()
 }
 
-/// A way of visiting cells that takes their pulses one by one, so that replaying them is exact.
+/// How cells are visited: what takes their pulses one by one, so that replaying them is exact.
 #[derive(Clone, Copy)]
-enum Way {
+enum Visiting {
     /// Slot by slot, by passes over the row.
     Sweep,
     /// Slot by slot, by lists of columns.
@@ -238,22 +243,22 @@ enum Way {
 }
 
 /// Largest difference between an update and the same trains replayed cell by cell and pulse by pulse.
-fn replayed(device: &Device, way: Way, reversed: bool) -> f32 {
-    let (cols, active, scale) = match way {
-        Way::Sweep => (150, 1, 0.05),
-        Way::Walk => (150, 15, 0.05),
-        Way::PickOut => (1600, 400, 0.2),
+fn replayed(device: &Device, visiting: Visiting, reversed: bool) -> f32 {
+    let (cols, active, scale) = match visiting {
+        Visiting::Sweep => (150, 1, 0.05),
+        Visiting::Walk => (150, 15, 0.05),
+        Visiting::PickOut => (1600, 400, 0.2),
     };
     let (rows, batch) = (12, 6);
     let mut tile = Tile::new(rows, cols, device.clone(), Key::new(1)).unwrap();
-    tile.cells.at_once = matches!(way, Way::PickOut);
+    tile.cells.at_once = matches!(visiting, Visiting::PickOut);
     let mut start: Vec<f32> = (0..rows * cols).map(|i| (i % 11) as f32 * 0.1 - 0.5).collect();
     tile.program(&start, Key::new(2)).unwrap();
     start.copy_from_slice(tile.weights());
     let signal = |i: usize| ((i * 37 % 101) as f32 / 50.0 - 1.0) * 1.4;
     let d: Vec<f32> = (0..batch * rows).map(signal).collect();
     let x: Vec<f32> = (0..batch * cols).map(|i| if i % active == 0 { signal(i) } else { 0.0 }).collect();
-    tile.update(scale, &d, &x, Trains::default(), Key::new(3)).unwrap();
+    tile.write(scale, &d, &x, Trains::default(), Key::new(3)).unwrap();
     let (mut pulses, mut listed) = (0, 0);
     for row in 0..rows {
         for step in 0..batch {
@@ -272,7 +277,7 @@ fn replayed(device: &Device, way: Way, reversed: bool) -> f32 {
         }
     }
     assert_eq!(pulses, tile.pulses_sent());
-    assert_eq!(listed > 0, matches!(way, Way::PickOut), "{listed}");
+    assert_eq!(listed > 0, matches!(visiting, Visiting::PickOut), "{listed}");
     assert!(pulses > 50, "{pulses}");
     start.iter().zip(tile.weights()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
@@ -281,13 +286,13 @@ fn replayed(device: &Device, way: Way, reversed: bool) -> f32 {
 #[test]
 fn updates_are_their_pulses() {
     for (name, device) in varied() {
-        for way in [Way::Sweep, Way::Walk, Way::PickOut] {
-            let d = replayed(&device, way, false);
+        for visiting in [Visiting::Sweep, Visiting::Walk, Visiting::PickOut] {
+            let d = replayed(&device, visiting, false);
             assert!(d < 2e-5, "{name}: {d}");
         }
         if name != "constant" {
-            for way in [Way::Sweep, Way::PickOut] {
-                assert!(replayed(&device, way, true) > 1e-4, "{name}: another order of samples shows");
+            for visiting in [Visiting::Sweep, Visiting::PickOut] {
+                assert!(replayed(&device, visiting, true) > 1e-4, "{name}: another order of samples shows");
             }
         }
     }
@@ -303,7 +308,7 @@ fn write_noise_is_redrawn_where_pulses_met() {
         let (shown, state) = (tile.weights().to_vec(), tile.hidden().to_vec());
         let d: Vec<f32> = (0..64).map(|i| size * (i as f32 / 32.0 - 1.0)).collect();
         let x: Vec<f32> = (0..200).map(|j| if j % active == 0 { 0.9 } else { 0.0 }).collect();
-        tile.update(0.05, &d, &x, Trains::default(), Key::new(2)).unwrap();
+        tile.write(0.05, &d, &x, Trains::default(), Key::new(2)).unwrap();
         let mut noise = Vec::new();
         for i in 0..shown.len() {
             let met = tile.hidden()[i] != state[i];
@@ -336,7 +341,7 @@ fn noise_of_single_pulses_is_that_of_the_formula() {
                 let x: Vec<f32> = (0..400).map(|j| if j % active == 0 { 1.0 } else { 0.0 }).collect();
                 // One certain pulse on every active column.
                 let d = [if up { 1.0 } else { -1.0 }; 64];
-                tile.update(1e-3, &d, &x, Trains { length: 1, ..Trains::default() }, Key::new(3)).unwrap();
+                tile.write(1e-3, &d, &x, Trains { length: 1, ..Trains::default() }, Key::new(3)).unwrap();
                 let moved: Vec<f64> = (0..64 * 400)
                     .filter(|i| i % 400 % active == 0)
                     .map(|i| f64::from(tile.weights()[i] - w))

@@ -1,16 +1,13 @@
-//! The scalar toy of the theory notes, one replica per coordinate, and the ways to break it on purpose.
+//! The scalar toy of the theory notes, one replica per coordinate, and its responses.
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use std::sync::Arc;
 
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::{Exponential, Linear, Power, Wavy};
-use residuum::rule::{Analog, ResidualLearning, Source};
-use residuum::stats::Summary;
+use residuum::rule::{self, Analog, ResidualConfig, ResidualLearning};
 use residuum::theory::residual_law::Rates;
-use residuum::{
-    AnalogArray, Control, GradientOracle, Key, Noise, Noisy, Range, ResponseFunction, UpdateRule, minimize,
-};
+use residuum::{ExactArray, GradientOracle, Key, Noise, Noisy, ResponseFunction, UpdateRule, minimize};
 
 /// W*, h and W₀ of setting A.
 pub const MINIMIZER: f64 = 0.5;
@@ -43,101 +40,23 @@ pub fn responses() -> Vec<(&'static str, Arc<dyn ResponseFunction>)> {
     ]
 }
 
-pub fn analog(response: impl ResponseFunction + 'static, alpha: f64, n: usize) -> Analog {
-    Analog::new(AnalogArray::uniform(&vec![INITIAL; n], response).unwrap(), Source::sgd(alpha))
+pub fn analog(response: impl ResponseFunction + 'static, n: usize) -> Analog {
+    Analog::sgd(ExactArray::uniform(&vec![INITIAL; n], response).unwrap())
 }
 
 /// Residual Learning with both arrays on the same response.
-pub fn residual(response: impl ResponseFunction + Clone + 'static, rates: Rates, n: usize) -> ResidualLearning {
-    let main = AnalogArray::uniform(&vec![INITIAL; n], response.clone()).unwrap();
+pub fn residual(response: impl ResponseFunction + Clone + 'static, mixing: f64, n: usize) -> ResidualLearning {
+    let main = ExactArray::uniform(&vec![INITIAL; n], response.clone()).unwrap();
     let point = response.symmetric_point().unwrap();
-    let residual = AnalogArray::uniform(&vec![point; n], response).unwrap();
-    ResidualLearning::new(main, residual, rates.mixing, rates.learning_rate, rates.transfer_rate).unwrap()
+    let residual = ExactArray::uniform(&vec![point; n], response).unwrap();
+    ResidualLearning::new(main, residual, ResidualConfig::mixing(mixing)).unwrap()
 }
 
-pub fn run(oracle: &dyn GradientOracle, rule: &mut dyn UpdateRule, steps: u64, seed: u64) {
-    let look = &mut |_: u64, _: usize, _: &dyn UpdateRule| Control::Continue;
-    assert_eq!(minimize(oracle, &mut [rule], steps, Key::new(seed), look), Ok(steps));
+/// The rates of a step.
+pub fn of_step(rates: Rates) -> rule::Rates {
+    rule::Rates::new(rates.learning_rate, rates.transfer_rate)
 }
 
-/// Mean over replicas of one array of the rule.
-pub fn mean_of(rule: &dyn UpdateRule, array: &str) -> Summary {
-    let arrays = rule.arrays();
-    let (_, state) = arrays.iter().find(|(name, _)| *name == array).unwrap();
-    Summary::of(state.iter().copied())
-}
-
-/// Mean over replicas of W̄.
-pub fn mean_effective(rule: &dyn UpdateRule) -> Summary {
-    let mut w = vec![0.0; rule.dim()];
-    rule.effective_weights(&mut w);
-    Summary::of(w)
-}
-
-/// Broken on purpose: q₊ and q₋ exchanged. Since A(−Δ) with exchanged branches is −A(Δ), this is also the sign mistake
-/// P ← P − A(αg; P).
-#[derive(Clone, Debug)]
-pub struct Swapped<R>(pub R);
-
-/// The response moved so that its symmetric point is at `point`.
-#[derive(Clone, Debug)]
-pub struct Moved<R> {
-    pub response: R,
-    pub by: f64,
-}
-
-impl<R: ResponseFunction> Moved<R> {
-    pub fn to(response: R, point: f64) -> Self {
-        let by = point - response.symmetric_point().unwrap();
-        Self { response, by }
-    }
-}
-
-impl<R: ResponseFunction> ResponseFunction for Swapped<R> {
-    fn q_plus(&self, w: f64) -> f64 {
-        self.0.q_minus(w)
-    }
-    fn q_minus(&self, w: f64) -> f64 {
-        self.0.q_plus(w)
-    }
-    fn q_plus_derivative(&self, w: f64) -> f64 {
-        self.0.q_minus_derivative(w)
-    }
-    fn q_minus_derivative(&self, w: f64) -> f64 {
-        self.0.q_plus_derivative(w)
-    }
-    fn range(&self) -> Range {
-        self.0.range()
-    }
-    fn symmetric_point(&self) -> Option<f64> {
-        self.0.symmetric_point()
-    }
-    fn describe(&self) -> String {
-        format!("swapped {}", self.0.describe())
-    }
-}
-
-impl<R: ResponseFunction> ResponseFunction for Moved<R> {
-    fn q_plus(&self, w: f64) -> f64 {
-        self.response.q_plus(w - self.by)
-    }
-    fn q_minus(&self, w: f64) -> f64 {
-        self.response.q_minus(w - self.by)
-    }
-    fn q_plus_derivative(&self, w: f64) -> f64 {
-        self.response.q_plus_derivative(w - self.by)
-    }
-    fn q_minus_derivative(&self, w: f64) -> f64 {
-        self.response.q_minus_derivative(w - self.by)
-    }
-    fn range(&self) -> Range {
-        let range = self.response.range();
-        Range { lo: range.lo + self.by, hi: range.hi + self.by }
-    }
-    fn symmetric_point(&self) -> Option<f64> {
-        self.response.symmetric_point().map(|w| w + self.by)
-    }
-    fn describe(&self) -> String {
-        format!("{} moved by {}", self.response.describe(), self.by)
-    }
+pub fn run(oracle: &dyn GradientOracle, rule: &mut dyn UpdateRule, rates: rule::Rates, steps: u64, seed: u64) {
+    minimize(oracle, &mut [rule], &rates, steps, Key::new(seed)).unwrap();
 }

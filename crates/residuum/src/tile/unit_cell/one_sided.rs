@@ -1,11 +1,15 @@
+use std::ops::Range;
+
+use super::super::array::{certain, column_key, pulse_rows, shift};
 use super::super::lines::Lines;
 use super::super::scheme::{all_finite, check_update};
-use super::super::{Crossbar, Scheme, Tile, Trains};
-use super::{alike, column_by_update, increment_by_columns};
+use super::super::{Scheme, Tile, Trains};
+use super::alike;
 use crate::Key;
-use crate::error::{ParameterError, require};
+use crate::array::{Array, Calibration, ZeroShift, check_column};
+use crate::error::{ParameterError, require, same_length};
 use crate::readout::{Readout, Scratch, Shape};
-use crate::rule::Slot;
+use crate::state::{State, StateError, Tensors};
 
 /// When both tiles of a [`OneSidedCell`] are reset and their difference written anew.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +45,7 @@ pub struct OneSidedCell {
     /// G₊ and G₋.
     sides: [Tile; 2],
     weights: Vec<f32>,
+    scheme: Scheme,
     refresh: Option<Refresh>,
     /// Samples since the last look.
     waited: u64,
@@ -48,6 +53,7 @@ pub struct OneSidedCell {
     refreshed: u64,
     lines: [Lines; 2],
     one_hot: Vec<f32>,
+    row_signal: Vec<f32>,
     /// One column of a matrix.
     column: Vec<f32>,
     /// Of a look: what was read of G₊ and G₋, what is written back.
@@ -72,8 +78,10 @@ impl OneSidedCell {
         let mut cell = Self {
             weights: vec![0.0; plus.weights.len()],
             one_hot: vec![0.0; plus.cols],
+            row_signal: Vec::new(),
             column: Vec::new(),
             look: [(); 3].map(|()| vec![0.0; plus.rows]),
+            scheme: plus.scheme,
             sides: [plus, minus],
             refresh,
             waited: 0,
@@ -83,6 +91,16 @@ impl OneSidedCell {
         };
         cell.subtract();
         Ok(cell)
+    }
+
+    /// The same cell with increments that reach it by other trains.
+    ///
+    /// # Errors
+    /// If the trains are impossible.
+    pub fn with_scheme(mut self, scheme: impl Into<Scheme>) -> Result<Self, ParameterError> {
+        self.scheme = scheme.into();
+        self.scheme.validate()?;
+        Ok(self)
     }
 
     /// G₊ and G₋.
@@ -143,7 +161,7 @@ impl OneSidedCell {
                 for (row, back) in back.iter_mut().enumerate() {
                     *back = if full(row) { (sign * (plus[row] - minus[row])).max(0.0) } else { 0.0 };
                 }
-                self.sides[n].update_column(
+                self.sides[n].write_column(
                     column,
                     1.0,
                     back,
@@ -155,40 +173,18 @@ impl OneSidedCell {
         self.subtract();
         Ok(())
     }
-}
-
-impl Crossbar for OneSidedCell {
-    fn rows(&self) -> usize {
-        self.sides[0].rows
-    }
-
-    fn cols(&self) -> usize {
-        self.sides[0].cols
-    }
-
-    fn weights(&self) -> &[f32] {
-        &self.weights
-    }
-
-    fn granularity(&self) -> f32 {
-        f32::midpoint(self.sides[0].device.granularity(), self.sides[1].device.granularity())
-    }
-
-    fn range(&self) -> [f32; 2] {
-        [-self.sides[1].device.max, self.sides[0].device.max]
-    }
 
     /// By stochastic trains.
-    fn update(
+    fn write(
         &mut self,
         scale: f32,
-        row_signals: &[f32],
-        col_signals: &[f32],
+        errors: &[f32],
+        inputs: &[f32],
         scheme: Scheme,
         key: Key,
     ) -> Result<(), ParameterError> {
-        let (rows, cols, granularity) = (self.rows(), self.cols(), self.granularity());
-        let batch = check_update([rows, cols], scale, [row_signals, col_signals], scheme)?;
+        let (Shape { rows, cols }, granularity) = (self.shape(), self.granularity());
+        let batch = check_update([rows, cols], scale, [errors, inputs], scheme)?;
         let Scheme::Stochastic(trains) = scheme else {
             return Err(ParameterError::OutOfDomain {
                 name: "scheme",
@@ -198,7 +194,7 @@ impl Crossbar for OneSidedCell {
         };
         let together = self.sides.iter().all(|t| t.cells.at_once);
         let [lines, masked] = &mut self.lines;
-        lines.fire((rows, cols), (row_signals, col_signals), (scale, granularity), trains, together, key);
+        lines.fire((rows, cols), (errors, inputs), (scale, granularity), trains, together, key);
         // Pulses of one direction commute in law, so the samples of a batch may be sorted by the signs of their lines.
         for (n, [row, col]) in
             [[false, false], [true, true], [false, true], [true, false]].into_iter().enumerate()
@@ -210,7 +206,8 @@ impl Crossbar for OneSidedCell {
         self.look(batch as u64, key.named("refresh"))
     }
 
-    fn update_column(
+    /// A column write as an update whose column signal is 1 there and 0 elsewhere.
+    fn write_column(
         &mut self,
         column: usize,
         scale: f32,
@@ -218,22 +215,98 @@ impl Crossbar for OneSidedCell {
         scheme: Scheme,
         key: Key,
     ) -> Result<(), ParameterError> {
+        check_column(self.shape(), column, values.len())?;
         let mut one_hot = std::mem::take(&mut self.one_hot);
-        let written = column_by_update(self, column, scale, values, scheme, key, &mut one_hot);
+        one_hot[column] = 1.0;
+        let written = self.write(scale, values, &one_hot, scheme, key);
+        one_hot[column] = 0.0;
         self.one_hot = one_hot;
         written
     }
+}
 
-    fn increment(
+impl State for OneSidedCell {
+    fn tensors(&self) -> Tensors {
+        let mut tensors = Tensors::new();
+        for (side, name) in self.sides.iter().zip(["plus", "minus"]) {
+            tensors.nest(name, side.tensors());
+        }
+        tensors.count("waited", self.waited);
+        tensors.count("refreshed", self.refreshed);
+        tensors.matrix("difference", [self.sides[0].rows, self.sides[0].cols], &self.weights);
+        tensors.nest("readout", self.scratch.tensors());
+        tensors
+    }
+
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        from.fit(&self.tensors())?;
+        for (side, name) in self.sides.iter_mut().zip(["plus", "minus"]) {
+            side.load(&from.within(name))?;
+        }
+        from.read_count("waited", &mut self.waited);
+        from.read_count("refreshed", &mut self.refreshed);
+        from.read("difference", &mut self.weights);
+        self.scratch.load(&from.within("readout"))
+    }
+}
+
+impl Array<f32> for OneSidedCell {
+    fn shape(&self) -> Shape {
+        self.sides[0].shape()
+    }
+
+    fn weights(&self) -> &[f32] {
+        &self.weights
+    }
+
+    /// One column after the other.
+    fn increment(&mut self, scale: f32, direction: &[f32], key: Key) -> Result<(), ParameterError> {
+        let (Shape { rows, cols }, scheme) = (self.shape(), self.scheme);
+        same_length("direction", rows * cols, direction.len())?;
+        all_finite("direction", direction)?;
+        let mut values = std::mem::take(&mut self.column);
+        for column in 0..cols {
+            values.clear();
+            values.extend(direction[column..].iter().step_by(cols));
+            let written = self.write_column(column, scale, &values, scheme, column_key(key, column));
+            if written.is_err() {
+                self.column = values;
+                return written;
+            }
+        }
+        self.column = values;
+        Ok(())
+    }
+
+    fn update(&mut self, scale: f32, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), ParameterError> {
+        self.write(scale, errors, inputs, self.scheme, key)
+    }
+
+    fn update_column(
         &mut self,
+        column: usize,
         scale: f32,
-        direction: &[f32],
-        scheme: Scheme,
+        values: &[f32],
         key: Key,
     ) -> Result<(), ParameterError> {
-        let mut column = std::mem::take(&mut self.column);
-        let written = increment_by_columns(self, scale, direction, scheme, key, &mut column);
-        self.column = column;
+        self.write_column(column, scale, values, self.scheme, column_key(key, column))
+    }
+
+    fn pulse_column(
+        &mut self,
+        column: usize,
+        counts: &[f32],
+        max_pulses: u32,
+        key: Key,
+    ) -> Result<(), ParameterError> {
+        let unit = self.granularity();
+        self.write_column(column, unit, counts, certain(max_pulses), column_key(key, column))
+    }
+
+    fn pulse_cells(&mut self, unit: f32, counts: &[f32], key: Key) -> Result<(), ParameterError> {
+        let mut row_signal = std::mem::take(&mut self.row_signal);
+        let written = pulse_rows(self, unit, counts, &mut row_signal, key);
+        self.row_signal = row_signal;
         written
     }
 
@@ -258,16 +331,44 @@ impl Crossbar for OneSidedCell {
         aged
     }
 
+    fn reset(&mut self, columns: Range<usize>, key: Key) -> Result<(), ParameterError> {
+        for (side, name) in self.sides.iter_mut().zip(["plus", "minus"]) {
+            side.reset(columns.clone(), key.named(name))?;
+        }
+        self.subtract();
+        Ok(())
+    }
+
+    /// An up pulse goes to G₊, a down pulse to G₋.
+    fn pulse_all(&mut self, up: bool, key: Key) {
+        self.sides[usize::from(!up)].pulse_all(true, key);
+        self.subtract();
+    }
+
+    fn zero_shift(&mut self, settings: &ZeroShift, key: Key) -> Result<Calibration<f32>, ParameterError> {
+        shift(self, settings, key)
+    }
+
+    fn granularity(&self) -> f32 {
+        f32::midpoint(self.sides[0].device.granularity(), self.sides[1].device.granularity())
+    }
+
+    fn range(&self) -> Option<[f32; 2]> {
+        Some([-self.sides[1].device.max, self.sides[0].device.max])
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.sides.iter().map(Tile::pulses_sent).sum()
     }
 
-    fn slots(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
-        for (side, name) in self.sides.iter_mut().zip(["plus", "minus"]) {
-            side.slots(&mut |slot_name, slot| visit(&format!("{name}.{slot_name}"), slot));
-        }
-        visit("waited", Slot::Count(&mut self.waited));
-        visit("refreshed", Slot::Count(&mut self.refreshed));
-        visit("difference", Slot::Floats(&mut self.weights));
+    /// None: the steps of either side depend on its own state, not on the difference.
+    fn symmetric_points(&self) -> Vec<Option<f32>> {
+        vec![None; self.weights.len()]
+    }
+
+    /// Of the side that would be pulsed, at its present state.
+    fn response(&self, cell: usize, up: bool, _: f32) -> f32 {
+        let side = &self.sides[usize::from(!up)];
+        side.response(cell, true, side.hidden()[cell])
     }
 }

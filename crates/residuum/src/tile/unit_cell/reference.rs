@@ -1,7 +1,13 @@
-use super::super::{Crossbar, Scheme, Tile};
+use std::ops::Range;
+
+use super::super::array::shift;
+use super::super::{Scheme, Tile};
 use super::alike;
-use crate::rule::Slot;
-use crate::{Key, ParameterError};
+use crate::Key;
+use crate::array::{Array, Calibration, ZeroShift};
+use crate::error::{ParameterError, same_length};
+use crate::readout::Shape;
+use crate::state::{State, StateError, Tensors};
 
 /// W = W₀ − W₁: only W₀ is pulsed, W₁ holds still.
 #[derive(Debug)]
@@ -21,6 +27,15 @@ impl ReferenceCell {
         let mut cell = Self { weights: vec![0.0; tile.weights.len()], tile, reference };
         cell.subtract();
         Ok(cell)
+    }
+
+    /// The same cell with increments that reach it in another way.
+    ///
+    /// # Errors
+    /// If the trains are impossible.
+    pub fn with_scheme(mut self, scheme: impl Into<Scheme>) -> Result<Self, ParameterError> {
+        self.tile = self.tile.with_scheme(scheme)?;
+        Ok(self)
     }
 
     /// The tile that is pulsed.
@@ -45,36 +60,39 @@ impl ReferenceCell {
     }
 }
 
-impl Crossbar for ReferenceCell {
-    fn rows(&self) -> usize {
-        self.tile.rows
+impl State for ReferenceCell {
+    fn tensors(&self) -> Tensors {
+        let mut tensors = self.tile.tensors();
+        tensors.nest("reference", self.reference.tensors());
+        tensors.matrix("difference", [self.tile.rows, self.tile.cols], &self.weights);
+        tensors
     }
 
-    fn cols(&self) -> usize {
-        self.tile.cols
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        from.fit(&self.tensors())?;
+        self.tile.load(&from.filtered(|name| !name.starts_with("reference.") && name != "difference"))?;
+        self.reference.load(&from.within("reference"))?;
+        from.read("difference", &mut self.weights);
+        Ok(())
+    }
+}
+
+impl Array<f32> for ReferenceCell {
+    fn shape(&self) -> Shape {
+        self.tile.shape()
     }
 
     fn weights(&self) -> &[f32] {
         &self.weights
     }
 
-    fn granularity(&self) -> f32 {
-        self.tile.device.granularity()
+    fn increment(&mut self, scale: f32, direction: &[f32], key: Key) -> Result<(), ParameterError> {
+        let written = Array::increment(&mut self.tile, scale, direction, key);
+        self.after(written)
     }
 
-    fn range(&self) -> [f32; 2] {
-        self.tile.range()
-    }
-
-    fn update(
-        &mut self,
-        scale: f32,
-        row_signals: &[f32],
-        col_signals: &[f32],
-        scheme: Scheme,
-        key: Key,
-    ) -> Result<(), ParameterError> {
-        let written = self.tile.update(scale, row_signals, col_signals, scheme, key);
+    fn update(&mut self, scale: f32, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), ParameterError> {
+        let written = Array::update(&mut self.tile, scale, errors, inputs, key);
         self.after(written)
     }
 
@@ -83,26 +101,31 @@ impl Crossbar for ReferenceCell {
         column: usize,
         scale: f32,
         values: &[f32],
-        scheme: Scheme,
         key: Key,
     ) -> Result<(), ParameterError> {
-        let written = self.tile.update_column(column, scale, values, scheme, key);
+        let written = Array::update_column(&mut self.tile, column, scale, values, key);
         self.after(written)
     }
 
-    fn increment(
+    fn pulse_column(
         &mut self,
-        scale: f32,
-        direction: &[f32],
-        scheme: Scheme,
+        column: usize,
+        counts: &[f32],
+        max_pulses: u32,
         key: Key,
     ) -> Result<(), ParameterError> {
-        let written = self.tile.increment(scale, direction, scheme, key);
+        let written = self.tile.pulse_column(column, counts, max_pulses, key);
+        self.after(written)
+    }
+
+    fn pulse_cells(&mut self, unit: f32, counts: &[f32], key: Key) -> Result<(), ParameterError> {
+        let written = self.tile.pulse_cells(unit, counts, key);
         self.after(written)
     }
 
     /// Writes `target` plus the reference to the tile.
     fn program(&mut self, target: &[f32], key: Key) -> Result<(), ParameterError> {
+        same_length("target", self.weights.len(), target.len())?;
         let above: Vec<f32> = target.iter().zip(&self.reference.weights).map(|(t, r)| t + r).collect();
         let written = self.tile.program(&above, key);
         self.after(written)
@@ -116,13 +139,39 @@ impl Crossbar for ReferenceCell {
         aged
     }
 
+    fn reset(&mut self, columns: Range<usize>, key: Key) -> Result<(), ParameterError> {
+        let reset = self.tile.reset(columns, key);
+        self.after(reset)
+    }
+
+    fn pulse_all(&mut self, up: bool, key: Key) {
+        self.tile.pulse_all(up, key);
+        self.subtract();
+    }
+
+    fn zero_shift(&mut self, settings: &ZeroShift, key: Key) -> Result<Calibration<f32>, ParameterError> {
+        shift(self, settings, key)
+    }
+
+    fn granularity(&self) -> f32 {
+        self.tile.device.granularity()
+    }
+
+    fn range(&self) -> Option<[f32; 2]> {
+        self.tile.range()
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.tile.pulses_sent
     }
 
-    fn slots(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
-        self.tile.slots(visit);
-        self.reference.slots(&mut |name, slot| visit(&format!("reference.{name}"), slot));
-        visit("difference", Slot::Floats(&mut self.weights));
+    /// Of the tile that is pulsed, less its reference.
+    fn symmetric_points(&self) -> Vec<Option<f32>> {
+        let points = self.tile.symmetric_points().into_iter().zip(&self.reference.weights);
+        points.map(|(point, r)| point.map(|point| point - r)).collect()
+    }
+
+    fn response(&self, cell: usize, up: bool, at: f32) -> f32 {
+        self.tile.response(cell, up, at + self.reference.weights[cell])
     }
 }

@@ -1,10 +1,15 @@
+use std::ops::Range;
+
+use super::super::array::{certain, column_key, pulse_rows, shift};
 use super::super::lines::Lines;
 use super::super::scheme::{all_finite, check_update};
-use super::super::{Crossbar, Scheme, Tile};
+use super::super::{Scheme, Tile};
 use super::alike;
 use crate::Key;
+use crate::array::{Array, Calibration, ZeroShift};
 use crate::error::{ParameterError, require, same_length};
-use crate::rule::Slot;
+use crate::readout::Shape;
+use crate::state::{State, StateError, Tensors};
 
 /// Which tiles of a [`VectorCell`] a sample writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,11 +33,13 @@ pub struct VectorCell {
     tiles: Vec<Tile>,
     gains: Vec<f32>,
     policy: Policy,
+    scheme: Scheme,
     weights: Vec<f32>,
     /// Samples seen: whose turn it is.
     samples: u64,
     lines: Lines,
     signals: [Vec<f32>; 2],
+    row_signal: Vec<f32>,
 }
 
 impl VectorCell {
@@ -62,9 +69,21 @@ impl VectorCell {
         }
         let weights = vec![0.0; tiles[0].weights.len()];
         let (lines, signals) = (Lines::default(), [Vec::new(), Vec::new()]);
-        let mut cell = Self { tiles, gains, policy, weights, samples: 0, lines, signals };
+        let scheme = tiles[0].scheme;
+        let mut cell =
+            Self { tiles, gains, policy, scheme, weights, samples: 0, lines, signals, row_signal: Vec::new() };
         cell.sum();
         Ok(cell)
+    }
+
+    /// The same cell with increments that reach it in another way.
+    ///
+    /// # Errors
+    /// If the trains are impossible.
+    pub fn with_scheme(mut self, scheme: impl Into<Scheme>) -> Result<Self, ParameterError> {
+        self.scheme = scheme.into();
+        self.scheme.validate()?;
+        Ok(self)
     }
 
     /// The tiles.
@@ -115,47 +134,49 @@ impl VectorCell {
     }
 }
 
-impl Crossbar for VectorCell {
-    fn rows(&self) -> usize {
-        self.tiles[0].rows
+impl State for VectorCell {
+    fn tensors(&self) -> Tensors {
+        let mut tensors = Tensors::new();
+        for (n, tile) in self.tiles.iter().enumerate() {
+            tensors.nest(&format!("cell{n}"), tile.tensors());
+        }
+        tensors.count("samples", self.samples);
+        tensors.matrix("sum", [self.tiles[0].rows, self.tiles[0].cols], &self.weights);
+        tensors
     }
 
-    fn cols(&self) -> usize {
-        self.tiles[0].cols
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        from.fit(&self.tensors())?;
+        for (n, tile) in self.tiles.iter_mut().enumerate() {
+            tile.load(&from.within(&format!("cell{n}")))?;
+        }
+        from.read_count("samples", &mut self.samples);
+        from.read("sum", &mut self.weights);
+        Ok(())
+    }
+}
+
+impl Array<f32> for VectorCell {
+    fn shape(&self) -> Shape {
+        self.tiles[0].shape()
     }
 
     fn weights(&self) -> &[f32] {
         &self.weights
     }
 
-    fn granularity(&self) -> f32 {
-        self.tiles.iter().map(|t| t.device.granularity()).sum::<f32>() / self.tiles.len() as f32
+    fn increment(&mut self, scale: f32, direction: &[f32], key: Key) -> Result<(), ParameterError> {
+        let scheme = self.scheme;
+        self.one_sample(key.named("write"), |tile, key| tile.write_matrix(scale, direction, scheme, key))
     }
 
-    fn range(&self) -> [f32; 2] {
-        let mut range = [0.0; 2];
-        for (tile, gain) in self.tiles.iter().zip(&self.gains) {
-            let ends = tile.range().map(|w| gain * w);
-            range[0] += ends[0].min(ends[1]);
-            range[1] += ends[0].max(ends[1]);
-        }
-        range
-    }
-
-    fn update(
-        &mut self,
-        scale: f32,
-        row_signals: &[f32],
-        col_signals: &[f32],
-        scheme: Scheme,
-        key: Key,
-    ) -> Result<(), ParameterError> {
-        let (rows, cols, granularity) = (self.rows(), self.cols(), self.granularity());
-        let batch = check_update([rows, cols], scale, [row_signals, col_signals], scheme)?;
+    fn update(&mut self, scale: f32, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), ParameterError> {
+        let (Shape { rows, cols }, granularity, scheme) = (self.shape(), self.granularity(), self.scheme);
+        let batch = check_update([rows, cols], scale, [errors, inputs], scheme)?;
         match (self.policy, scheme) {
             (Policy::All, Scheme::Stochastic(trains)) => {
                 let together = self.tiles.iter().all(|t| t.cells.at_once);
-                let (signals, unit) = ((row_signals, col_signals), (scale, granularity));
+                let (signals, unit) = ((errors, inputs), (scale, granularity));
                 self.lines.fire((rows, cols), signals, unit, trains, together, key);
                 for (n, tile) in self.tiles.iter_mut().enumerate() {
                     tile.take(&self.lines, key.named("cell").fold(n as u64));
@@ -163,7 +184,7 @@ impl Crossbar for VectorCell {
             }
             (Policy::All, _) => {
                 for (n, tile) in self.tiles.iter_mut().enumerate() {
-                    tile.update(scale, row_signals, col_signals, scheme, key.fold(n as u64))?;
+                    tile.write(scale, errors, inputs, scheme, key.fold(n as u64))?;
                 }
             }
             _ => {
@@ -173,10 +194,10 @@ impl Crossbar for VectorCell {
                     x.clear();
                     let [mut d, mut x] = std::mem::take(&mut self.signals);
                     for sample in (0..batch).filter(|sample| self.turn(*sample, key) == Some(n)) {
-                        d.extend_from_slice(&row_signals[sample * rows..][..rows]);
-                        x.extend_from_slice(&col_signals[sample * cols..][..cols]);
+                        d.extend_from_slice(&errors[sample * rows..][..rows]);
+                        x.extend_from_slice(&inputs[sample * cols..][..cols]);
                     }
-                    let written = self.tiles[n].update(scale, &d, &x, scheme, key.fold(n as u64));
+                    let written = self.tiles[n].write(scale, &d, &x, scheme, key.fold(n as u64));
                     self.signals = [d, x];
                     written?;
                 }
@@ -192,20 +213,28 @@ impl Crossbar for VectorCell {
         column: usize,
         scale: f32,
         values: &[f32],
-        scheme: Scheme,
         key: Key,
     ) -> Result<(), ParameterError> {
-        self.one_sample(key, |tile, key| tile.update_column(column, scale, values, scheme, key))
+        let (scheme, key) = (self.scheme, column_key(key, column));
+        self.one_sample(key, |tile, key| tile.write_column(column, scale, values, scheme, key))
     }
 
-    fn increment(
+    fn pulse_column(
         &mut self,
-        scale: f32,
-        direction: &[f32],
-        scheme: Scheme,
+        column: usize,
+        counts: &[f32],
+        max_pulses: u32,
         key: Key,
     ) -> Result<(), ParameterError> {
-        self.one_sample(key, |tile, key| tile.increment(scale, direction, scheme, key))
+        let (unit, scheme, key) = (self.granularity(), certain(max_pulses), column_key(key, column));
+        self.one_sample(key, |tile, key| tile.write_column(column, unit, counts, scheme, key))
+    }
+
+    fn pulse_cells(&mut self, unit: f32, counts: &[f32], key: Key) -> Result<(), ParameterError> {
+        let mut row_signal = std::mem::take(&mut self.row_signal);
+        let written = pulse_rows(self, unit, counts, &mut row_signal, key);
+        self.row_signal = row_signal;
+        written
     }
 
     /// Writes `target` divided by the sum of the gains to every tile.
@@ -231,15 +260,57 @@ impl Crossbar for VectorCell {
         aged
     }
 
+    fn reset(&mut self, columns: Range<usize>, key: Key) -> Result<(), ParameterError> {
+        for (n, tile) in self.tiles.iter_mut().enumerate() {
+            tile.reset(columns.clone(), key.fold(n as u64))?;
+        }
+        self.sum();
+        Ok(())
+    }
+
+    fn pulse_all(&mut self, up: bool, key: Key) {
+        for (n, tile) in self.tiles.iter_mut().enumerate() {
+            tile.pulse_all(up, key.fold(n as u64));
+        }
+        self.sum();
+    }
+
+    fn zero_shift(&mut self, settings: &ZeroShift, key: Key) -> Result<Calibration<f32>, ParameterError> {
+        shift(self, settings, key)
+    }
+
+    fn granularity(&self) -> f32 {
+        self.tiles.iter().map(|t| t.device.granularity()).sum::<f32>() / self.tiles.len() as f32
+    }
+
+    fn range(&self) -> Option<[f32; 2]> {
+        let mut range = [0.0; 2];
+        for (tile, gain) in self.tiles.iter().zip(&self.gains) {
+            let ends = tile.range()?.map(|w| gain * w);
+            range[0] += ends[0].min(ends[1]);
+            range[1] += ends[0].max(ends[1]);
+        }
+        Some(range)
+    }
+
     fn pulses_sent(&self) -> u64 {
         self.tiles.iter().map(Tile::pulses_sent).sum()
     }
 
-    fn slots(&mut self, visit: &mut dyn FnMut(&str, Slot<'_>)) {
-        for (n, tile) in self.tiles.iter_mut().enumerate() {
-            tile.slots(&mut |name, slot| visit(&format!("cell{n}.{name}"), slot));
+    /// Where the tiles are at theirs.
+    fn symmetric_points(&self) -> Vec<Option<f32>> {
+        let mut sum = vec![Some(0.0); self.weights.len()];
+        for (tile, gain) in self.tiles.iter().zip(&self.gains) {
+            for (sum, point) in sum.iter_mut().zip(tile.symmetric_points()) {
+                *sum = sum.zip(point).map(|(sum, point)| sum + gain * point);
+            }
         }
-        visit("samples", Slot::Count(&mut self.samples));
-        visit("sum", Slot::Floats(&mut self.weights));
+        sum
+    }
+
+    /// Of all tiles at their present states, by their gains; `at` is theirs together and does not tell them apart.
+    fn response(&self, cell: usize, up: bool, _: f32) -> f32 {
+        let of = |(tile, gain): (&Tile, &f32)| gain * tile.response(cell, up, tile.hidden()[cell]);
+        self.tiles.iter().zip(&self.gains).map(of).sum()
     }
 }

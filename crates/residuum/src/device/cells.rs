@@ -1,0 +1,173 @@
+//! Parameters of each cell, one array per parameter.
+
+use super::{CycleNoise, Device, Spread};
+use crate::Key;
+use crate::tile::fill_normal;
+
+/// Structure of arrays; only what the step model needs is filled.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cells {
+    /// s₊ and s₋.
+    pub(crate) scale: [Vec<f32>; 2],
+    pub(crate) max: Vec<f32>,
+    pub(crate) min: Vec<f32>,
+    /// Step at w = 0 where a reference makes it differ from s±; empty otherwise.
+    pub(crate) base: [Vec<f32>; 2],
+    /// Change of the step with the state (linear), or the exponent (power); empty otherwise.
+    pub(crate) shape: [Vec<f32>; 2],
+    /// 1/(max − min) for steps that depend on it (power, exponential), 0 for a stuck cell; empty otherwise.
+    pub(crate) inverse_range: Vec<f32>,
+    /// Whether n pulses may be taken at once: mild noise, and a step that is smooth in the state. `pulse::row::together`
+    /// states the error.
+    pub(crate) at_once: bool,
+}
+
+/// Index of a direction in the pairs above.
+#[inline(always)]
+pub(crate) fn side(up: bool) -> usize {
+    usize::from(!up)
+}
+
+impl Cells {
+    pub(crate) fn draw(n: usize, device: &Device, key: Key) -> Self {
+        let draws = Draws { n, key };
+        let deviations = |name: &str, deviation: f32| draws.deviations(name, deviation);
+        let gain: Vec<f32> = deviations("step", device.step_spread.deviation)
+            .into_iter()
+            .map(|d| device.step_spread.factor(d))
+            .collect();
+        let tilt = deviations("imbalance", device.imbalance_spread);
+        // A step that would go the wrong way is mirrored: up pulses never lower a weight.
+        let scales = |sign: f32, extra: f32| -> Vec<f32> {
+            gain.iter().zip(&tilt).map(|(g, t)| ((g + sign * t + extra) * device.pulse_step).abs()).collect()
+        };
+        let mut scale = [scales(1.0, device.imbalance.min(0.0)), scales(-1.0, -device.imbalance.max(0.0))];
+        let bound = |name: &str, mean: f32, spread: Spread| -> Vec<f32> {
+            // A bound on the wrong side of 0 is mirrored, so that 0 stays inside.
+            deviations(name, spread.deviation).into_iter().map(|d| mean * spread.factor(d).abs()).collect()
+        };
+        let mut max = bound("max", device.max, device.max_spread);
+        let mut min = bound("min", device.min, device.min_spread);
+        if let Some(stuck) = device.stuck {
+            for i in 0..n {
+                if key.named("stuck").uniform_at(i as u64) < f64::from(stuck.probability) {
+                    let (lo, hi) = (min[i].max(-stuck.range), max[i].min(stuck.range));
+                    let at = lo + (hi - lo) * key.named("stuck at").uniform_at(i as u64) as f32;
+                    (max[i], min[i]) = (at, at);
+                    for s in &mut scale {
+                        s[i] = 0.0;
+                    }
+                }
+            }
+        }
+        let mut cells = Self { scale, max, min, at_once: composable(device), ..Self::default() };
+        let model = device.step.model();
+        model.draw(device, &mut cells, &draws);
+        if let Some(reference) = device.reference {
+            let affine = model.affine();
+            if affine {
+                cells.base = cells.scale.clone();
+            }
+            for (i, spread) in deviations("reference", reference.deviation).into_iter().enumerate() {
+                let point = if reference.at_symmetric_point { cells.symmetric_point(device, i) } else { 0.0 };
+                cells.shift(i, reference.mean + spread + point, affine);
+            }
+            // Two arrays less to read where nothing was shifted.
+            if cells.base == cells.scale {
+                cells.base = [Vec::new(), Vec::new()];
+            }
+        }
+        cells
+    }
+
+    /// Every array, empty ones too.
+    pub(crate) fn arrays(&self) -> [&Vec<f32>; 9] {
+        let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], inverse_range, at_once: _ } = self;
+        [s, t, max, min, b, c, u, v, inverse_range]
+    }
+
+    /// The same, to be filled.
+    pub(crate) fn arrays_mut(&mut self) -> [&mut Vec<f32>; 9] {
+        let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], inverse_range, at_once: _ } = self;
+        [s, t, max, min, b, c, u, v, inverse_range]
+    }
+
+    /// Where up and down steps are equal; 0 where they never meet.
+    fn symmetric_point(&self, device: &Device, i: usize) -> f32 {
+        let closed = device.step.model().symmetric_point(self, i);
+        closed.or_else(|| device.crossing(self, i)).unwrap_or(0.0)
+    }
+
+    /// Takes 1/(max − min), for models whose law reads it.
+    pub(super) fn invert_range(&mut self) {
+        let inverse = |(max, min): (&f32, &f32)| if max > min { 1.0 / (max - min) } else { 0.0 };
+        self.inverse_range = self.max.iter().zip(&self.min).map(inverse).collect();
+    }
+
+    /// Counts the weight of cell i from `by`: everything that depends on the state moves.
+    fn shift(&mut self, i: usize, by: f32, affine: bool) {
+        self.max[i] -= by;
+        self.min[i] -= by;
+        if affine {
+            for s in 0..2 {
+                self.base[s][i] += self.shape[s][i] * by;
+            }
+        }
+    }
+
+    /// Step at w = 0 of linear models, both directions.
+    pub(crate) fn base(&self) -> &[Vec<f32>; 2] {
+        if self.base[0].is_empty() { &self.scale } else { &self.base }
+    }
+
+    #[inline(always)]
+    pub(crate) fn clip(&self, i: usize, w: f32) -> f32 {
+        let w = if w > self.max[i] { self.max[i] } else { w };
+        if w < self.min[i] { self.min[i] } else { w }
+    }
+}
+
+/// Random numbers of the cells of one array.
+pub(super) struct Draws {
+    n: usize,
+    key: Key,
+}
+
+impl Draws {
+    /// One normal number for each cell with this standard deviation; what it is for names its key.
+    pub(super) fn deviations(&self, name: &str, deviation: f32) -> Vec<f32> {
+        let mut values = vec![0.0; self.n];
+        if deviation > 0.0 {
+            fill_normal(self.key.named(name), &mut values);
+            for v in &mut values {
+                *v *= deviation;
+            }
+        }
+        values
+    }
+}
+
+fn composable(device: &Device) -> bool {
+    device.cycle_noise.deviation() <= 0.5 && !matches!(device.cycle_noise, CycleNoise::Complex { .. })
+}
+
+impl Device {
+    /// Where the mean up step falls below the mean down step between the cell's bounds.
+    pub(crate) fn crossing(&self, cells: &Cells, i: usize) -> Option<f32> {
+        const PARTS: usize = 32;
+        let (min, max) = (cells.min[i], cells.max[i]);
+        let excess = |w: f32| self.step_size(cells, i, true, w) - self.step_size(cells, i, false, w);
+        let falls = |&(lo, hi): &(f32, f32)| excess(lo) > 0.0 && excess(hi) <= 0.0;
+        let node = |k: usize| min + (max - min) * (k as f32 / PARTS as f32);
+        let parts = (0..PARTS).map(|k| (node(k), node(k + 1)));
+        let (mut lo, mut hi) = std::iter::once((min, max)).chain(parts).find(falls)?;
+        loop {
+            let middle = f32::midpoint(lo, hi);
+            // Far from 0 the numbers may be coarser than the range asks for.
+            if hi - lo <= f32::EPSILON * (max - min) || middle <= lo || middle >= hi {
+                return Some(hi);
+            }
+            *(if excess(middle) > 0.0 { &mut lo } else { &mut hi }) = middle;
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! Linear steps, soft bounds among them: straight lines in the state.
+
+use super::aihwkit::{
+    Class, ConversionError, Pulsed, decay_leads_to_reset, expressible, only_normal, write_noise,
+};
+use super::cells::{Cells, Draws};
+use super::law::{Arithmetic, Cell, Law, Shape, signed};
+use super::{CycleNoise, Device, Model, Reference, Spread, StepModel};
+use crate::error::{ParameterError, finite, non_negative, require};
+
+/// Linear steps: u₊ = 1 − slope·w/B₊, u₋ = 1 − slope·w/B₋, with B₊ the upper and B₋ the lower bound unless reversed. A bound
+/// at 0 leaves its step constant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slopes {
+    /// Relative drop of the up step at B₊ and of the down step at B₋.
+    pub slope: [f32; 2],
+    /// Spread of each between cells: absolute if normal, a factor if log-normal.
+    pub spread: [Spread; 2],
+    /// Whether a slope may be negative, so that a step grows towards its bound; otherwise its magnitude is taken.
+    pub increasing: bool,
+    /// Whose bounds B± are.
+    pub bounds: SlopeBounds,
+    /// Where given, up or down, B is the bound at the other end, moved outwards by this: the step grows from there on.
+    pub reversed: [Option<f32>; 2],
+}
+
+/// Whose bounds set the slopes of linear steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlopeBounds {
+    /// Those of the mean cell.
+    Mean,
+    /// The cell's own.
+    Own,
+    /// The cell's own, after its slopes have divided them: a steeper cell is a narrower one, and steps vanish at its bounds.
+    Divided,
+}
+
+impl Slopes {
+    /// These slopes at the mean bounds, the same in every cell.
+    pub fn new(up: f32, down: f32) -> Self {
+        Self {
+            slope: [up, down],
+            spread: [Spread::NONE; 2],
+            increasing: false,
+            bounds: SlopeBounds::Mean,
+            reversed: [None; 2],
+        }
+    }
+
+    /// Steps that vanish at the cell's own bounds.
+    pub fn soft_bounds() -> Self {
+        Self { bounds: SlopeBounds::Own, ..Self::new(1.0, 1.0) }
+    }
+
+    /// B of one direction, 0 up and 1 down, between the upper and the lower bound.
+    fn bound(&self, side: usize, ends: [f32; 2]) -> f32 {
+        match (self.reversed[side], side) {
+            (None, _) => ends[side],
+            (Some(offset), 0) => ends[1] - offset,
+            (Some(offset), _) => ends[0] + offset,
+        }
+    }
+}
+
+/// ±(base + slope·w), both the cell's own.
+#[derive(Clone, Copy)]
+pub(super) struct Line;
+
+impl<A: Arithmetic> Law<A> for Line {
+    const SHAPE: Shape = Shape::Directed;
+
+    #[inline(always)]
+    fn step(&self, cell: &Cell<A::Number>, up: bool, w: A::Number) -> (A::Number, A::Number) {
+        let slope = signed(up, cell.shape);
+        (signed(up, cell.scale) + slope * w, slope)
+    }
+}
+
+impl Model for Slopes {
+    fn validate(&self) -> Result<(), ParameterError> {
+        for (name, slope) in [("slope_up", self.slope[0]), ("slope_down", self.slope[1])] {
+            let slope = f64::from(slope);
+            if self.increasing {
+                finite(name, slope)?
+            } else {
+                non_negative(name, slope)?
+            };
+            let divides = self.bounds == SlopeBounds::Divided;
+            require(!divides || slope == 1.0, name, "1 where slopes divide the bounds", slope)?;
+        }
+        for spread in self.spread {
+            non_negative("slope spread", f64::from(spread.deviation))?;
+        }
+        for offset in self.reversed.into_iter().flatten() {
+            non_negative("reversed", f64::from(offset))?;
+            require(
+                self.bounds != SlopeBounds::Divided,
+                "reversed",
+                "off where slopes divide the bounds; offset given",
+                f64::from(offset),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn at_zero(&self, _: &Device) -> f32 {
+        1.0
+    }
+
+    /// Change of the steps with the state.
+    fn draw(&self, device: &Device, cells: &mut Cells, draws: &Draws) {
+        let mut slope = self.relative(draws);
+        if self.bounds == SlopeBounds::Divided {
+            divide([&mut cells.max, &mut cells.min], &mut slope);
+        }
+        let mean = self.bounds == SlopeBounds::Mean;
+        let ends = |i: usize| if mean { [device.max, device.min] } else { [cells.max[i], cells.min[i]] };
+        cells.shape = [0, 1].map(|s| {
+            let per_weight = |i: usize| match self.bound(s, ends(i)) {
+                0.0 => 0.0,
+                bound => -slope[s][i] * cells.scale[s][i] / bound,
+            };
+            (0..cells.max.len()).map(per_weight).collect()
+        });
+    }
+
+    fn mean_shape(&self, device: &Device, side: usize) -> f64 {
+        let bound = f64::from(self.bound(side, [device.max, device.min]));
+        if bound == 0.0 { 0.0 } else { -f64::from(self.slope[side]) / bound }
+    }
+
+    fn affine(&self) -> bool {
+        true
+    }
+
+    fn has_symmetric_point(&self) -> bool {
+        true
+    }
+
+    fn symmetric_point(&self, cells: &Cells, i: usize) -> Option<f32> {
+        let slopes = cells.shape[1][i] - cells.shape[0][i];
+        Some(if slopes == 0.0 { 0.0 } else { (cells.scale[0][i] - cells.scale[1][i]) / slopes })
+    }
+
+    fn to_aihwkit(&self, device: &Device) -> Result<Class, ConversionError> {
+        only_normal("spread of slopes", self.spread)?;
+        if device.reference.is_some() || self.bounds == SlopeBounds::Divided {
+            return Ok(Class::SoftBoundsReference(self.soft_bounds_reference(device)?));
+        }
+        let mult_noise = scales_with_step(device)?;
+        let offset = match self.reversed {
+            [Some(up), Some(down)] => {
+                expressible("reversed", "by one offset for both directions", up == down, down)?;
+                Some(up)
+            }
+            [up, down] => up.or(down),
+        };
+        let [reverse_up, reverse_down] = self.reversed.map(|offset| offset.is_some());
+        let reverse_offset = offset.unwrap_or(SoftBounds::default().reverse_offset);
+        expressible("reversed", "off under additive noise", offset.is_none() || mult_noise, reverse_offset)?;
+        let (pulsed, write_noise_std) = (Pulsed::of(device), device.write_noise_in_pulse_steps());
+        let straight = Self { reversed: [None; 2], ..*self };
+        Ok(if straight == Self::soft_bounds() {
+            Class::SoftBounds(SoftBounds {
+                pulsed,
+                mult_noise,
+                write_noise_std,
+                reverse_up,
+                reverse_down,
+                reverse_offset,
+                ..SoftBounds::default()
+            })
+        } else {
+            Class::LinearStep(LinearStep {
+                pulsed,
+                gamma_up: self.slope[0],
+                gamma_down: self.slope[1],
+                gamma_up_dtod: self.spread[0].deviation,
+                gamma_down_dtod: self.spread[1].deviation,
+                allow_increasing: self.increasing,
+                mean_bound_reference: self.bounds == SlopeBounds::Mean,
+                mult_noise,
+                write_noise_std,
+                reverse_up,
+                reverse_down,
+                reverse_offset,
+                ..LinearStep::default()
+            })
+        })
+    }
+}
+
+impl Slopes {
+    /// Slopes of the cells, relative to step and bound.
+    fn relative(&self, draws: &Draws) -> [Vec<f32>; 2] {
+        [("slope up", 0), ("slope down", 1)].map(|(name, s)| {
+            let (mean, spread) = (self.slope[s], self.spread[s]);
+            let slope = |d: f32| if spread.log_normal { mean * d.exp() } else { mean + d };
+            let allowed = |slope: f32| if self.increasing { slope } else { slope.abs() };
+            draws.deviations(name, spread.deviation).into_iter().map(|d| allowed(slope(d))).collect()
+        })
+    }
+
+    fn soft_bounds_reference(&self, device: &Device) -> Result<SoftBoundsReference, ConversionError> {
+        let divided = self.bounds == SlopeBounds::Divided;
+        let spread = if divided { self.spread } else { [Spread::NONE; 2] };
+        let soft = Self { spread, bounds: self.bounds, ..Self::soft_bounds() };
+        let holds = *self == soft && self.bounds != SlopeBounds::Mean;
+        expressible("slope_up", "1, as both slopes, with own bounds under a reference", holds, self.slope[0])?;
+        let reference = device.reference.unwrap_or_default();
+        Ok(SoftBoundsReference {
+            pulsed: Pulsed::of(device),
+            mult_noise: scales_with_step(device)?,
+            write_noise_std: device.write_noise_in_pulse_steps(),
+            slope_up_dtod: spread[0].deviation,
+            slope_down_dtod: spread[1].deviation,
+            reference_mean: reference.mean,
+            reference_std: reference.deviation,
+            subtract_symmetry_point: reference.at_symmetric_point,
+            ..SoftBoundsReference::default()
+        })
+    }
+}
+
+/// Divides bounds by their slopes, which then are 1. Stuck cells stay where they are.
+fn divide([max, min]: [&mut [f32]; 2], [up, down]: &mut [Vec<f32>; 2]) {
+    for i in 0..max.len() {
+        if max[i] > min[i] {
+            max[i] /= up[i];
+            min[i] /= down[i];
+            (up[i], down[i]) = (1.0, 1.0);
+        }
+    }
+}
+
+/// Whether noise is multiplicative or additive, where both are possible.
+fn scales_with_step(device: &Device) -> Result<bool, ConversionError> {
+    match device.cycle_noise {
+        CycleNoise::Multiplicative(_) => Ok(true),
+        CycleNoise::Additive(_) => Ok(false),
+        CycleNoise::Complex { offset, .. } => {
+            expressible("cycle_noise", "complex for exponential steps only; offset given", false, offset)?;
+            Ok(true)
+        }
+    }
+}
+
+class! {
+    /// Steps that fall linearly with the state.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    LinearStep {
+        /// What all classes share.
+        pulsed: Pulsed = Pulsed::default(),
+        /// Relative drop of the up step at the upper bound.
+        gamma_up: f32 = 0.0,
+        /// Relative drop of the down step at the lower bound.
+        gamma_down: f32 = 0.0,
+        /// Absolute spread of the first.
+        gamma_up_dtod: f32 = 0.05,
+        /// Absolute spread of the second.
+        gamma_down_dtod: f32 = 0.05,
+        /// Whether a slope keeps its sign where that is negative.
+        allow_increasing: bool = false,
+        /// Whether the mean bounds set the slope.
+        mean_bound_reference: bool = true,
+        /// Whether noise scales with the step.
+        mult_noise: bool = true,
+        /// What a read sees, in steps around the state.
+        write_noise_std: f32 = 0.0,
+        /// Whether setting weights draws write noise.
+        apply_write_noise_on_set: bool = true,
+        /// Whether the up step grows towards its bound.
+        reverse_up: bool = false,
+        /// Whether the down step grows towards its bound.
+        reverse_down: bool = false,
+        /// How far beyond the other bound a reversed step vanishes.
+        reverse_offset: f32 = 0.01,
+    }
+}
+
+class! {
+    /// Steps that vanish linearly at the cell's own bounds.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    SoftBounds {
+        /// What all classes share.
+        pulsed: Pulsed = Pulsed::default(),
+        /// Whether noise scales with the step.
+        mult_noise: bool = true,
+        /// What a read sees, in steps around the state.
+        write_noise_std: f32 = 0.0,
+        /// Whether setting weights draws write noise.
+        apply_write_noise_on_set: bool = true,
+        /// Whether the up step grows towards its bound.
+        reverse_up: bool = false,
+        /// Whether the down step grows towards its bound.
+        reverse_down: bool = false,
+        /// How far beyond the other bound a reversed step vanishes.
+        reverse_offset: f32 = 0.01,
+    }
+}
+
+class! {
+    /// Soft bounds from the number of pulses; `dw_min`, `up_down`, `w_min` and `w_max` of `pulsed` are derived and not read.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    SoftBoundsPmax {
+        /// What all classes share.
+        pulsed: Pulsed = Pulsed::default(),
+        /// Pulses from one end of the range to the other.
+        p_max: f32 = 1000.0,
+        /// Rate of the approach.
+        alpha: f32 = 0.0005,
+        /// Lower end.
+        range_min: f32 = -1.0,
+        /// Upper end.
+        range_max: f32 = 1.0,
+        /// Whether noise scales with the step.
+        mult_noise: bool = true,
+        /// What a read sees, in steps around the state.
+        write_noise_std: f32 = 0.0,
+        /// Whether setting weights draws write noise.
+        apply_write_noise_on_set: bool = true,
+        /// Whether the up step grows towards its bound.
+        reverse_up: bool = false,
+        /// Whether the down step grows towards its bound.
+        reverse_down: bool = false,
+        /// How far beyond the other bound a reversed step vanishes.
+        reverse_offset: f32 = 0.01,
+    }
+}
+
+class! {
+    /// Soft bounds of a cell read against a reference.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    SoftBoundsReference {
+        /// What all classes share.
+        pulsed: Pulsed = Pulsed::default(),
+        /// Whether noise scales with the step.
+        mult_noise: bool = false,
+        /// What a read sees, in steps around the state.
+        write_noise_std: f32 = 0.0,
+        /// Whether setting weights draws write noise.
+        apply_write_noise_on_set: bool = true,
+        /// Spread of the up slope, which moves the upper bound.
+        slope_up_dtod: f32 = 0.0,
+        /// Spread of the down slope, which moves the lower bound.
+        slope_down_dtod: f32 = 0.0,
+        /// Mean of what a read subtracts.
+        reference_mean: f32 = 0.0,
+        /// Its spread between cells.
+        reference_std: f32 = 0.0,
+        /// Whether the cell's symmetric point is subtracted besides.
+        subtract_symmetry_point: bool = false,
+    }
+}
+
+/// Offsets of the reversed directions.
+fn reversed(up: bool, down: bool, offset: f32) -> [Option<f32>; 2] {
+    [up, down].map(|reversed| reversed.then_some(offset))
+}
+
+impl LinearStep {
+    pub(super) fn device(&self) -> Result<Device, ConversionError> {
+        let step = StepModel::Linear(Slopes {
+            slope: [self.gamma_up, self.gamma_down],
+            spread: [self.gamma_up_dtod, self.gamma_down_dtod].map(Spread::normal),
+            increasing: self.allow_increasing,
+            bounds: if self.mean_bound_reference { SlopeBounds::Mean } else { SlopeBounds::Own },
+            reversed: reversed(self.reverse_up, self.reverse_down, self.reverse_offset),
+        });
+        let write_noise = write_noise(self.write_noise_std, self.apply_write_noise_on_set)?;
+        Ok(Device { write_noise, ..self.pulsed.device(step, self.mult_noise)? })
+    }
+}
+
+impl SoftBounds {
+    pub(super) fn device(&self) -> Result<Device, ConversionError> {
+        let reversed = reversed(self.reverse_up, self.reverse_down, self.reverse_offset);
+        let step = StepModel::Linear(Slopes { reversed, ..Slopes::soft_bounds() });
+        let write_noise = write_noise(self.write_noise_std, self.apply_write_noise_on_set)?;
+        Ok(Device { write_noise, ..self.pulsed.device(step, self.mult_noise)? })
+    }
+}
+
+impl SoftBoundsPmax {
+    pub(super) fn device(&self) -> Result<Device, ConversionError> {
+        let Device { pulse_step, imbalance, min, max, .. } =
+            Device::soft_bounds_p_max(self.p_max, self.alpha, self.range_min, self.range_max);
+        let pulsed = Pulsed { dw_min: pulse_step, up_down: imbalance, w_min: min, w_max: max, ..self.pulsed };
+        SoftBounds {
+            pulsed,
+            mult_noise: self.mult_noise,
+            write_noise_std: self.write_noise_std,
+            apply_write_noise_on_set: self.apply_write_noise_on_set,
+            reverse_up: self.reverse_up,
+            reverse_down: self.reverse_down,
+            reverse_offset: self.reverse_offset,
+        }
+        .device()
+    }
+}
+
+impl SoftBoundsReference {
+    pub(super) fn device(&self) -> Result<Device, ConversionError> {
+        let spread = [self.slope_up_dtod, self.slope_down_dtod].map(Spread::normal);
+        let bounds = if spread == [Spread::NONE; 2] { SlopeBounds::Own } else { SlopeBounds::Divided };
+        let step = StepModel::Linear(Slopes { spread, bounds, ..Slopes::soft_bounds() });
+        decay_leads_to_reset(&self.pulsed, self.subtract_symmetry_point)?;
+        Ok(Device {
+            reference: Some(Reference {
+                mean: self.reference_mean,
+                deviation: self.reference_std,
+                at_symmetric_point: self.subtract_symmetry_point,
+            }),
+            write_noise: write_noise(self.write_noise_std, self.apply_write_noise_on_set)?,
+            ..self.pulsed.device(step, self.mult_noise)?
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! Where a rule takes the symmetric point W⋄ of a residual array to be.
+
+use crate::array::{Array, ZeroShift};
+use crate::error::{ParameterError, same_length};
+use crate::{Key, Scalar};
+
+/// W⋄ of the cells of a residual array, as a rule believes it to be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum SymmetricPoint<T = f64> {
+    /// At 0.
+    Zero,
+    /// Where it is.
+    #[default]
+    Known,
+    /// At these values.
+    Given(Vec<T>),
+    /// Where it is, plus these errors.
+    Error(Vec<T>),
+    /// Where alternate pulses on the array itself end; the key decides their noise.
+    Measured(ZeroShift, Key),
+}
+
+impl<T: Scalar> SymmetricPoint<T> {
+    /// The point of every cell of `array`, or `None` where all are 0. A measurement pulses the array.
+    ///
+    /// # Errors
+    /// If a cell has no point, a length differs, an entry is not finite, or the measurement is impossible.
+    pub fn resolve(&self, array: &mut dyn Array<T>) -> Result<Option<Vec<T>>, ParameterError> {
+        let cells = array.weights().len();
+        let checked = |values: &[T]| {
+            same_length("symmetric_point", cells, values.len())?;
+            T::all_finite("symmetric_point", values)
+        };
+        let point = match self {
+            Self::Zero => return Ok(None),
+            Self::Known => array.known_symmetric_points()?,
+            Self::Given(point) => {
+                checked(point)?;
+                point.clone()
+            }
+            Self::Error(errors) => {
+                checked(errors)?;
+                array.known_symmetric_points()?.iter().zip(errors).map(|(point, e)| *point + *e).collect()
+            }
+            Self::Measured(settings, key) => array.zero_shift(settings, *key)?.symmetric_point,
+        };
+        Ok(point.iter().any(|p| *p != T::ZERO).then_some(point))
+    }
+}

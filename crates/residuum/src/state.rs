@@ -1,0 +1,424 @@
+//! State that changes, as named tensors: what a checkpoint holds of rules, arrays, converters, networks and runs.
+//!
+//! [`State::tensors`] gives every number that a step changes and that a later step depends on; [`State::load`] puts them into
+//! an object that was built the same way, which then continues to the bit.
+
+use std::collections::BTreeMap;
+use std::ops::Index;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::Scalar;
+
+/// Numbers of one type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// Single precision.
+    F32(Vec<f32>),
+    /// Double precision.
+    F64(Vec<f64>),
+    /// Small counters.
+    U32(Vec<u32>),
+    /// Counters.
+    U64(Vec<u64>),
+}
+
+impl Data {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(v) => v.len(),
+            Self::F64(v) => v.len(),
+            Self::U32(v) => v.len(),
+            Self::U64(v) => v.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Name of the type.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::F32(_) => "F32",
+            Self::F64(_) => "F64",
+            Self::U32(_) => "U32",
+            Self::U64(_) => "U64",
+        }
+    }
+
+    /// Single-precision numbers, if it holds such.
+    pub fn as_f32(&self) -> Option<&[f32]> {
+        f32::from_data(self)
+    }
+}
+
+/// Numbers with a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor {
+    /// Sizes of its dimensions; empty for a single number.
+    pub shape: Vec<usize>,
+    /// Row by row.
+    pub data: Data,
+}
+
+impl Tensor {
+    /// Single-precision numbers.
+    pub fn f32(shape: &[usize], values: Vec<f32>) -> Self {
+        Self { shape: shape.to_vec(), data: Data::F32(values) }
+    }
+
+    /// A counter.
+    pub fn count(value: u64) -> Self {
+        Self { shape: Vec::new(), data: Data::U64(vec![value]) }
+    }
+}
+
+/// Tensors by name, in the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub struct Tensors {
+    entries: Vec<(String, Arc<Tensor>)>,
+    places: BTreeMap<String, usize>,
+}
+
+/// A state that does not fit.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// A tensor that the state lacks.
+    #[error("tensor {name} ({shape:?}) is missing")]
+    Missing {
+        /// The tensor.
+        name: String,
+        /// The shape it must have.
+        shape: Vec<usize>,
+    },
+    /// A tensor that nobody asked for.
+    #[error("tensor {name} ({shape:?}) is not part of this {whole}")]
+    Unexpected {
+        /// The tensor.
+        name: String,
+        /// Its shape.
+        shape: Vec<usize>,
+        /// What it is no part of.
+        whole: &'static str,
+    },
+    /// A tensor of another shape.
+    #[error("tensor {name} must have shape {expected:?}, got {given:?}")]
+    Shape {
+        /// The tensor.
+        name: String,
+        /// The shape it must have.
+        expected: Vec<usize>,
+        /// The shape it has.
+        given: Vec<usize>,
+    },
+    /// A tensor of another type of number.
+    #[error("tensor {name} must hold {expected}, got {given}")]
+    Type {
+        /// The tensor.
+        name: String,
+        /// The type it must have.
+        expected: &'static str,
+        /// The type it has.
+        given: &'static str,
+    },
+    /// A weight that is NaN or infinite.
+    #[error("tensor {name} must be finite, but its entry {index} is {value}")]
+    NotFinite {
+        /// The tensor.
+        name: String,
+        /// The entry, counted row by row.
+        index: usize,
+        /// Its value.
+        value: f64,
+    },
+    /// Numbers that hardware cannot take.
+    #[error("tensor {name}: {source}")]
+    Refused {
+        /// The tensor.
+        name: String,
+        /// Why.
+        source: crate::ParameterError,
+    },
+}
+
+/// A thing whose state can be saved and restored.
+pub trait State {
+    /// Everything that changes and that a later operation depends on.
+    fn tensors(&self) -> Tensors;
+
+    /// Continues from a state of an object built the same way.
+    ///
+    /// # Errors
+    /// If a tensor is missing, unexpected, or of another shape or type; nothing is changed then.
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError>;
+}
+
+impl Tensors {
+    /// No tensor.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of tensors.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Adds a tensor, or replaces the one of this name.
+    pub fn insert(&mut self, name: impl Into<String>, tensor: impl Into<Arc<Tensor>>) {
+        let (name, tensor) = (name.into(), tensor.into());
+        if let Some(place) = self.places.get(&name) {
+            self.entries[*place].1 = tensor;
+        } else {
+            self.places.insert(name.clone(), self.entries.len());
+            self.entries.push((name, tensor));
+        }
+    }
+
+    /// Adds numbers as a vector.
+    pub fn vector<T: Scalar>(&mut self, name: &str, values: &[T]) {
+        self.insert(name, Tensor { shape: vec![values.len()], data: T::into_data(values.to_vec()) });
+    }
+
+    /// Adds numbers as a matrix, row by row.
+    pub fn matrix<T: Scalar>(&mut self, name: &str, shape: [usize; 2], values: &[T]) {
+        self.insert(name, Tensor { shape: shape.to_vec(), data: T::into_data(values.to_vec()) });
+    }
+
+    /// Adds a counter.
+    pub fn count(&mut self, name: &str, value: u64) {
+        self.insert(name, Tensor { shape: Vec::new(), data: Data::U64(vec![value]) });
+    }
+
+    /// Adds small counters.
+    pub fn counts(&mut self, name: &str, values: &[u32]) {
+        self.insert(name, Tensor { shape: vec![values.len()], data: Data::U32(values.to_vec()) });
+    }
+
+    /// Adds all of `other` under `prefix.name`.
+    pub fn nest(&mut self, prefix: &str, other: Self) {
+        for (name, tensor) in other.entries {
+            self.insert(format!("{prefix}.{name}"), tensor);
+        }
+    }
+
+    /// Those whose names start with `prefix.`, without it. Copies no number.
+    #[must_use]
+    pub fn within(&self, prefix: &str) -> Self {
+        let mut found = Self::default();
+        for (name, tensor) in &self.entries {
+            if let Some(own) = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('.')) {
+                found.insert(own, Arc::clone(tensor));
+            }
+        }
+        found
+    }
+
+    /// Those whose names `keep` likes.
+    #[must_use]
+    pub fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
+        let mut found = Self::default();
+        for (name, tensor) in self.entries.iter().filter(|(name, _)| keep(name)) {
+            found.insert(name.as_str(), Arc::clone(tensor));
+        }
+        found
+    }
+
+    /// The tensor of this name.
+    pub fn get(&self, name: &str) -> Option<&Tensor> {
+        self.places.get(name).map(|place| &*self.entries[*place].1)
+    }
+
+    /// Whether there is a tensor of this name.
+    pub fn contains(&self, name: &str) -> bool {
+        self.places.contains_key(name)
+    }
+
+    /// The tensor of this name, to change it.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Tensor> {
+        self.places.get(name).map(|place| Arc::make_mut(&mut self.entries[*place].1))
+    }
+
+    /// Takes the tensor of this name out.
+    pub fn remove(&mut self, name: &str) -> Option<Tensor> {
+        let found = self.places.get(name).map(|place| (*self.entries[*place].1).clone())?;
+        *self = self.filtered(|own| own != name);
+        Some(found)
+    }
+
+    /// All names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.iter().map(|(name, _)| name)
+    }
+
+    /// All, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+        self.entries.iter().map(|(name, tensor)| (name.as_str(), &**tensor))
+    }
+
+    /// All of another as well.
+    pub fn extend(&mut self, other: Self) {
+        for (name, tensor) in other.entries {
+            self.insert(name, tensor);
+        }
+    }
+
+    /// Whether these are the tensors that `expected` has, with their shapes and types.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub fn fit(&self, expected: &Self) -> Result<(), StateError> {
+        for (name, own) in expected.iter() {
+            let Some(given) = self.get(name) else {
+                return Err(StateError::Missing { name: name.into(), shape: own.shape.clone() });
+            };
+            same(name, own, given)?;
+        }
+        match self.iter().find(|(name, _)| expected.get(name).is_none()) {
+            None => Ok(()),
+            Some((name, tensor)) => {
+                Err(StateError::Unexpected { name: name.into(), shape: tensor.shape.clone(), whole: "object" })
+            }
+        }
+    }
+
+    /// Copies the tensor `name` to `out`; leaves it alone if there is none of that type and length, which
+    /// [`fit`](Self::fit) finds beforehand.
+    pub fn read<T: Scalar>(&self, name: &str, out: &mut [T]) {
+        if let Some(values) = self.get(name).and_then(|tensor| T::from_data(&tensor.data))
+            && values.len() == out.len()
+        {
+            out.copy_from_slice(values);
+        }
+    }
+
+    /// Copies a counter likewise.
+    pub fn read_count(&self, name: &str, out: &mut u64) {
+        if let Some(Data::U64(values)) = self.get(name).map(|tensor| &tensor.data)
+            && let [value] = values[..]
+        {
+            *out = value;
+        }
+    }
+
+    /// Copies small counters likewise.
+    pub fn read_counts(&self, name: &str, out: &mut [u32]) {
+        if let Some(Data::U32(values)) = self.get(name).map(|tensor| &tensor.data)
+            && values.len() == out.len()
+        {
+            out.copy_from_slice(values);
+        }
+    }
+}
+
+/// Refuses a tensor of another shape or type.
+///
+/// # Errors
+/// If it has one.
+pub fn same(name: &str, expected: &Tensor, given: &Tensor) -> Result<(), StateError> {
+    let name = || name.to_owned();
+    if expected.data.type_name() != given.data.type_name() {
+        let (expected, given) = (expected.data.type_name(), given.data.type_name());
+        return Err(StateError::Type { name: name(), expected, given });
+    }
+    if expected.shape != given.shape || expected.data.len() != given.data.len() {
+        let (expected, given) = (expected.shape.clone(), given.shape.clone());
+        return Err(StateError::Shape { name: name(), expected, given });
+    }
+    Ok(())
+}
+
+/// The same names with the same tensors, in whatever order.
+impl PartialEq for Tensors {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().all(|(name, tensor)| other.get(name) == Some(tensor))
+    }
+}
+
+impl Index<&str> for Tensors {
+    type Output = Tensor;
+
+    /// # Panics
+    /// If there is no tensor of this name.
+    fn index(&self, name: &str) -> &Tensor {
+        match self.get(name) {
+            Some(tensor) => tensor,
+            None => panic!("no tensor {name}"),
+        }
+    }
+}
+
+impl IntoIterator for Tensors {
+    type Item = (String, Tensor);
+    type IntoIter = std::vec::IntoIter<(String, Tensor)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        let owned: Vec<_> =
+            self.entries.into_iter().map(|(name, tensor)| (name, Arc::unwrap_or_clone(tensor))).collect();
+        owned.into_iter()
+    }
+}
+
+impl<const N: usize> From<[(String, Tensor); N]> for Tensors {
+    fn from(entries: [(String, Tensor); N]) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
+impl FromIterator<(String, Tensor)> for Tensors {
+    fn from_iter<I: IntoIterator<Item = (String, Tensor)>>(entries: I) -> Self {
+        let mut tensors = Self::default();
+        for (name, tensor) in entries {
+            tensors.insert(name, tensor);
+        }
+        tensors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tensors_keep_order_names_and_types() {
+        let mut inner = Tensors::new();
+        inner.vector("weights", &[1.0f32, 2.0]);
+        inner.count("pulses", 7);
+        let mut all = Tensors::new();
+        all.matrix("first", [1, 2], &[0.5f64, -0.5]);
+        all.nest("main", inner.clone());
+        let names: Vec<&str> = all.iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["first", "main.weights", "main.pulses"]);
+        assert_eq!(all.within("main"), inner);
+        let mut numbers = [0.0f32; 2];
+        all.within("main").read("weights", &mut numbers);
+        assert_eq!(numbers, [1.0, 2.0]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let mut own = Tensors::new();
+        own.vector("w", &[1.0f32; 3]);
+        let fails = |given: &Tensors| given.fit(&own).unwrap_err().to_string();
+        assert_eq!(fails(&Tensors::new()), "tensor w ([3]) is missing");
+        let mut wide = Tensors::new();
+        wide.vector("w", &[1.0f64; 3]);
+        assert_eq!(fails(&wide), "tensor w must hold F32, got F64");
+        let mut long = Tensors::new();
+        long.vector("w", &[1.0f32; 4]);
+        assert_eq!(fails(&long), "tensor w must have shape [3], got [4]");
+        let mut more = own.clone();
+        more.count("k", 1);
+        assert_eq!(fails(&more), "tensor k ([]) is not part of this object");
+    }
+}

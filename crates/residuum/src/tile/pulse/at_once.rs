@@ -1,0 +1,31 @@
+//! Trains taken at once: n steps of slope b are worth ((1+b)ⁿ − 1)/b steps at w.
+//!
+//! There are two ways to that number, and each has its place: the series is shorter where trains meet few times, doubling holds for
+//! every slope. They differ in the last bits, and the same seed must go on giving the same bits.
+
+/// Above this slope pulses are taken one by one.
+pub(super) const STEEP: f32 = 0.02;
+
+/// ((1+b)ⁿ − 1)/b for n ≤ `MOST` by the binomial series, nested; exact for n ≤ 9 and within 1e-8 for n ≤ 31, |b| ≤ 0.02.
+#[inline(always)]
+pub(super) fn by_series<const MOST: u32>(n: f32, b: f32) -> f32 {
+    const RECIPROCALS: [f32; 8] = [0.5, 1.0 / 3.0, 0.25, 0.2, 1.0 / 6.0, 1.0 / 7.0, 1.0 / 8.0, 1.0 / 9.0];
+    let terms = RECIPROCALS.len().min(MOST as usize - 1);
+    let mut sum = 1.0;
+    for k in (0..terms).rev() {
+        sum = 1.0 + (n - (k + 1) as f32) * (b * RECIPROCALS[k]) * sum;
+    }
+    n * sum
+}
+
+/// ((1+b)ⁿ − 1)/b by doubling, for n below 32.
+#[inline(always)]
+pub(super) fn by_doubling(n: i32, b: f32) -> f32 {
+    let mut g = 0.0;
+    for bit in [4, 3, 2, 1, 0] {
+        g *= 2.0 + b * g;
+        let odd = 1.0 + (1.0 + b) * g;
+        g = if n >> bit & 1 == 1 { odd } else { g };
+    }
+    g
+}

@@ -1,0 +1,88 @@
+//! Rows of a tile, one after the other or on several threads.
+
+use std::ops::Add;
+
+use crate::device::{Cells, Device};
+use crate::tile::Tile;
+
+/// Below this many cell visits a second thread costs more than it brings.
+const PARALLEL_WORK: usize = 1 << 17;
+/// Chunks per thread: some take longer than others, and the last one should not be waited for long.
+const CHUNKS: usize = 32;
+
+/// Some whole rows of a tile, and all there is to change about them.
+pub(super) struct RowBlock<'a> {
+    /// Number of the block; of several, that of the first.
+    pub(super) index: usize,
+    /// What a read sees.
+    pub(super) weights: &'a mut [f32],
+    /// What pulses act on, under write noise.
+    pub(super) hidden: Option<&'a mut [f32]>,
+    /// Pulses of each cell, where they are counted.
+    pub(super) tally: Option<&'a mut [u32]>,
+}
+
+impl RowBlock<'_> {
+    /// The first `blocks` blocks of `len` cells each, and the others.
+    fn split(self, blocks: usize, len: usize) -> (Self, Self) {
+        let at = (blocks * len).min(self.weights.len());
+        let (weights, other_weights) = self.weights.split_at_mut(at);
+        let (hidden, other_hidden) = self.hidden.map(|h| h.split_at_mut(at)).unzip();
+        let (tally, other_tally) = self.tally.map(|t| t.split_at_mut(at)).unzip();
+        (
+            Self { index: self.index, weights, hidden, tally },
+            Self {
+                index: self.index + blocks,
+                weights: other_weights,
+                hidden: other_hidden,
+                tally: other_tally,
+            },
+        )
+    }
+}
+
+/// All rows of a tile, block by block.
+pub(super) struct RowBlocks<'a> {
+    rows: RowBlock<'a>,
+    /// Cells of a block.
+    len: usize,
+    /// Blocks that one thread takes in a row.
+    chunk: usize,
+}
+
+impl RowBlocks<'_> {
+    /// The sum of what `visit` makes of each block.
+    pub(super) fn sum<T: Send + Add<Output = T>>(self, visit: &(impl Fn(RowBlock<'_>) -> T + Sync)) -> T {
+        let Self { rows, len, chunk } = self;
+        let blocks = rows.weights.len().div_ceil(len);
+        if blocks > chunk {
+            let (here, there) = rows.split(blocks / 2, len);
+            let [here, there] = [here, there].map(|rows| RowBlocks { rows, len, chunk });
+            let (a, b) = rayon::join(|| here.sum(visit), || there.sum(visit));
+            return a + b;
+        }
+        let (mut block, mut others) = rows.split(1, len);
+        let mut sum = visit(block);
+        while !others.weights.is_empty() {
+            (block, others) = others.split(1, len);
+            sum = sum + visit(block);
+        }
+        sum
+    }
+}
+
+impl Tile {
+    /// Blocks of `height` rows, with the device and its cells. `visits` is how often each cell will be looked at.
+    pub(super) fn blocks(&mut self, height: usize, visits: usize) -> (&Device, &Cells, RowBlocks<'_>) {
+        let rows = RowBlock {
+            index: 0,
+            weights: &mut self.weights,
+            hidden: self.hidden.as_deref_mut(),
+            tally: self.ledger.as_mut().map(|ledger| &mut *ledger.cells),
+        };
+        let parallel = rows.weights.len() * visits >= PARALLEL_WORK;
+        let threads = if parallel { rayon::current_num_threads() } else { 1 };
+        let chunk = if threads == 1 { usize::MAX } else { self.rows.div_ceil(height * CHUNKS * threads) };
+        (&self.device, &self.cells, RowBlocks { rows, len: height * self.cols, chunk })
+    }
+}

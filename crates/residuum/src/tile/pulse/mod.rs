@@ -1,0 +1,25 @@
+//! Pulses on their way to the cells: trains on lines, coincidences, counted pulses, expected updates.
+//!
+//! Nothing here knows a step model: a kernel asks the device for its [`Law`](crate::device::Law) once for a run of cells and is compiled for
+//! each.
+
+mod at_once;
+mod blocks;
+mod column;
+mod column_block;
+mod column_lines;
+mod counted;
+mod expected;
+mod gathered;
+pub(super) mod lines;
+pub(super) mod management;
+mod noise;
+mod rounded;
+mod row;
+mod single;
+mod stochastic;
+mod stream;
+mod transposed;
+
+pub(super) use column::Columns;
+pub(super) use single::one;

@@ -1,0 +1,80 @@
+//! Pulse trains that meet: stochastic coincidence, with lines shared along rows and columns.
+//!
+//! Each line fires in each slot with its own probability; a cell is pulsed where its row and its column fire together, so
+//! cells that share a line are correlated exactly as hardware makes them ([`super::lines`]). Rows are worked through one
+//! after the other with all samples of the mini-batch ([`super::row`]); threads share the rows.
+
+use super::blocks::RowBlock;
+use super::lines::Lines;
+use super::management::Trains;
+use super::noise::{Additive, Complex, Multiplicative};
+use super::row::{Row, Show};
+use crate::Key;
+use crate::device::{CycleNoise, Parameters};
+use crate::simd;
+use crate::tile::Tile;
+
+impl Tile {
+    /// Trains for signals that are known to fit; to be let meet, and then given back as `lines`.
+    pub(crate) fn fire(
+        &mut self,
+        scale: f32,
+        row_signals: &[f32],
+        col_signals: &[f32],
+        trains: Trains,
+        key: Key,
+    ) -> Lines {
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.fire(
+            (self.rows, self.cols),
+            (row_signals, col_signals),
+            (scale, self.device.granularity()),
+            trains,
+            self.cells.at_once,
+            key,
+        );
+        lines
+    }
+
+    /// Lets trains that were drawn meet here; the key decides noise alone.
+    pub(crate) fn take(&mut self, lines: &Lines, key: Key) {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.add_trains(&lines.samples());
+        }
+        let cols = self.cols;
+        let (cycle, write) = (key.named("cycle"), key.named("write"));
+        let (device, cells, rows) = self.blocks(1, lines.batch());
+        let pulse = |row: usize, state: &mut [f32]| {
+            if !lines.fires(row) {
+                return 0;
+            }
+            let (from, to) = (row * cols, (row + 1) * cols);
+            let parameters = Parameters::of(cells, from, to);
+            let (key, noisy, step) = (cycle.fold(row as u64), device.noisy(), &device.step);
+            match device.cycle_noise_in_pulse_steps() {
+                CycleNoise::Multiplicative(deviation) => {
+                    let noise = Multiplicative(deviation);
+                    step.with_vector_law(Row { lines, index: row, key, noisy, noise, parameters, state })
+                }
+                CycleNoise::Additive(deviation) => {
+                    let noise = Additive::of(deviation, cells, from, to);
+                    step.with_vector_law(Row { lines, index: row, key, noisy, noise, parameters, state })
+                }
+                CycleNoise::Complex { deviation, offset, slope } => {
+                    let noise = Complex::new(deviation, offset, slope);
+                    step.with_vector_law(Row { lines, index: row, key, noisy, noise, parameters, state })
+                }
+            }
+        };
+        let pulses = rows.sum(&|RowBlock { index: row, weights, hidden, .. }: RowBlock<'_>| {
+            let Some(state) = hidden else { return pulse(row, weights) };
+            let pulses = pulse(row, state);
+            if pulses > 0 {
+                let (key, spread) = (write.fold(row as u64), device.write_deviation());
+                simd::dispatch(Show { lines, row, key, spread, state, weights });
+            }
+            pulses
+        });
+        self.pulses_sent += pulses;
+    }
+}

@@ -1,0 +1,73 @@
+//! Parameters of a few neighbouring columns, transposed: each column contiguous.
+//!
+//! The cells of a column lie a row apart, often a power of two, and then share a few places of every cache: by the time the
+//! next column is written, the cache lines that hold it too are gone. Where columns are written in turn, as a transfer does, the
+//! parameters of all columns of a line are copied when the first is written.
+
+use crate::device::Cells;
+
+/// Columns in a cache line.
+const WIDTH: usize = 16;
+
+/// The columns held.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Transposed {
+    cells: Cells,
+    first: usize,
+    held: usize,
+    last: Option<usize>,
+}
+
+/// Where the cells of a column are: row i at `from + i·step`.
+#[derive(Clone, Copy)]
+pub(super) struct ColumnStride {
+    from: usize,
+    step: usize,
+}
+
+impl ColumnStride {
+    #[inline(always)]
+    pub(super) fn at(self, row: usize) -> usize {
+        self.from + row * self.step
+    }
+}
+
+impl Transposed {
+    /// The cells of a column of `all`, held here or still in their rows.
+    pub(super) fn column<'a>(
+        &'a mut self,
+        column: usize,
+        (rows, cols): (usize, usize),
+        all: &'a Cells,
+    ) -> (&'a Cells, ColumnStride) {
+        let in_turn = self.last.is_some_and(|last| (last + 1) % cols == column);
+        self.last = Some(column);
+        let holds = |here: &Self| (here.first..here.first + here.held).contains(&column);
+        if in_turn && !holds(self) {
+            self.first = column;
+            self.held = (WIDTH - column % WIDTH).min(cols - column);
+            all.transpose_columns((rows, cols), self.first, self.held, &mut self.cells);
+        }
+        if holds(self) {
+            (&self.cells, ColumnStride { from: (column - self.first) * rows, step: 1 })
+        } else {
+            (all, ColumnStride { from: column, step: cols })
+        }
+    }
+}
+
+impl Cells {
+    /// Copies `held` columns from `first` on, one after the other.
+    fn transpose_columns(&self, (rows, cols): (usize, usize), first: usize, held: usize, into: &mut Self) {
+        into.at_once = self.at_once;
+        for (from, to) in self.arrays().into_iter().zip(into.arrays_mut()) {
+            // A parameter that the step model does not have is empty.
+            to.resize(if from.is_empty() { 0 } else { WIDTH * rows }, 0.0);
+            for (row, from) in from.chunks_exact(cols).enumerate() {
+                for (k, value) in from[first..first + held].iter().enumerate() {
+                    to[k * rows + row] = *value;
+                }
+            }
+        }
+    }
+}
