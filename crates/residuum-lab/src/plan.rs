@@ -53,7 +53,7 @@ impl Work {
         if is_network {
             return Ok(Self::Network(Arc::new(TrialSpec::read(point, folders)?)));
         }
-        let spec = Spec { title: grid.title.clone(), ..Spec::read(&point.node, folders.base())? };
+        let spec = Spec { title: grid.title.clone(), ..Spec::read(&point.node, folders)? };
         Ok(Self::Problem(Arc::new(spec)))
     }
 
@@ -253,7 +253,7 @@ type Labels = Vec<(String, String)>;
 
 fn no_kind(document: &Node) -> SpecError {
     let message = "problem or network is missing: a spec says what is minimised or what is trained".into();
-    SpecError { line: Some(document.line), message }
+    SpecError { line: document.line, message }
 }
 
 /// The name of a point.

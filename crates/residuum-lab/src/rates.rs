@@ -33,7 +33,7 @@ impl RatesReport {
     pub fn new(spec: &Spec) -> Result<Self, String> {
         let key = Key::new(spec.seeds[0]);
         let n = spec.problem.dim();
-        let Some((main, residual)) = &spec.devices else {
+        let Some(devices) = &spec.devices else {
             return Err("device is missing: rates are chosen for analog arrays".into());
         };
         let objective = spec.problem.build(key.named("problem")).map_err(|e| format!("problem: {e}"))?;
@@ -60,7 +60,7 @@ impl RatesReport {
             Ok((all, gain))
         };
         let ((main_bounds, main_gain), (residual_bounds, residual_gain)) =
-            (over(main, "main")?, over(residual, "residual")?);
+            (over(&devices.main, "main")?, over(&devices.residual, "residual")?);
         let noisy = noisy(objective, &spec.noise).map_err(|e| format!("noise: {e}"))?;
         let problem = Problem {
             strong_convexity,

@@ -10,7 +10,7 @@ use residuum::tile::{
     presets,
 };
 use residuum::{Key, Schedule};
-use residuum_lab::spec::{Experiment, Rate, ScheduleSpec, SpecError, TileRuleKind, TrialSpec};
+use residuum_lab::spec::{Experiment, Rate, ResidualSpec, RuleKind, ScheduleSpec, SpecError, TrialSpec};
 use residuum_lab::train::{CATALOGUE, Origin, Trial};
 use residuum_nn::Loss;
 use residuum_nn::analog::OutputScaling;
@@ -48,6 +48,19 @@ fn with(from: &str, to: &str) -> Result<TrialSpec, SpecError> {
     parse(&SPEC.replace(from, to)).map(|mut e| e.trials.remove(0))
 }
 
+/// The same under Analog SGD, which has no symmetric point to choose.
+fn with_analog(from: &str, to: &str) -> Result<TrialSpec, SpecError> {
+    let residual = "kind = \"residual_learning\"\nlearning_rate = 0.1\ntransfer_rate = 0.1\nmixing = 0.4";
+    assert!(SPEC.contains(from) && SPEC.contains(residual), "{from}");
+    let text = SPEC.replace(residual, "kind = \"analog\"\nlearning_rate = 0.1").replace(from, to);
+    parse(&text).map(|mut e| e.trials.remove(0))
+}
+
+/// The device of the main tiles.
+fn main_of(spec: &TrialSpec) -> Device {
+    spec.devices.as_ref().unwrap().main.tile().unwrap().clone()
+}
+
 fn trial(text: &str) -> TrialSpec {
     parse(text).unwrap().trials.remove(0)
 }
@@ -57,11 +70,7 @@ fn errors_name_line_field_and_value() {
     let cases = [
         ("model = \"mlp\"", "model = \"mlq\"", "line 3: network.model must be one of fcn, cnn, mlp, resnet18"),
         ("hidden = [8]", "hiden = [8]", "line 4: network.hiden is not a field; did you mean hidden?"),
-        (
-            "hidden = [8]",
-            "hidden = [0]",
-            "line 4: network.hidden must be a list of sizes of at least 1, got [0]",
-        ),
+        ("hidden = [8]", "hidden = [0]", "line 4: network.hidden[0] must be at least 1, got 0"),
         ("set = \"digits\"", "set = \"digit\"", "line 6: data.set must be one of digits"),
         ("test_per_class = 2", "test_per_class = 0", "line 8: data.test_per_class must be at least 1, got 0"),
         ("radius = 0.6", "radius = -0.6", "line 12: device.radius must be positive and finite, got -0.6"),
@@ -75,7 +84,7 @@ fn errors_name_line_field_and_value() {
         (
             "radius = 0.6",
             "bounds = [-1, 1]",
-            "line 12: device.bounds must not stand beside radius or with response",
+            "line 12: device.bounds has no effect with response = \"power\": it is of soft_bounds",
         ),
         ("shape = 1.0", "shap = 1.0", "line 11: device.shap is not a field; did you mean shape?"),
         (
@@ -89,14 +98,18 @@ fn errors_name_line_field_and_value() {
         (
             "learning_rate = 0.1",
             "learning_rate = \"x\"",
-            "rule.learning_rate must be a number or { constant = … }",
+            "rule.learning_rate must be a number or a schedule such as { constant = … }",
         ),
         (
             "mixing = 0.4",
             "mixing = 0.4\ncolumns = 0",
             "line 19: rule.columns must be at least 1, or \"all\", got 0",
         ),
-        ("mixing = 0.4", "mixing = 0.4\nbuffer = {}", "line 19: rule.buffer is not a field"),
+        (
+            "mixing = 0.4",
+            "mixing = 0.4\nbuffer = {}",
+            "line 19: rule.buffer has no effect with kind = \"residual_learning\"",
+        ),
         (
             "mixing = 0.4",
             "mixing = 0.4\npulses = { length = 32 }",
@@ -169,11 +182,22 @@ fn errors_name_line_field_and_value() {
 }
 
 #[test]
+fn a_symmetric_point_is_chosen_where_it_matters() {
+    let message = with("states = 1200", "states = 1200\nimbalance_spread = 0.01").unwrap_err().to_string();
+    let expected =
+        "line 15: rule.symmetric_point must be chosen, since not every cell of this device has it at exactly 0";
+    assert!(message.starts_with(expected), "{message}");
+    for point in ["\"zero\"", "\"known\"", "{ pairs = 10 }", "{ zero_shift = { pairs = 10, averaged = 2 } }"] {
+        let text = SPEC.replace("states = 1200", "states = 1200\nimbalance_spread = 0.01");
+        parse(&text.replace("mixing = 0.4", &format!("mixing = 0.4\nsymmetric_point = {point}"))).unwrap();
+    }
+}
+
+#[test]
 fn steps_are_those_at_zero_unless_counted_as_aihwkit_does() {
-    let ours = trial(SPEC).devices.unwrap().main;
+    let ours = main_of(&trial(SPEC));
     assert_eq!(ours, Device::paper_power(1.0, 0.6, 1.2 / 1200.0));
-    let theirs =
-        with("states = 1200", "states = 1200\nnormalization = \"aihwkit\"").unwrap().devices.unwrap().main;
+    let theirs = main_of(&with("states = 1200", "states = 1200\nnormalization = \"aihwkit\"").unwrap());
     // At w = 0 AIHWKIT's step is dw_min/2^shape.
     assert!((theirs.granularity() - 0.5 * 1.2 / 1200.0).abs() < 1e-9, "{}", theirs.granularity());
     assert!((ours.granularity() - 1.2 / 1200.0).abs() < 1e-9);
@@ -182,18 +206,19 @@ fn steps_are_those_at_zero_unless_counted_as_aihwkit_does() {
 #[test]
 fn devices_and_their_imperfections() {
     let text = "preset = \"ecram\"\ncycle_noise = { additive = 0.5 }\nstep_spread = { log_normal = 0.2 }";
-    let device =
-        with("response = \"power\"\nshape = 1.0\nradius = 0.6\nstates = 1200", text).unwrap().devices.unwrap();
+    let device = with_analog("response = \"power\"\nshape = 1.0\nradius = 0.6\nstates = 1200", text)
+        .unwrap()
+        .devices
+        .unwrap();
     let expected = Device {
         cycle_noise: residuum::tile::CycleNoise::Additive(0.5),
         step_spread: Spread::log_normal(0.2),
         ..presets::ecram()
     };
-    assert_eq!((&device.main, &device.residual), (&expected, &expected));
+    assert_eq!([device.main.tile(), device.residual.tile()], [Some(&expected); 2]);
 
-    let device = |text: &str| {
-        with("response = \"power\"\nshape = 1.0\nradius = 0.6", text).unwrap().devices.unwrap().main
-    };
+    let device =
+        |text: &str| main_of(&with_analog("response = \"power\"\nshape = 1.0\nradius = 0.6", text).unwrap());
     let soft = device("response = \"soft_bounds\"\nbounds = [-0.5, 1.0]\nbound_spread = [0.1, 0.2]");
     assert_eq!(
         (soft.min, soft.max, soft.min_spread.deviation, soft.max_spread.deviation),
@@ -204,18 +229,18 @@ fn devices_and_their_imperfections() {
     assert_eq!(paper, Device::paper_exponential(2.0, 0.6, 1.2 / 1200.0).unwrap());
     let formula = device("response = \"formula\"\nq_plus = \"1 - w\"\nq_minus = \"1 + w\"\nrange = [-1, 1]");
     assert!(matches!(formula.step, StepModel::Piecewise(_)) && formula.max == 1.0);
-    let two = with(
+    let two = with_analog(
         "[device]\nresponse = \"power\"\nshape = 1.0\nradius = 0.6\nstates = 1200",
         "[device.main]\npreset = \"ecram\"\n[device.residual]\npreset = \"idealized\"",
     );
     let two = two.unwrap().devices.unwrap();
-    assert_eq!((two.main, two.residual), (presets::ecram(), presets::idealized()));
+    assert_eq!((two.main.tile(), two.residual.tile()), (Some(&presets::ecram()), Some(&presets::idealized())));
 }
 
 #[test]
 fn slopes_and_exponents_differ_by_direction_and_cell() {
-    let read = |text: &str| with("response = \"power\"\nshape = 1.0\nradius = 0.6", text);
-    let device = |text: &str| read(text).unwrap().devices.unwrap().main;
+    let read = |text: &str| with_analog("response = \"power\"\nshape = 1.0\nradius = 0.6", text);
+    let device = |text: &str| main_of(&read(text).unwrap());
     let spread =
         device("response = \"soft_bounds\"\nslope_spread = [0.1, 0.2]\nslopes = { divide_bounds = true }");
     let slopes = Slopes {
@@ -253,7 +278,7 @@ fn slopes_and_exponents_differ_by_direction_and_cell() {
     let said = message("response = \"linear\"\nslope = 0.5\nslopes = { divide_bounds = true }");
     assert!(said.contains("slope_up must be 1 where slopes divide the bounds, got 0.5"), "{said}");
     let said = message("response = \"constant\"\nslopes = {}");
-    assert!(said.contains("slopes is not a field"), "{said}");
+    assert!(said.contains("slopes has no effect with response = \"constant\""), "{said}");
 }
 
 #[test]
@@ -273,7 +298,7 @@ fn readouts_follow_aihwkit_from_forward_to_transfer() {
     assert_eq!(ideal.forward, Readout::new(noisy).unwrap());
     // What the rule moves P with is the transfer's.
     let spec = with("[training]", "[readout]\npreset = \"aihwkit\"\n[training]").unwrap();
-    let TileRuleKind::Residual { transfer, .. } = spec.rule.kind else { panic!("{:?}", spec.rule) };
+    let RuleKind::Residual(ResidualSpec { transfer, .. }) = spec.rule.kind else { panic!("{:?}", spec.rule) };
     assert_eq!(transfer.readout, plain.transfer);
 }
 
@@ -312,7 +337,7 @@ fn every_rule_is_built() {
     for (text, label) in rules {
         let spec = with(own, text).unwrap();
         let rule = spec.rule.build(spec.devices.as_ref().unwrap(), [3, 5], Key::new(1));
-        let rule = rule.unwrap().unwrap();
+        let rule = rule.unwrap();
         assert!(rule.label().contains(label), "{} is no {label}", rule.label());
         assert_eq!(rule.effective_weights().len(), 15);
     }
@@ -330,14 +355,15 @@ fn rates_follow_the_schedule_unless_constant() {
     )
     .unwrap();
     assert_eq!(spec.training.schedule, ScheduleSpec::Step { every: 15, factor: 0.5, warm_up: 0 });
-    let TileRuleKind::TikiTaka { transfer_rate, mixing, ref transfer } = spec.rule.kind else { panic!() };
+    let RuleKind::TikiTaka { mixing, ref transfer } = spec.rule.kind else { panic!() };
+    let transfer_rate = spec.rule.transfer_rates[0];
     assert_eq!((mixing, transfer.columns, transfer.every), (0.0, Columns::Some(1), Every::Samples(2)));
     let shape = |rate| spec.training.schedule.of(rate, 30, 6);
     assert_eq!(
         transfer_rate.schedule(shape),
         Schedule::Step { initial: 0.05, every: 90, factor: 0.5, warm_up: 0 }
     );
-    assert_eq!(spec.rule.learning_rate, Rate { value: 0.01, scheduled: false });
+    assert_eq!(spec.rule.learning_rate, Rate::Fixed(Schedule::Constant(0.01)));
     assert_eq!(spec.rule.learning_rate.schedule(shape), Schedule::Constant(0.01));
     assert_eq!(
         ScheduleSpec::Cosine { last: 0.1, warm_up: 0 }.of(2.0, 3, 7),
@@ -367,7 +393,7 @@ fn cells_leak_diffuse_drift_and_are_reset() {
     let text = "decay = { lifetime = 100, spread = 0.2 }\ndiffusion = { deviation = 1e-3 }\n\
                 drift = { exponent = 0.05, onset_s = 20, step_s = 0.5, spread = 0.3 }\n\
                 reset = { value = 0.1, deviation = 0.01 }";
-    let device_of = |text: &str| device(text).unwrap().devices.unwrap().main.retention;
+    let device_of = |text: &str| main_of(&device(text).unwrap()).retention;
     let drift = Drift { step_s: 0.5, spread: 0.3, ..Drift::power_law(0.05, 20.0) };
     let expected = Retention {
         reset: Reset { value: 0.1, spread: 0.0, deviation: 0.01 },
@@ -423,9 +449,9 @@ fn variants_cells_and_profiles_change_what_they_name() {
     assert_eq!(names, ["mild-rl", "mild-sgd", "harsh-rl", "harsh-sgd"]);
     assert_eq!((full[1].title.as_str(), full[1].cell.as_deref()), ("Digital SGD", Some("mild")));
     assert!(full[1].rule.is_digital() && full[1].mapping.output_scaling == OutputScaling::PerTile);
-    let TileRuleKind::Residual { mixing, transfer_rate, .. } = full[2].rule.kind else { panic!() };
-    assert_eq!((mixing, transfer_rate.value), (0.8, 0.1));
-    let radius = |t: &TrialSpec| t.devices.as_ref().unwrap().main.max;
+    let RuleKind::Residual(ResidualSpec { mixing, .. }) = &full[2].rule.kind else { panic!() };
+    assert_eq!((*mixing, full[2].rule.transfer_rates[0]), (0.8, Rate::Scheduled(0.1)));
+    let radius = |t: &TrialSpec| main_of(t).max;
     assert_eq!((radius(&full[0]), radius(&full[2])), (0.6, 0.1));
     let quick = Experiment::parse(&text, Path::new("."), Some("quick")).unwrap().trials;
     assert_eq!((full[3].training.epochs, quick[3].training.epochs), (2, 1));

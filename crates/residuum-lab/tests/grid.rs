@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 
 use residuum_lab::plan::{Plan, Work, plans, points, seeded};
-use residuum_lab::spec::{Folders, RuleSpec, TileRuleKind};
+use residuum_lab::spec::{Folders, RuleKind};
 use residuum_lab::train::CATALOGUE;
 
 const PROBLEM: &str = r#"
@@ -65,15 +65,13 @@ fn labels(plan: &Plan) -> String {
 }
 
 fn mixing(plan: &Plan) -> f64 {
-    match &plan.work {
-        Work::Problem(spec) => match &spec.rule {
-            RuleSpec::Residual(rule) => rule.mixing,
-            _ => f64::NAN,
-        },
-        Work::Network(spec) => match &spec.rule.kind {
-            TileRuleKind::Residual { mixing, .. } => *mixing,
-            _ => f64::NAN,
-        },
+    let rule = match &plan.work {
+        Work::Problem(spec) => &spec.rule,
+        Work::Network(spec) => &spec.rule,
+    };
+    match &rule.kind {
+        RuleKind::Residual(rule) => rule.mixing,
+        _ => f64::NAN,
     }
 }
 

@@ -67,7 +67,7 @@ fn steps_and_seeds() {
         (
             "steps = 10",
             "steps = 10\nfoo = 1",
-            "line 2: foo is not a field; fields here: device, initial, name, noise, operating_range, problem, record, rule, seeds, steps, title",
+            "line 2: foo is not a field; fields here: device, initial, name, noise, operating_range, problem, readout, record, rule, seeds, steps, title",
         ),
         (
             "seeds = [1, 2]",
@@ -265,7 +265,7 @@ fn devices() {
             r#"response = "power"
 shape = 1.0"#,
             r#"response = "sigmoid""#,
-            r#"line 11: device.response must be one of constant, linear, power, exponential, tanh, soft_bounds, ceiling, wavy, table, formula, mixture, got "sigmoid""#,
+            r#"line 11: device.response must be one of constant, linear, power, exponential, tanh, soft_bounds, ceiling, wavy, exp_step, table, formula, mixture, got "sigmoid""#,
         ),
         (
             r#"response = "power"
@@ -395,7 +395,7 @@ rates = "lemma""#,
             "mixing = 1.0",
             r#"mixing = 1.0
 source = "adam""#,
-            "line 19: rule.source is not a field; fields here: cell_gain, kind, learning_rate, mixing, symmetric_point, transfer, transfer_rate",
+            "line 19: rule.source has no effect with kind = \"residual_learning\": it is of digital, analog",
         ),
         (
             "mixing = 1.0",
@@ -424,7 +424,7 @@ transfer_floor = 0.0"#,
             "mixing = 1.0",
             r#"mixing = 1.0
 cell_gain = "on""#,
-            r#"line 19: rule.cell_gain must be "off", "known" or { pulse_step = …, pairs = … }, got "on""#,
+            r#"line 19: rule.cell_gain must be "off", "known" or { pairs = … }, got "on""#,
         ),
         (
             "learning_rate = 0.01\ntransfer_rate = 0.02\nmixing = 1.0",
@@ -440,7 +440,7 @@ mixing = 1.0"#,
 learning_rate = 0.01
 transfer_rates = []
 mixing = 1.0"#,
-            "line 17: rule.transfer_rates must have 1 to 8 rates, got 0",
+            "line 17: rule.transfer_rates must have 1 to 8 entries, got 0",
         ),
         (
             r#"kind = "residual_learning"

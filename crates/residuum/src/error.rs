@@ -70,6 +70,12 @@ pub enum ParameterError {
         /// That number.
         value: f64,
     },
+    /// What has no form of its own.
+    #[error("{message}")]
+    Other {
+        /// A sentence that begins with the parameter.
+        message: String,
+    },
     /// A rule that needs the symmetric point of a device that has none.
     #[error(
         "{rule} needs a symmetric point, but q_plus and q_minus of {device} do not cross inside {range}; \

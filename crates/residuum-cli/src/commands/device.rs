@@ -40,7 +40,7 @@ fn list(context: &Context) -> anyhow::Result<bool> {
 fn show(context: &Context, options: &ShowOptions) -> anyhow::Result<bool> {
     let (text, base) = device_text(options)?;
     let spec = parse_device(&text, &base).with_context(|| options.device.clone())?;
-    let response = spec.response.representative()?;
+    let response = spec.representative()?;
     let range = options.range.map(|(lo, hi)| Range::new(lo, hi)).transpose()?;
     let minimizer = options.minimizer.unwrap_or_else(|| default_minimizer(&*response));
     let problem = DriftProblem { curvature: options.curvature, minimizer, deviations: [0.1, 0.5, 1.0, 2.0] };

@@ -2,18 +2,22 @@
 
 mod report;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use residuum::rule::EffectiveRates;
-use residuum::{Key, Schedule};
+use residuum::{Key, ParameterError, Schedule};
 use residuum_nn::data::catalogue;
 
 pub use crate::sweep::{Cost, Memory};
 
 use crate::plan::{Plan, Work, points};
 use crate::rates::RatesReport;
-use crate::spec::reference::{self, Kind};
+use crate::spec::reference;
+use crate::spec::{Model, NetworkSpec, TrialSpec};
+use residuum_nn::model::{DigitalFactory, Factory, Select};
+use residuum_nn::weights::Parameter as Digital;
+use residuum_nn::{Shape, Weights};
 
 /// Everything there is to say about a grid before it runs.
 #[derive(Clone, Debug)]
@@ -27,13 +31,24 @@ pub struct Explanation {
     /// Every parameter of any of them.
     pub parameters: Vec<Parameter>,
     /// How fast the arrays of each point move at the first step; digital networks have none.
-    pub rates: Vec<(String, EffectiveRates)>,
+    pub rates: Vec<PointRates>,
     /// What theory says of the rates of the first point, where it says something.
     pub theory: Option<String>,
     /// What the trials cost, or why that cannot be told.
     pub cost: Result<Cost, String>,
     /// Data sets that are not there.
     pub missing: Vec<MissingData>,
+}
+
+/// How fast the arrays of a point of the grid move at the first step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PointRates {
+    /// The words for the point.
+    pub point: String,
+    /// Columns of the tiles concerned, where tiles of different widths move at different rates.
+    pub columns: Option<usize>,
+    /// The rates.
+    pub rates: EffectiveRates,
 }
 
 /// One parameter.
@@ -117,7 +132,7 @@ impl Explanation {
             points: points.len(),
             trials: plans.len(),
             parameters: parameters(&points),
-            rates: points.iter().filter_map(|plan| Some((plan.words(), rates(plan)?))).collect(),
+            rates: rates(&points),
             theory: points.first().and_then(|plan| theory(plan)),
             cost: Cost::estimate(plans, jobs),
             missing: missing_data(plans, root),
@@ -129,22 +144,18 @@ fn parameters(points: &[&Plan]) -> Vec<Parameter> {
     let mut place: BTreeMap<&str, usize> = BTreeMap::new();
     let mut parameters: Vec<Parameter> = Vec::new();
     for plan in points {
-        let kind = match plan.work {
-            Work::Problem(_) => Kind::Problem,
-            Work::Network(_) => Kind::Network,
-        };
         let mut last: BTreeMap<&str, (&str, bool)> = BTreeMap::new();
         for r in plan.resolved() {
             // A field that is read twice is used as it was read last.
             last.insert(&r.path, (&r.value, r.given));
             if !place.contains_key(r.path.as_str()) {
-                let field = reference::find(kind, &r.path);
+                let field = reference::find(&r.path);
                 place.insert(&r.path, parameters.len());
                 parameters.push(Parameter {
                     path: r.path.clone(),
                     values: Vec::new(),
                     unit: field.map_or("–", |f| f.unit),
-                    meaning: field.map_or("digest of the file", |f| f.meaning),
+                    meaning: field.map_or("digest of the file", |f| f.meaning.as_str()),
                     origin: if r.given { Origin::Given } else { Origin::Default },
                 });
             }
@@ -169,20 +180,86 @@ fn parameters(points: &[&Plan]) -> Vec<Parameter> {
 /// Values of a swept parameter that are kept for show.
 const MOST_VALUES: usize = 64;
 
-/// The rates of the rule as it is built for this point; on a tile as wide as tiles may be.
-fn rates(plan: &Plan) -> Option<EffectiveRates> {
-    let key = Key::new(plan.seed);
-    match &plan.work {
-        Work::Problem(spec) => {
-            let devices = spec.devices.as_ref().map(|(main, residual)| (main, residual));
-            let rule = spec.rule.build(&spec.initial, devices, spec.problem.dim(), key.named("rule")).ok()?;
-            Some(rule.effective_rates(&spec.rule.rates().at(0), 1))
+/// The rates of the rule as it is built for each point: of networks, on tiles as wide as its layers make them and in
+/// mini-batches of its size.
+fn rates(points: &[&Plan]) -> Vec<PointRates> {
+    let mut widths = Widths::default();
+    let mut all = Vec::new();
+    for plan in points {
+        let point = plan.words();
+        match &plan.work {
+            Work::Problem(spec) => {
+                let Ok(rule) = spec.build_rule(plan.seed) else { continue };
+                let rates = rule.effective_rates(&spec.rates().at(0), 1);
+                all.push(PointRates { point, columns: None, rates });
+            }
+            Work::Network(spec) => {
+                let Some(devices) = spec.devices.as_ref().filter(|_| !spec.rule.is_digital()) else { continue };
+                let (first, batch) = (spec.rule.rates(Schedule::Constant).at(0), spec.training.batch_size);
+                let of_width = |columns: usize| {
+                    let rule = spec.rule.build(devices, [1, columns], Key::new(plan.seed)).ok()?;
+                    let rates = rule.effective_rates(&first, batch);
+                    Some(PointRates { point: point.clone(), columns: Some(columns), rates })
+                };
+                let mut own: Vec<PointRates> = widths.of(spec).into_iter().filter_map(of_width).collect();
+                if let [one, others @ ..] = own.as_mut_slice()
+                    && others.iter().all(|other| other.rates == one.rates)
+                {
+                    one.columns = None;
+                    own.truncate(1);
+                }
+                all.extend(own);
+            }
         }
-        Work::Network(spec) => {
-            let size = [1, spec.mapping.max_cols];
-            let rule = spec.rule.build(spec.devices.as_ref()?, size, key).ok()??;
-            Some(rule.effective_rates(&spec.rule.rates(Schedule::Constant).at(0), 1))
+    }
+    all
+}
+
+/// The widths of the tiles of networks, found once for networks that share their layers.
+#[derive(Default)]
+struct Widths(Vec<(Model, Shape, Select, Vec<usize>)>);
+
+impl Widths {
+    /// Columns of the widest tile of each layer on tiles, each number once, ascending.
+    fn of(&mut self, spec: &TrialSpec) -> BTreeSet<usize> {
+        let (NetworkSpec { model, analog, .. }, (image, classes)) = (&spec.network, spec.data.image());
+        let known = self.0.iter().position(|(m, s, a, _)| (m, s, a) == (model, &image, analog));
+        let place = known.unwrap_or_else(|| {
+            let mut seen = Columns { analog, layers: Vec::new() };
+            // A network that cannot be built has no widths; why it cannot is said when it is trained.
+            let _ = spec.network.build(image, classes, &mut seen, Key::new(0));
+            let layers = seen.layers;
+            self.0.push((model.clone(), image, analog.clone(), layers));
+            self.0.len() - 1
+        });
+        let most = spec.mapping.max_cols;
+        // As evenly as possible over as few tiles as possible.
+        self.0[place].3.iter().map(|cols| cols.div_ceil(cols.div_ceil(most))).collect()
+    }
+}
+
+/// A factory that notes the columns of layers on tiles.
+struct Columns<'a> {
+    analog: &'a Select,
+    layers: Vec<usize>,
+}
+
+impl Factory for Columns<'_> {
+    fn weights(
+        &mut self,
+        name: &str,
+        rows: usize,
+        cols: usize,
+        initial: Vec<f32>,
+    ) -> Result<Box<dyn Weights>, ParameterError> {
+        if self.analog.includes(name) {
+            self.layers.push(cols);
         }
+        DigitalFactory(None).weights(name, rows, cols, initial)
+    }
+
+    fn parameter(&mut self, name: &str, initial: Vec<f32>) -> Digital {
+        DigitalFactory(None).parameter(name, initial)
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{Cost, Explanation};
+use super::{Cost, Explanation, PointRates};
 
 /// Points whose rates are printed; JSON has all.
 const SHOWN_POINTS: usize = 12;
@@ -51,16 +51,16 @@ impl Explanation {
 
     fn write_rates(&self, text: &mut String) {
         if !self.rates.is_empty() {
-            let _ =
-                writeln!(text, "\neffective rates at the first step, where q = 1 (tiles: at their full width)");
+            let _ = writeln!(text, "\neffective rates at the first step, where q = 1");
         }
-        for (point, rates) in self.rates.iter().take(SHOWN_POINTS) {
+        for PointRates { point, columns, rates } in self.rates.iter().take(SHOWN_POINTS) {
+            let wide = columns.map_or_else(String::new, |columns| format!("tiles of {columns} columns: "));
             let transfer =
                 rates.transfer.map_or_else(String::new, |t| format!(", transfer {} a step", short(t)));
             let of = if point.is_empty() { "" } else { "  " };
             let _ = writeln!(
                 text,
-                "  {point}{of}learning {} a step{transfer}; every weight of W is written in {} step(s)",
+                "  {point}{of}{wide}learning {} a step{transfer}; every weight of W is written in {} step(s)",
                 short(rates.learning),
                 rates.sweep
             );
@@ -85,8 +85,11 @@ impl Explanation {
         let rates: Vec<Value> = self
             .rates
             .iter()
-            .map(|(point, r)| {
-                json!({ "point": point, "learning": r.learning, "transfer": r.transfer, "sweep": r.sweep })
+            .map(|PointRates { point, columns, rates: r }| {
+                json!({
+                    "point": point, "columns": columns, "learning": r.learning, "transfer": r.transfer,
+                    "sweep": r.sweep,
+                })
             })
             .collect();
         let cost = match &self.cost {

@@ -55,10 +55,8 @@ pub fn trial(
     let fail = |message: String| RunError::Build { seed, message };
     let objective = spec.problem.build(key.named("problem")).map_err(|e| fail(e.to_string()))?;
     let oracle = noisy(objective, &spec.noise).map_err(|e| fail(e.to_string()))?;
-    let devices = spec.devices.as_ref().map(|(main, residual)| (main, residual));
-    let mut rule =
-        spec.rule.build(&spec.initial, devices, spec.problem.dim(), key.named("rule")).map_err(fail)?;
-    let rates = spec.rule.rates();
+    let mut rule = spec.build_rule(seed).map_err(fail)?;
+    let rates = spec.rates();
     let mut recorder = Recorder::new(&spec.record, oracle.objective(), seed);
 
     let (mut k, mut before) = (0, 0.0);
@@ -69,8 +67,8 @@ pub fn trial(
         && position.description == keep.description
         && restore(&position, &state, &mut *rule, &mut recorder.kept)
     {
-        (k, before) = (position.step, position.seconds);
         checkpoints.tidy();
+        (k, before) = (position.step, position.seconds);
         progress.advance(k);
     }
     let start = Instant::now();

@@ -1,15 +1,4 @@
 //! `[data]`: the images, what is done to them, and how many of them are used.
-//!
-//! | field | meaning | default |
-//! |---|---|---|
-//! | `set` | `digits` and `fashion-mnist-subset` (embedded), `mnist`, `fashion-mnist`, `cifar10`, `cifar100` | required |
-//! | `directory` | folder of the files, relative to the spec | the folder `set` of the data folder |
-//! | `train_per_class`, `test_per_class` | only so many images of each class, the first ones | all |
-//! | `half` | `first` or `second` half of each class of the training images | both |
-//! | `normalize` | `none` (values in [0, 1]), `channels` (mean 0 and deviation 1 over the training images), `imagenet`, `keras` (bytes minus ImageNet's means, for the weights that `residuum convert` writes), or `{ mean = […], deviation = […] }` | `none` |
-//! | `resize` | side in pixels, bilinear, before everything else | off |
-//! | `flip_horizontal`, `flip_vertical` | probability, while training | 0 |
-//! | `crop_padding` | zeros around the image, out of which a window of the old size is cut at random, while training | off |
 
 use std::path::{Path, PathBuf};
 
@@ -20,10 +9,48 @@ use residuum_nn::data::{DataError, Dataset, Pipeline, Split, Transform};
 use residuum_nn::model::keras;
 use thiserror::Error;
 
-use super::folders::Folders;
-use super::reader::{Fields, SpecError, Value};
+use super::section::{Optional, Or, Required, section};
+use super::table::At;
+use super::types::{TakesExt as _, choice, count, list, number, path, table, word};
 
-const SETS: [&str; 6] = ["digits", "fashion-mnist-subset", "mnist", "fashion-mnist", "cifar10", "cifar100"];
+section! {
+    /// The images, what is done to them, and how many of them are used.
+    pub(crate) struct DataTable {
+        /// the first two are embedded, `residuum data fetch` gets the others
+        set: &'static str = word(["digits", "fashion-mnist-subset", "mnist", "fashion-mnist", "cifar10", "cifar100"]), "–", Required;
+        /// folder of the files, relative to the spec
+        directory: Option<PathBuf> = path(), "–", Optional("the folder of the set in the data folder");
+        /// the first so many of each class, for training
+        train_per_class: Option<usize> = count().at_least(1).size(), "images", Optional("all");
+        /// the first so many of each class, for testing
+        test_per_class: Option<usize> = count().at_least(1).size(), "images", Optional("all");
+        /// half of each class of the training images
+        half: Option<Half> = choice([("first", Half::First), ("second", Half::Second)]), "–", Optional("both");
+        /// what happens to values in [0, 1]: nothing; mean 0 and deviation 1 for each channel; ImageNet's means and deviations;
+        /// bytes minus ImageNet's means, for the weights that `residuum convert` writes
+        normalize: Normalize = choice([
+            ("none", Normalize::None), ("channels", Normalize::Channels), ("imagenet", Normalize::imagenet()), ("keras", Normalize::Keras),
+        ]).or(table::<NormalizeTable>().map(|t| Normalize::By { mean: t.mean, deviation: t.deviation })), "–", Or("\"none\"");
+        /// side, bilinear, before everything else
+        resize: Option<usize> = count().at_least(1).size(), "pixels", Optional("off");
+        /// left becomes right, while training
+        flip_horizontal: f64 = number().share(), "probability", Or("0.0");
+        /// top becomes bottom, while training
+        flip_vertical: f64 = number().share(), "probability", Or("0.0");
+        /// zeros around the image, out of which a window of the old size is cut at random, while training
+        crop_padding: Option<usize> = count().at_least(1).size(), "pixels", Optional("off");
+    }
+}
+
+section! {
+    /// Means and deviations of its own.
+    pub(crate) struct NormalizeTable {
+        /// a number a channel, subtracted
+        mean: Vec<f32> = list(number().map(|x| x as f32), "a list of numbers", [0, usize::MAX]), "value", Required;
+        /// a number a channel, by which the rest is divided
+        deviation: Vec<f32> = list(number().map(|x| x as f32), "a list of numbers", [0, usize::MAX]), "value", Required;
+    }
+}
 
 /// The data of a spec.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,52 +122,24 @@ pub enum DataSpecError {
 }
 
 impl DataSpec {
-    pub(crate) fn read(fields: &Fields<'_>, folders: &Folders) -> Result<Self, SpecError> {
-        let set = fields.choice("set", &SETS)?;
-        let directory =
-            if fields.has("directory") { Some(folders.base().join(fields.text("directory")?)) } else { None };
-        fields.node("directory");
-        let size = |name| -> Result<Option<usize>, SpecError> {
-            let Some(count) = fields.optional_count(name)? else { return Ok(None) };
-            if count == 0 {
-                return Err(fields.error(format!("{} must be at least 1, got 0", fields.path(name))));
-            }
-            Ok(Some(count as usize))
-        };
-        let half = if fields.has("half") {
-            Some(if fields.choice("half", &["first", "second"])? == "first" {
-                Half::First
-            } else {
-                Half::Second
-            })
-        } else {
-            fields.node("half");
-            None
-        };
-        let probability = |name| -> Result<f64, SpecError> {
-            let p = fields.number_or(name, 0.0)?;
-            if (0.0..=1.0).contains(&p) {
-                return Ok(p);
-            }
-            Err(fields.error(format!("{} must be between 0 and 1, got {p}", fields.path(name))))
-        };
+    pub(crate) fn new(fields: DataTable, at: &At<'_>) -> Self {
         let spec = Self {
-            set,
-            directory,
-            per_class: [size("train_per_class")?, size("test_per_class")?],
-            half,
-            normalize: read_normalize(fields)?,
-            resize: size("resize")?,
+            set: fields.set,
+            directory: fields.directory,
+            per_class: [fields.train_per_class, fields.test_per_class],
+            half: fields.half,
+            normalize: fields.normalize,
+            resize: fields.resize,
             augment: Augment {
-                flip_horizontal: probability("flip_horizontal")?,
-                flip_vertical: probability("flip_vertical")?,
-                crop_padding: size("crop_padding")?,
+                flip_horizontal: fields.flip_horizontal,
+                flip_vertical: fields.flip_vertical,
+                crop_padding: fields.crop_padding,
             },
         };
-        if let Some(digest) = folders.data(&spec) {
-            fields.contents("files", digest);
+        if let (Some(digest), Ok(table)) = (at.context.folders.data(&spec), at.table()) {
+            table.contents("files", digest);
         }
-        Ok(spec)
+        spec
     }
 
     /// What a network is given, and how many classes there are, without a look at the files.
@@ -226,23 +225,8 @@ impl DataSpec {
     }
 }
 
-fn read_normalize(fields: &Fields<'_>) -> Result<Normalize, SpecError> {
-    if let Some(node) = fields.node("normalize")
-        && let Value::Table(_) = node.value
-    {
-        let table = fields.nested("normalize", node)?;
-        let list = |name| -> Result<Vec<f32>, SpecError> {
-            let values = table.optional_numbers(name)?.ok_or_else(|| table.missing(name))?;
-            Ok(values.into_iter().map(|v| v as f32).collect())
-        };
-        let (mean, deviation) = (list("mean")?, list("deviation")?);
-        table.finish()?;
-        return Ok(Normalize::By { mean, deviation });
+impl Normalize {
+    fn imagenet() -> Self {
+        Self::By { mean: vec![0.485, 0.456, 0.406], deviation: vec![0.229, 0.224, 0.225] }
     }
-    Ok(match fields.choice_or("normalize", &["none", "channels", "imagenet", "keras"], "none")? {
-        "none" => Normalize::None,
-        "channels" => Normalize::Channels,
-        "imagenet" => Normalize::By { mean: vec![0.485, 0.456, 0.406], deviation: vec![0.229, 0.224, 0.225] },
-        _ => Normalize::Keras,
-    })
 }

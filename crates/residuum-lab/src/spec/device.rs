@@ -1,492 +1,828 @@
-//! `[device]`: the response of the cells, how they vary, and how updates reach them.
+//! `[device]`: the cells of arrays, and how increments reach them.
 
-use std::fmt::Write as _;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use residuum::cells::{Cells, Confined, Mixed, Uniform};
-use residuum::population::{self, Distribution, PopulationError};
-use residuum::response::{
-    Ceiling, Constant, Exponential, Formula, Linear, Power, SoftBounds, Tabulated, Tanh, Wavy,
+use residuum::cells::Cells;
+use residuum::population::{Distribution, PopulationError};
+use residuum::tile::{
+    CycleNoise, Decay, Device, Diffusion, Drift, Policy, Reference, Reset, Retention, Saturation, SlopeBounds,
+    Spread, StepModel, Stuck, presets,
 };
-use residuum::{Key, ParameterError, Pulses, Range, ResponseFunction, Rounding, Update};
+use residuum::{Key, Pulses, Range, ResponseFunction, Rounding, Update};
+use serde_json::{Value as Json, json};
 
-use super::folders::digest;
-use super::reader::{Fields, SpecError, Value};
+use super::node::{Node, SpecError, Value};
+use super::response::{Parts, RESPONSES, ResponseSpec, constant, parameter};
+use super::section::{Declaration, Optional, Or, Required, RequiredIf, Section as _, Takes, section};
+use super::table::{At, Table};
+use super::types::{TakesExt as _, choice, count, flag, interval, list, number, path, table, text, word};
+
+/// The devices of the literature by name.
+const PRESETS: [(&str, fn() -> Device); 10] = [
+    ("reram_es", presets::reram_es),
+    ("reram_sb", presets::reram_sb),
+    ("reram_array_om", presets::reram_array_om),
+    ("reram_array_hfo2", presets::reram_array_hfo2),
+    ("capacitor", presets::capacitor),
+    ("ecram", presets::ecram),
+    ("ecram_mo", presets::ecram_mo),
+    ("idealized", presets::idealized),
+    ("gokmen_vlasov", presets::gokmen_vlasov),
+    ("pcm", presets::pcm),
+];
+
+section! {
+    /// The cells of arrays: a `response`, a `preset` of the literature, or a file of parameters of AIHWKIT. One table for every
+    /// array, or `[device.main]` and `[device.residual]` with the same fields. A digital rule needs none. Imperfections are off
+    /// unless named; spreads are between cells, relative to the mean.
+    pub(crate) struct DeviceTable by response or preset or aihwkit {
+        /// `exact`: cells do what the formulas say, in f64 with `[problem]` and in f32 with `[network]`; `tile`: f32 cells at the
+        /// cross points of lines, written by trains of pulses
+        array: Option<&'static str> = word(["exact", "tile"]), "–", Optional("`exact` with `[problem]`, `tile` with `[network]`");
+        /// the response functions q±; `residuum device list` shows the formulas
+        response: Option<&'static str> = word(RESPONSES.map(|(name, _)| name)), "–", Optional("required without preset and file");
+        /// a device of the literature; on a tile other fields change it
+        preset: Option<fn() -> Device> = choice(PRESETS), "–", Optional("none");
+        /// a JSON file with the class and the parameters of an AIHWKIT device
+        aihwkit: Option<PathBuf> = path(), "–", Optional("none");
+
+        /// q±
+        value: Distribution = parameter(" > 0"), "–", Or("1.0"), of response ["constant"], of array ["exact"];
+        /// relative drop of q at the bound
+        slope: Option<Distribution> = parameter(", |slope| < 1"), "–", Optional("of `linear`: from `hardware_condition`"),
+            of response ["linear" "tanh"], of array ["exact"];
+        /// relative drop of the step at its bound; two are up and down
+        tile_slope @ "slope": Option<[f64; 2]> = number().pair(), "–", RequiredIf, of response ["linear"], of array ["tile"];
+        /// κ₂, instead of `slope`: slope = (κ₂−1)/(κ₂+1)
+        hardware_condition: Option<Distribution> = parameter(" ≥ 1"), "–", Optional("from `slope`"),
+            of response ["linear"], of array ["exact"];
+        /// the exponent
+        shape: Option<Distribution> = parameter(" > 0"), "–", RequiredIf, of response ["power" "exponential"];
+        /// τ: weights live in [−τ, τ]
+        radius: Distribution = parameter(" > 0"), "weight", Or("1.0"),
+            of response ["linear" "power" "exponential" "wavy"];
+        /// τ: weights live in [−τ, τ]
+        tile_radius @ "radius": Distribution = parameter(" > 0"), "weight", Or("1.0"),
+            of response ["constant" "soft_bounds" "exp_step"], of array ["tile"];
+        /// `[min, max]` of a weight, instead of `radius`
+        bounds: Option<Range> = interval(), "weight", Optional("by `radius`"),
+            of response ["soft_bounds" "constant" "linear" "exp_step"], of array ["tile"];
+        /// q± where they meet
+        gain: Distribution = parameter(" > 0"), "–", Or("1.0"), of response ["tanh"];
+        /// over which q changes
+        width: Distribution = parameter(" > 0"), "weight", Or("1.0"), of response ["tanh" "ceiling"];
+        /// the symmetric point
+        center: Distribution = parameter(""), "weight", Or("0.0"), of response ["tanh"];
+        /// q₊ at w = 0
+        gain_plus: Distribution = parameter(" > 0"), "–", Or("1.0"), of response ["soft_bounds"], of array ["exact"];
+        /// q₋ at w = 0
+        gain_minus: Distribution = parameter(" > 0"), "–", Or("1.0"), of response ["soft_bounds"], of array ["exact"];
+        /// upper end of the dynamic range
+        radius_plus: Option<Distribution> = parameter(" > 0"), "weight", RequiredIf, of response ["soft_bounds"], of array ["exact"];
+        /// lower end of the dynamic range, without its sign
+        radius_minus: Option<Distribution> = parameter(" > 0"), "weight", RequiredIf, of response ["soft_bounds"], of array ["exact"];
+        /// smallest q
+        min: Option<Distribution> = parameter(" > 0"), "–", RequiredIf, of response ["ceiling"];
+        /// largest q
+        max: Distribution = parameter(" > min"), "–", Or("1.0"), of response ["ceiling"];
+        /// of the wave
+        wavy_amplitude @ "amplitude": Distribution = parameter(""), "–", Or("0.6"), of response ["wavy"];
+        /// of the wave
+        skew: Distribution = parameter(""), "–", Or("0.25"), of response ["wavy"];
+        /// AIHWKIT's A; two are up and down
+        amplitude: [f64; 2] = number().pair(), "–", Or("[0.00081, 0.36833]"), of response ["exp_step"];
+        /// AIHWKIT's gamma; two are up and down
+        rate: [f64; 2] = number().pair(), "–", Or("[12.44625, 12.78785]"), of response ["exp_step"];
+        /// AIHWKIT's a
+        stretch: f64 = number(), "–", Or("0.244"), of response ["exp_step"];
+        /// AIHWKIT's b
+        shift: f64 = number(), "–", Or("0.2425"), of response ["exp_step"];
+        /// a file with the columns w,q_plus,q_minus
+        csv: Option<PathBuf> = path(), "–", RequiredIf, of response ["table"];
+        /// q₊
+        q_plus: Option<String> = text("expression in w"), "–", RequiredIf, of response ["formula"];
+        /// q₋
+        q_minus: Option<String> = text("expression in w"), "–", RequiredIf, of response ["formula"];
+        /// where a formula holds; confines a closed form further
+        range: Option<Range> = interval(), "weight", Optional("that of the response; required for `formula`"),
+            of response ["formula" "linear" "power" "exponential" "tanh" "ceiling" "wavy"];
+        /// a dynamic range for a response that has none, or a narrower one
+        exact_range @ "range": Option<Range> = interval(), "weight", Optional("that of the response"),
+            of response ["constant" "soft_bounds"], of array ["exact"];
+        /// responses with fixed parameters and the fractions of cells that have them
+        parts: Option<Vec<(f64, Arc<dyn ResponseFunction>)>> = Parts, "–", RequiredIf, of response ["mixture"], of array ["exact"];
+
+        /// increments are sent as whole pulses
+        pulses: Option<PulsesTable> = table::<PulsesTable>(), "–", Optional("none: the expected update"), of array ["exact"];
+
+        /// mean change by one pulse where q = 1, that is at w = 0
+        pulse_step: Option<f64> = number().positive(), "weight", Optional("by `states`, or the preset's"), of array ["tile"];
+        /// (max − min)/pulse_step
+        states: Option<f64> = number().positive(), "–", Optional("by `pulse_step`"), of array ["tile"];
+        /// whether steps are those at w = 0, or AIHWKIT's dw_min, for `power` 2^shape times as large
+        normalization: &'static str = word(["paper", "aihwkit"]), "–", Or("\"paper\""),
+            of response ["power" "soft_bounds" "constant" "linear" "exp_step"], of array ["tile"];
+        /// error of the tables that tiles hold of other responses, relative to the largest q
+        tolerance: f64 = number().positive(), "relative", Or("2e-6"),
+            of response ["exponential" "tanh" "ceiling" "wavy" "table" "formula"], of array ["tile"];
+        /// energy of one pulse: records and reports then tell the energy beside the pulses
+        pulse_energy: Option<f64> = number().positive(), "J", Optional("none");
+        /// several tiles that act as one array
+        cell: Option<CellTable> = table::<CellTable>(), "–", Optional("one tile"), of array ["tile"];
+        /// of the step
+        step_spread: Option<Spread> = spread(), "relative", Optional("0"), of array ["tile"];
+        /// of the bounds; two are of min and max
+        bound_spread: Option<[Spread; 2]> = spreads(), "relative", Optional("0"), of array ["tile"];
+        /// of the exponent
+        shape_spread: Option<Spread> = spread(), "relative", Optional("0"), of response ["power" "preset" "aihwkit"], of array ["tile"];
+        /// lowers the down exponent, or the up exponent if negative
+        shape_imbalance: Option<f64> = number().relative(), "relative", Optional("0"),
+            of response ["power" "preset" "aihwkit"], of array ["tile"];
+        /// of up against down exponents, between cells
+        shape_imbalance_spread: Option<f64> = number().relative(), "relative", Optional("0"),
+            of response ["power" "preset" "aihwkit"], of array ["tile"];
+        /// of the slopes, absolute; two are up and down
+        slope_spread: Option<[Spread; 2]> = spreads(), "–", Optional("0"),
+            of response ["linear" "soft_bounds" "preset" "aihwkit"], of array ["tile"];
+        /// what else the slopes do
+        slopes: Option<SlopesTable> = table::<SlopesTable>(), "–", Optional("none"),
+            of response ["linear" "soft_bounds" "preset" "aihwkit"], of array ["tile"];
+        /// mean of up against down steps
+        imbalance: Option<f64> = number().relative(), "relative", Optional("0"), of array ["tile"];
+        /// of up against down steps, between cells
+        imbalance_spread: Option<f64> = number().relative(), "relative", Optional("0"), of array ["tile"];
+        /// deviation from pulse to pulse, relative to the step, or a table
+        cycle_noise: Option<CycleNoise> = number().checked_later(" ≥ 0").map(|d| CycleNoise::Multiplicative(d as f32))
+            .or(table::<AdditiveTable>().map(|t| CycleNoise::Additive(t.additive as f32))), "relative to the step",
+            Optional("0"), of array ["tile"];
+        /// of reads against the hidden state
+        write_noise: Option<f64> = number().checked_later(" ≥ 0"), "steps", Optional("0"), of array ["tile"];
+        /// what every read subtracts
+        reference: Option<ReferenceTable> = table::<ReferenceTable>(), "–", Optional("none"), of array ["tile"];
+        /// cells that do not move
+        stuck: Option<StuckTable> = table::<StuckTable>(), "–", Optional("none"), of array ["tile"];
+        /// where decay leads
+        reset: Option<ResetTable> = table::<ResetTable>(), "–", Optional("exactly 0"), of array ["tile"];
+        /// leak, once a step
+        decay: Option<DecayTable> = table::<DecayTable>(), "–", Optional("none"), of array ["tile"];
+        /// random walk, once a step
+        diffusion: Option<DiffusionTable> = table::<DiffusionTable>(), "–", Optional("none"), of array ["tile"];
+        /// (t/onset_s)^−exponent, t the time since the last write
+        drift: Option<DriftTable> = table::<DriftTable>(), "–", Optional("none"), of array ["tile"];
+    }
+}
+
+section! {
+    /// Whole pulses on an exact array.
+    pub(crate) struct PulsesTable {
+        /// Δw_min: change by one pulse where q = 1
+        pulse_step: f64 = number().checked_later(" > 0"), "weight", Required;
+        /// how an increment becomes a number of pulses; `nearest` has a dead zone
+        rounding: Rounding = choice([("stochastic", Rounding::Stochastic), ("nearest", Rounding::Nearest)]), "–",
+            Or("\"stochastic\"");
+        /// deviation from pulse to pulse
+        cycle_noise: f64 = number().checked_later(" ≥ 0"), "relative to the step", Or("0.0");
+    }
+}
+
+section! {
+    /// A unit cell: several tiles of the device that act as one array.
+    pub(crate) struct CellTable by kind {
+        /// `vector`: a weighted sum of tiles; `reference`: a tile minus one that is not written; `one_sided`: two tiles that are
+        /// only pulsed upwards, for either sign
+        kind: &'static str = word(["vector", "reference", "one_sided"]), "–", Required;
+        /// how many
+        tiles: usize = count().at_least(1).size(), "tiles", Or("2"), of kind ["vector"];
+        /// the weights of the sum
+        gains: Option<Vec<f64>> = list(number(), "a list of numbers", [1, usize::MAX]), "–", Optional("1/tiles each"), of kind ["vector"];
+        /// which tiles a sample writes to: all, one after the other, or one drawn
+        policy: Policy = choice([("all", Policy::All), ("sequential", Policy::Sequential), ("random", Policy::Random)])
+            .or(table::<FixedTable>().map(|t| Policy::Fixed(t.fixed))), "–", Or("\"all\""), of kind ["vector"];
+        /// rewriting pairs whose cells have both grown
+        refresh: Option<RefreshTable> = table::<RefreshTable>(), "–", Optional("never"), of kind ["one_sided"];
+    }
+}
+
+section! {
+    /// One tile only.
+    pub(crate) struct FixedTable {
+        /// its number, from 0
+        fixed: usize = count().size(), "–", Required;
+    }
+}
+
+section! {
+    /// Looking at all pairs now and then, and rewriting those that are nearly full.
+    pub(crate) struct RefreshTable {
+        /// between two looks
+        every: u64 = count().at_least(1), "samples", Required;
+        /// the larger of a pair must exceed this share of its bound
+        upper: Option<f64> = number().share(), "share", Optional("AIHWKIT's");
+        /// and the smaller one this share
+        lower: Option<f64> = number().share(), "share", Optional("AIHWKIT's");
+    }
+}
+
+section! {
+    /// A number is the deviation of a normal spread.
+    pub(crate) struct SpreadTable {
+        /// deviation of the logarithm
+        log_normal: f64 = number().relative(), "–", Required;
+    }
+}
+
+section! {
+    /// What the slopes of linear steps do besides falling to the bound.
+    pub(crate) struct SlopesTable {
+        /// whether a slope may be negative; if not its sign is changed
+        increasing: bool = flag(), "–", Or("false");
+        /// whether a cell's bounds lie where its steps vanish; for slopes of 1
+        divide_bounds: bool = flag(), "–", Or("false");
+        /// whether up steps grow from the lower bound on
+        reverse_up: bool = flag(), "–", Or("false");
+        /// whether down steps grow from the upper bound on
+        reverse_down: bool = flag(), "–", Or("false");
+        /// how far outside that bound a reversed step vanishes
+        reverse_offset: f64 = number().checked_later(" ≥ 0"), "weight", Or("0.01");
+    }
+}
+
+section! {
+    /// Noise that does not grow with the step.
+    pub(crate) struct AdditiveTable {
+        /// the same, whatever the step has become
+        additive: f64 = number().checked_later(" ≥ 0"), "steps", Required;
+    }
+}
+
+section! {
+    /// What every read subtracts.
+    pub(crate) struct ReferenceTable {
+        /// over the cells
+        mean: f64 = number(), "weight", Or("0.0");
+        /// between cells
+        deviation: f64 = number().checked_later(" ≥ 0"), "weight", Or("0.0");
+        /// whether it is added to each cell's symmetric point
+        at_symmetric_point: bool = flag(), "–", Or("false");
+    }
+}
+
+section! {
+    /// Cells that do not move.
+    pub(crate) struct StuckTable {
+        /// of a cell to be one
+        probability: f64 = number().share(), "probability", Required;
+        /// they are stuck within ± this
+        range: Option<f64> = number().checked_later(" ≥ 0"), "weight", Optional("the larger bound");
+    }
+}
+
+section! {
+    /// Where decay leads.
+    pub(crate) struct ResetTable {
+        /// its mean over the cells
+        value: f64 = number(), "weight", Or("0.0");
+        /// its deviation between cells
+        spread: f64 = number().checked_later(" ≥ 0"), "weight", Or("0.0");
+        /// its deviation from one reset to the next
+        deviation: f64 = number().checked_later(" ≥ 0"), "weight", Or("0.0");
+    }
+}
+
+section! {
+    /// Leak, once a step.
+    pub(crate) struct DecayTable {
+        /// after which 1/e is left
+        lifetime: f64 = number().checked_later(" > 0"), "steps", Required;
+        /// of the lifetime, between cells
+        spread: f64 = number().checked_later(" ≥ 0"), "relative to the mean", Or("0.0");
+    }
+}
+
+section! {
+    /// Random walk, once a step.
+    pub(crate) struct DiffusionTable {
+        /// of one step of the walk
+        deviation: f64 = number().checked_later(" ≥ 0"), "weight", Required;
+        /// of the deviation, between cells
+        spread: f64 = number().checked_later(" ≥ 0"), "relative to the mean", Or("0.0");
+    }
+}
+
+section! {
+    /// (t/onset_s)^−exponent, t the time since the last write.
+    pub(crate) struct DriftTable {
+        /// of the power law
+        exponent: f64 = number(), "–", Required;
+        /// when it begins
+        onset_s: f64 = number().checked_later(" > 0"), "seconds", Required;
+        /// that a step lasts
+        step_s: f64 = number().checked_later(" ≥ 0"), "seconds", Required;
+        /// of the exponent between cells
+        spread: f64 = number().checked_later(" ≥ 0"), "relative to the mean", Or("0.0");
+        /// relative deviation of the exponent from step to step
+        exponent_noise: f64 = number().checked_later(" ≥ 0"), "–", Or("0.0");
+        /// added with each drift
+        state_noise: f64 = number().checked_later(" ≥ 0"), "weight", Or("0.0");
+    }
+}
+
+/// A number for a normal spread, `{ log_normal = … }` for the other.
+fn spread() -> impl Takes<Value = Spread> {
+    let normal = number().relative().map(|deviation| Spread::normal(deviation as f32));
+    normal.or(table::<SpreadTable>().map(|t| Spread::log_normal(t.log_normal as f32)))
+}
+
+/// A spread for both of two things, or a normal one for each.
+fn spreads() -> impl Takes<Value = [Spread; 2]> {
+    let normal = number().relative().pair().map(|pair| pair.map(|deviation| Spread::normal(deviation as f32)));
+    normal.or(table::<SpreadTable>().map(|t| [Spread::log_normal(t.log_normal as f32); 2]))
+}
+
+/// The devices of a spec.
+#[derive(Clone, Debug)]
+pub struct Devices {
+    /// Of W.
+    pub main: DeviceSpec,
+    /// Of P; the same unless `[device.residual]` says otherwise.
+    pub residual: DeviceSpec,
+    /// Joules of a pulse.
+    pub pulse_energy: Option<f64>,
+}
 
 /// The cells of an array and how they are written.
 #[derive(Clone, Debug)]
-pub struct DeviceSpec {
-    /// What the cells do.
-    pub response: ResponseSpec,
-    /// Expected update or pulses.
-    pub update: Update,
-}
-
-/// The response of a population.
-#[derive(Clone, Debug)]
-pub enum ResponseSpec {
-    /// A closed form; each parameter is one number for all cells or a distribution over them.
-    Family {
-        /// Which formula.
-        family: Family,
-        /// Its parameters, in the order of [`Family::parameters`].
-        parameters: Vec<Distribution>,
-        /// A dynamic range smaller than the formula's own.
-        range: Option<Range>,
+pub enum DeviceSpec {
+    /// Cells that do what the formulas say.
+    Exact {
+        /// What the cells do.
+        response: ResponseSpec,
+        /// Expected update or pulses.
+        update: Update,
     },
-    /// A measured table or a formula in text: the same for all cells.
-    Shared(Arc<dyn ResponseFunction>),
-    /// Fractions of cells with different responses.
-    Mixture(Vec<(f64, Arc<dyn ResponseFunction>)>),
+    /// Cells at the cross points of lines.
+    Tile {
+        /// What they are made of.
+        device: Box<Device>,
+        /// Several tiles that act as one.
+        cell: Option<CellSpec>,
+    },
 }
 
-/// The closed-form responses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// q± = value.
-    Constant,
-    /// q± = 1 ∓ slope·w/radius.
-    Linear,
-    /// The same, parametrised by κ₂.
-    LinearCondition,
-    /// q± = (1 ∓ w/radius)^shape.
-    Power,
-    /// q± = (e^{shape(1 ∓ w/radius)} − 1)/(e^{shape} − 1).
-    Exponential,
-    /// q± = gain(1 ∓ slope·tanh((w − center)/width)).
-    Tanh,
-    /// q₊ = gain_plus(1 − w/radius_plus), q₋ = gain_minus(1 + w/radius_minus).
-    SoftBounds,
-    /// The hard instance.
-    Ceiling,
-    /// The non-monotone example.
-    Wavy,
+/// Several tiles that act as one array.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CellSpec {
+    /// A weighted sum.
+    Vector {
+        /// Of each tile.
+        gains: Vec<f32>,
+        /// Which tiles a sample writes to.
+        policy: Policy,
+    },
+    /// A tile minus one that holds still.
+    Reference,
+    /// Two tiles that are only pulsed upwards.
+    OneSided {
+        /// Samples between two looks, and the thresholds if they are not AIHWKIT's.
+        refresh: Option<(u64, [Option<f32>; 2])>,
+    },
 }
-
-impl Family {
-    /// Names and defaults of the parameters; `None` means that the spec must give it.
-    pub fn parameters(self) -> &'static [(&'static str, Option<f64>)] {
-        match self {
-            Self::Constant => &[("value", Some(1.0))],
-            Self::Linear => &[("slope", None), ("radius", Some(1.0))],
-            Self::LinearCondition => &[("hardware_condition", None), ("radius", Some(1.0))],
-            Self::Power | Self::Exponential => &[("shape", None), ("radius", Some(1.0))],
-            Self::Tanh => &[("gain", Some(1.0)), ("slope", None), ("width", Some(1.0)), ("center", Some(0.0))],
-            Self::SoftBounds => &[
-                ("gain_plus", Some(1.0)),
-                ("gain_minus", Some(1.0)),
-                ("radius_plus", None),
-                ("radius_minus", None),
-            ],
-            Self::Ceiling => &[("min", None), ("max", Some(1.0)), ("width", Some(1.0))],
-            Self::Wavy => &[("amplitude", Some(0.6)), ("skew", Some(0.25)), ("radius", Some(1.0))],
-        }
-    }
-
-    fn cells(
-        self,
-        n: usize,
-        key: Key,
-        parameters: &[Distribution],
-        range: Option<Range>,
-    ) -> Result<Arc<dyn Cells>, PopulationError> {
-        let population = Population { names: self.parameters(), parameters, n, key, range };
-        match self {
-            Self::Constant => population.build(|p| Constant::new(p[0])),
-            Self::Linear => population.build(|p| Linear::new(p[0], p[1])),
-            Self::LinearCondition => population.build(|p| Linear::with_condition(p[0], p[1])),
-            Self::Power => population.build(|p| Power::new(p[0], p[1])),
-            Self::Exponential => population.build(|p| Exponential::new(p[0], p[1])),
-            Self::Tanh => population.build(|p| Tanh::new(p[0], p[1], p[2], p[3])),
-            Self::SoftBounds => population.build(|p| SoftBounds::new(p[0], p[1], p[2], p[3])),
-            Self::Ceiling => population.build(|p| Ceiling::new(p[0], p[1], p[2])),
-            Self::Wavy => population.build(|p| Wavy::new(p[0], p[1], p[2])),
-        }
-    }
-}
-
-struct Population<'a> {
-    names: &'static [(&'static str, Option<f64>)],
-    parameters: &'a [Distribution],
-    n: usize,
-    key: Key,
-    range: Option<Range>,
-}
-
-impl Population<'_> {
-    fn build<R: ResponseFunction + 'static>(
-        &self,
-        make: impl Fn(&[f64]) -> Result<R, ParameterError>,
-    ) -> Result<Arc<dyn Cells>, PopulationError> {
-        match self.range {
-            None => self.cells(make),
-            Some(range) => self.cells(|p| Confined::new(make(p)?, range)),
-        }
-    }
-
-    fn cells<R: ResponseFunction + 'static>(
-        &self,
-        make: impl Fn(&[f64]) -> Result<R, ParameterError>,
-    ) -> Result<Arc<dyn Cells>, PopulationError> {
-        let constants: Option<Vec<f64>> = self
-            .parameters
-            .iter()
-            .map(|d| if let Distribution::Constant(value) = d { Some(*value) } else { None })
-            .collect();
-        if let Some(values) = constants {
-            return Ok(Arc::new(Uniform::new(make(&values)?)));
-        }
-        let cells = population::vary(self.n, self.key, |cell| {
-            let drawn = self.parameters.iter().zip(self.names).map(|(d, (name, _))| cell.draw(name, d));
-            make(&drawn.collect::<Result<Vec<f64>, _>>()?)
-        })?;
-        Ok(Arc::new(cells))
-    }
-}
-
-pub(crate) const RESPONSES: [&str; 11] = [
-    "constant",
-    "linear",
-    "power",
-    "exponential",
-    "tanh",
-    "soft_bounds",
-    "ceiling",
-    "wavy",
-    "table",
-    "formula",
-    "mixture",
-];
 
 impl DeviceSpec {
-    pub(crate) fn read(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
-        Ok(Self { response: ResponseSpec::read(fields, base)?, update: read_update(fields)? })
+    /// Whether it is a tile.
+    pub fn is_tile(&self) -> bool {
+        matches!(self, Self::Tile { .. })
     }
 
-    /// The cells of an array of `n`; `key` decides device-to-device variation.
+    /// The device of a tile.
+    pub fn tile(&self) -> Option<&Device> {
+        if let Self::Tile { device, .. } = self { Some(device) } else { None }
+    }
+
+    /// The mean bounds of a weight, if it has some.
+    pub fn range(&self) -> Option<[f64; 2]> {
+        match self {
+            Self::Tile { device, .. } => Some([device.min, device.max].map(f64::from)),
+            Self::Exact { response, .. } => {
+                let range = response.representative().ok()?.range();
+                range.is_finite().then_some([range.lo, range.hi])
+            }
+        }
+    }
+
+    /// One response that stands for all cells.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn representative(&self) -> Result<Arc<dyn ResponseFunction>, PopulationError> {
+        match self {
+            Self::Exact { response, .. } => response.representative(),
+            Self::Tile { device, .. } => Ok(Arc::new(device.response()?)),
+        }
+    }
+
+    /// The cells of an exact array of `n`, or of one whose cells are all like the mean cell of the tile; `key` decides
+    /// device-to-device variation.
     ///
     /// # Errors
     /// If a parameter, given or drawn, makes no response.
     pub fn cells(&self, n: usize, key: Key) -> Result<Arc<dyn Cells>, PopulationError> {
-        self.response.cells(n, key)
+        match self {
+            Self::Exact { response, .. } => response.cells(n, key),
+            Self::Tile { .. } => ResponseSpec::Shared(self.representative()?).cells(n, key),
+        }
+    }
+
+    /// How increments reach the cells of an exact array.
+    pub fn update(&self) -> Update {
+        if let Self::Exact { update, .. } = self { *update } else { Update::Expected }
+    }
+
+    /// Whether the symmetric point of every cell is exactly 0.
+    pub fn is_symmetric(&self) -> bool {
+        let varies = match self {
+            Self::Exact { response, .. } => !response.is_uniform(),
+            Self::Tile { device, .. } => {
+                let step = match &device.step {
+                    StepModel::Linear(s) => s.spread.iter().any(|s| s.deviation != 0.0),
+                    StepModel::Power(e) => e.spread.deviation != 0.0 || e.imbalance_spread != 0.0,
+                    _ => false,
+                };
+                // A spread of the step scales up and down alike.
+                let spreads = [device.min_spread, device.max_spread];
+                step || device.imbalance_spread != 0.0
+                    || spreads.iter().any(|s| s.deviation != 0.0)
+                    || device.reference.is_some()
+            }
+        };
+        !varies && self.representative().is_ok_and(|r| r.symmetric_point() == Some(0.0))
+    }
+
+    /// One device, and the energy of a pulse.
+    pub(super) fn read(at: &At<'_>) -> Result<(Self, Option<f64>), SpecError> {
+        let table = at.table()?;
+        let fields = DeviceTable::read(&table)?;
+        let energy = fields.pulse_energy;
+        if fields.array.unwrap_or(table.context.kind.array()) == "exact" {
+            return Ok((exact(&fields, &table)?, energy));
+        }
+        let mut device = tile_device(&fields, &table)?;
+        imperfections(&fields, &table, &mut device)?;
+        device.validate().map_err(|e| table.blame(&e))?;
+        let cell = fields.cell.as_ref().map(|cell| unit_cell(cell, &table)).transpose()?;
+        Ok((Self::Tile { device: Box::new(device), cell }, energy))
     }
 }
 
-impl ResponseSpec {
-    pub(crate) fn read(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
-        let spec = match fields.choice("response", &RESPONSES)? {
-            "constant" => Self::family(fields, Family::Constant)?,
-            "linear" if fields.has("hardware_condition") == fields.has("slope") => {
-                let given = if fields.has("slope") { "both" } else { "neither" };
-                let path = fields.path("slope");
-                return Err(fields.error(format!("{path} or hardware_condition must be given, got {given}")));
-            }
-            "linear" if fields.has("hardware_condition") => Self::family(fields, Family::LinearCondition)?,
-            "linear" => Self::family(fields, Family::Linear)?,
-            "power" => Self::family(fields, Family::Power)?,
-            "exponential" => Self::family(fields, Family::Exponential)?,
-            "tanh" => Self::family(fields, Family::Tanh)?,
-            "soft_bounds" => Self::family(fields, Family::SoftBounds)?,
-            "ceiling" => Self::family(fields, Family::Ceiling)?,
-            "wavy" => Self::family(fields, Family::Wavy)?,
-            "table" => {
-                let path = base.join(fields.text("csv")?);
-                let text = std::fs::read_to_string(&path).map_err(|e| {
-                    fields.error(format!("{}: cannot read {}: {e}", fields.path("csv"), path.display()))
-                })?;
-                fields.contents("csv", digest(text.as_bytes()));
-                let table = Tabulated::from_csv(&text)
-                    .map_err(|e| fields.error(format!("{}: {}: {e}", fields.path("csv"), path.display())))?;
-                Self::Shared(Arc::new(table))
-            }
-            "formula" => {
-                let range = read_range(fields, "range")?.ok_or_else(|| {
-                    fields.error(format!("{} is missing: give [lo, hi]", fields.path("range")))
-                })?;
-                let formula = Formula::parse(fields.text("q_plus")?, fields.text("q_minus")?, range)
-                    // The sentence begins with the name of the curve.
-                    .map_err(|e| fields.error(fields.path(&e.to_string())))?;
-                Self::Shared(Arc::new(formula))
-            }
-            _ => Self::mixture(fields, base)?,
-        };
-        // Whatever cannot be a device of one cell can be none of many; refuse it while the line is at hand.
-        spec.cells(1, Key::new(0)).map_err(|e| blame(fields, &e))?;
-        Ok(spec)
-    }
+fn exact(f: &DeviceTable, at: &Table<'_>) -> Result<DeviceSpec, SpecError> {
+    let update = match &f.pulses {
+        None => Update::Expected,
+        Some(p) => Pulses::new(p.pulse_step)
+            .and_then(|pulses| pulses.cycle_noise(p.cycle_noise))
+            .map(|pulses| Update::Pulsed(pulses.rounding(p.rounding)))
+            .map_err(|e| match at.node("pulses") {
+                Some(node) => at.at("pulses", node, true).table().map_or_else(|e| e, |table| table.blame(&e)),
+                None => at.blame(&e),
+            })?,
+    };
+    let response = match f.response {
+        Some("exp_step") | None => {
+            // What is known of the mean cell of a tile.
+            let device = named_device(f, at, 1.0)?;
+            ResponseSpec::Shared(Arc::new(device.response().map_err(|e| at.blame(&e))?))
+        }
+        Some(name) => ResponseSpec::new(name, f, at)?,
+    };
+    Ok(DeviceSpec::Exact { response, update })
+}
 
-    fn family(fields: &Fields<'_>, family: Family) -> Result<Self, SpecError> {
-        let parameters = family
-            .parameters()
-            .iter()
-            .map(|&(name, default)| read_parameter(fields, name, default))
-            .collect::<Result<_, _>>()?;
-        Ok(Self::Family { family, parameters, range: read_range(fields, "range")? })
+/// A preset, a device of AIHWKIT, or its exponential step.
+fn named_device(f: &DeviceTable, at: &Table<'_>, step: f32) -> Result<Device, SpecError> {
+    match (f.preset, &f.aihwkit, f.response) {
+        (Some(preset), None, None) => Ok(preset()),
+        (None, Some(path), None) => super::aihwkit::read(path, at),
+        (None, None, Some(_)) => Ok(Device::ideal(exp_step(f), step, -1.0, 1.0)),
+        (None, None, None) => Err(at.missing("response")),
+        _ => {
+            let path = at.path("response");
+            Err(at.error(format!("{path}, preset and aihwkit exclude each other: give one of them")))
+        }
     }
+}
 
-    fn mixture(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
-        let node = fields.required("parts")?;
-        let Value::List(items) = &node.value else {
-            return Err(node.error(format!(
-                "{} must be a list of tables, got {}",
-                fields.path("parts"),
-                node.show()
-            )));
-        };
-        let mut parts = Vec::new();
-        for (i, item) in items.iter().enumerate() {
-            let part = fields.nested(&format!("parts[{i}]"), item)?;
-            let fraction = part.number("fraction")?;
-            let response = match Self::read(&part, base)? {
-                Self::Shared(response) => response,
-                Self::Family { family, parameters, range }
-                    if parameters.iter().all(|d| matches!(d, Distribution::Constant(_))) =>
-                {
-                    let cells =
-                        family.cells(1, Key::new(0), &parameters, range).map_err(|e| blame(&part, &e))?;
-                    Arc::new(CellOf(cells))
+fn exp_step(f: &DeviceTable) -> StepModel {
+    StepModel::Exponential(Saturation {
+        amplitude: f.amplitude.map(|x| x as f32),
+        rate: f.rate.map(|x| x as f32),
+        stretch: f.stretch as f32,
+        shift: f.shift as f32,
+    })
+}
+
+fn tile_device(f: &DeviceTable, at: &Table<'_>) -> Result<Device, SpecError> {
+    let Some(response) = f.response else {
+        let mut device = named_device(f, at, 1.0)?;
+        if at.has("states") {
+            let path = at.path("states");
+            return Err(at.error(format!("{path} must not stand beside preset or aihwkit: give pulse_step")));
+        }
+        device.pulse_step = f.pulse_step.map_or(device.pulse_step, |step| step as f32);
+        return Ok(device);
+    };
+    let fixed = |distribution: &Distribution, name: &str| {
+        constant(distribution).ok_or_else(|| {
+            let path = at.path(name);
+            at.error(format!("{path} must be a number with array = \"tile\", whose cells differ by spreads"))
+        })
+    };
+    let positive = |value: f64, name: &str| {
+        if value > 0.0 && value.is_finite() {
+            return Ok(value as f32);
+        }
+        Err(at.error(format!("{} must be positive and finite, got {value}", at.path(name))))
+    };
+    let step = match response {
+        "power" => {
+            let shape = f.shape.as_ref().ok_or_else(|| at.missing("shape"))?;
+            StepModel::power(positive(fixed(shape, "shape")?, "shape")?)
+        }
+        "soft_bounds" => StepModel::soft_bounds(),
+        "constant" => StepModel::Constant,
+        "linear" => {
+            let [up, down] = f.tile_slope.ok_or_else(|| at.missing("slope"))?.map(|slope| slope as f32);
+            StepModel::linear(up, down)
+        }
+        "exp_step" => exp_step(f),
+        "mixture" => {
+            let path = at.path("response");
+            return Err(at.error(format!("{path} = \"mixture\" must have array = \"exact\"")));
+        }
+        _ => {
+            let curve = ResponseSpec::new(response, &DeviceTable { slope: slope(f), ..f.clone() }, at)?;
+            if !curve.is_uniform() {
+                for (name, value) in [("shape", f.shape.as_ref()), ("radius", Some(&f.radius))] {
+                    value.map_or(Ok(0.0), |value| fixed(value, name))?;
                 }
-                _ => {
-                    return Err(item.error(format!(
-                        "{}: the parts of a mixture have fixed parameters",
-                        part.path("response")
+                let path = at.path("response");
+                return Err(
+                    at.error(format!("{path} must have numbers for its parameters with array = \"tile\""))
+                );
+            }
+            let q = curve.representative().map_err(|e| at.error(format!("{}: {e}", at.path("response"))))?;
+            let range = q.range();
+            let step = pulse_step(f, at, (range.hi - range.lo) as f32)?;
+            return Device::from_response_within(&*q, step, f.tolerance).map_err(|e| at.blame(&e));
+        }
+    };
+    let radius =
+        if at.has("radius") && ["linear", "power"].contains(&response) { &f.radius } else { &f.tile_radius };
+    let [min, max] = match f.bounds {
+        Some(_) if at.has("radius") => {
+            let path = at.path("bounds");
+            return Err(at.error(format!("{path} must not stand beside radius")));
+        }
+        Some(bounds) => [bounds.lo as f32, bounds.hi as f32],
+        None => {
+            let radius = positive(fixed(radius, "radius")?, "radius")?;
+            [-radius, radius]
+        }
+    };
+    let given = pulse_step(f, at, max - min)?;
+    Ok(match (&step, f.normalization) {
+        (StepModel::Power(exponents), "paper") => Device::paper_power(exponents.shape, max, given),
+        _ => Device::ideal(step, given, min, max),
+    })
+}
+
+/// The slope of a response that has one number for it.
+fn slope(f: &DeviceTable) -> Option<Distribution> {
+    f.slope.clone().or_else(|| f.tile_slope.map(|[up, _]| Distribution::Constant(up)))
+}
+
+/// The step, given itself or as a number of states within `span`.
+fn pulse_step(f: &DeviceTable, at: &Table<'_>, span: f32) -> Result<f32, SpecError> {
+    match (f.pulse_step, f.states) {
+        (Some(step), None) => Ok(step as f32),
+        (None, Some(states)) => Ok(span / states as f32),
+        (both, _) => {
+            let got = if both.is_some() { "both" } else { "neither" };
+            let path = at.path("pulse_step");
+            Err(at.error(format!("{path} or states must be given, got {got}")))
+        }
+    }
+}
+
+fn imperfections(f: &DeviceTable, at: &Table<'_>, device: &mut Device) -> Result<(), SpecError> {
+    device.step_spread = f.step_spread.unwrap_or(device.step_spread);
+    if let Some([min, max]) = f.bound_spread {
+        (device.min_spread, device.max_spread) = (min, max);
+    }
+    device.cycle_noise = f.cycle_noise.unwrap_or(device.cycle_noise);
+    device.imbalance = f.imbalance.map_or(device.imbalance, |x| x as f32);
+    device.imbalance_spread = f.imbalance_spread.map_or(device.imbalance_spread, |x| x as f32);
+    device.write_noise = f.write_noise.map_or(device.write_noise, |x| x as f32);
+    step_variation(f, at, &mut device.step)?;
+    if let Some(r) = &f.reference {
+        device.reference = Some(Reference {
+            mean: r.mean as f32,
+            deviation: r.deviation as f32,
+            at_symmetric_point: r.at_symmetric_point,
+        });
+    }
+    if let Some(stuck) = &f.stuck {
+        let range = stuck.range.unwrap_or(f64::from(device.max.max(-device.min)));
+        device.stuck = Some(Stuck { probability: stuck.probability as f32, range: range as f32 });
+    }
+    retention(f, &mut device.retention);
+    Ok(())
+}
+
+/// How cells differ in the way their steps depend on the state.
+fn step_variation(f: &DeviceTable, at: &Table<'_>, step: &mut StepModel) -> Result<(), SpecError> {
+    let linear = ["slope_spread", "slopes"];
+    let power = ["shape_spread", "shape_imbalance", "shape_imbalance_spread"];
+    let others: &[&str] = match step {
+        StepModel::Linear(_) => &power,
+        StepModel::Power(_) => &linear,
+        _ => &[linear[0], linear[1], power[0], power[1], power[2]],
+    };
+    if let Some(name) = others.iter().find(|name| at.has(name)) {
+        let path = at.path(name);
+        let of = if linear.contains(name) { "linear steps" } else { "a power law" };
+        return Err(at.error(format!("{path} has no effect on this device: it is of {of}")));
+    }
+    match step {
+        StepModel::Linear(slopes) => {
+            slopes.spread = f.slope_spread.unwrap_or(slopes.spread);
+            if let Some(s) = &f.slopes {
+                slopes.increasing = s.increasing;
+                if s.divide_bounds {
+                    slopes.bounds = SlopeBounds::Divided;
+                }
+                let reversed = [s.reverse_up, s.reverse_down];
+                slopes.reversed = reversed.map(|reversed| reversed.then_some(s.reverse_offset as f32));
+            }
+        }
+        StepModel::Power(exponents) => {
+            exponents.spread = f.shape_spread.unwrap_or(exponents.spread);
+            exponents.imbalance = f.shape_imbalance.map_or(exponents.imbalance, |x| x as f32);
+            exponents.imbalance_spread =
+                f.shape_imbalance_spread.map_or(exponents.imbalance_spread, |x| x as f32);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// What happens between pulses.
+fn retention(f: &DeviceTable, retention: &mut Retention) {
+    if let Some(r) = &f.reset {
+        let (value, spread, deviation) = (r.value as f32, r.spread as f32, r.deviation as f32);
+        retention.reset = Reset { value, spread, deviation };
+    }
+    if let Some(d) = &f.decay {
+        retention.decay = Some(Decay { lifetime: d.lifetime as f32, spread: d.spread as f32 });
+    }
+    if let Some(d) = &f.diffusion {
+        retention.diffusion = Some(Diffusion { deviation: d.deviation as f32, spread: d.spread as f32 });
+    }
+    if let Some(d) = &f.drift {
+        retention.drift = Some(Drift {
+            exponent: d.exponent as f32,
+            onset_s: d.onset_s as f32,
+            step_s: d.step_s as f32,
+            spread: d.spread as f32,
+            exponent_noise: d.exponent_noise as f32,
+            state_noise: d.state_noise as f32,
+        });
+    }
+}
+
+fn unit_cell(cell: &CellTable, at: &Table<'_>) -> Result<CellSpec, SpecError> {
+    Ok(match cell.kind {
+        "vector" => {
+            let tiles = cell.tiles;
+            let gains = match &cell.gains {
+                None => vec![1.0 / tiles as f32; tiles],
+                Some(gains) if gains.len() == tiles => gains.iter().map(|gain| *gain as f32).collect(),
+                Some(gains) => {
+                    let path = at.path("cell.gains");
+                    return Err(at.error(format!(
+                        "{path} must have an entry for each of the {tiles} tiles, got {}",
+                        gains.len()
                     )));
                 }
             };
-            part.finish()?;
-            parts.push((fraction, response));
-        }
-        Ok(Self::Mixture(parts))
-    }
-
-    /// The cells of an array of `n`.
-    ///
-    /// # Errors
-    /// If a parameter, given or drawn, makes no response.
-    pub fn cells(&self, n: usize, key: Key) -> Result<Arc<dyn Cells>, PopulationError> {
-        match self {
-            Self::Family { family, parameters, range } => family.cells(n, key, parameters, *range),
-            Self::Shared(response) => Ok(Arc::new(Uniform(Arc::clone(response)))),
-            Self::Mixture(parts) => {
-                let fractions: Vec<f64> = parts.iter().map(|(fraction, _)| *fraction).collect();
-                let part_of = population::assign(n, key.named("part"), &fractions)?;
-                let responses = parts.iter().map(|(_, r)| Arc::clone(r)).collect();
-                Ok(Arc::new(Mixed::new(responses, part_of)?))
+            if let Policy::Fixed(n) = cell.policy
+                && n >= tiles
+            {
+                let path = at.path("cell.policy");
+                return Err(
+                    at.error(format!("{path}.fixed must be below the number of tiles, {tiles}, got {n}"))
+                );
             }
+            CellSpec::Vector { gains, policy: cell.policy }
         }
-    }
-
-    /// One response that stands for the population: the shared one, the one at the centre of the distributions, or
-    /// the first part of a mixture.
-    ///
-    /// # Errors
-    /// If the centre of the distributions is no device.
-    pub fn representative(&self) -> Result<Arc<dyn ResponseFunction>, PopulationError> {
-        Ok(match self {
-            Self::Shared(response) => Arc::clone(response),
-            Self::Mixture(parts) => Arc::clone(&parts[0].1),
-            Self::Family { family, parameters, range } => {
-                let centers: Vec<Distribution> =
-                    parameters.iter().map(|d| Distribution::Constant(center(d))).collect();
-                Arc::new(CellOf(family.cells(1, Key::new(0), &centers, *range)?))
-            }
-        })
-    }
-
-    /// One line for reports.
-    pub fn describe(&self) -> String {
-        match self {
-            Self::Mixture(parts) => {
-                let mut text = String::from("mixture of");
-                for (fraction, response) in parts {
-                    let _ = write!(text, " {:.0} % {};", 100.0 * fraction, response.describe());
-                }
-                text.trim_end_matches(';').into()
-            }
-            _ => self.cells(1, Key::new(0)).map_or_else(|e| e.to_string(), |c| c.response(0).describe()),
+        "reference" => CellSpec::Reference,
+        _ => {
+            let share = |x: Option<f64>| x.map(|x| x as f32);
+            let refresh = cell.refresh.as_ref().map(|r| (r.every, [share(r.upper), share(r.lower)]));
+            CellSpec::OneSided { refresh }
         }
+    })
+}
+
+section! {
+    /// Devices of W and of P, where they differ: what the fields beside these say holds for both.
+    #[allow(dead_code)]
+    pub(crate) struct TwoDevices {
+        /// of W
+        main: Option<DeviceTable> = table::<DeviceTable>(), "–", Optional("`[device]`");
+        /// of P
+        residual: Option<DeviceTable> = table::<DeviceTable>(), "–", Optional("`[device]`");
     }
 }
 
-/// Where a distribution is centred.
-fn center(distribution: &Distribution) -> f64 {
-    match *distribution {
-        Distribution::Constant(value) => value,
-        Distribution::Normal { mean, .. } => mean,
-        Distribution::LogNormal { median, .. } => median,
-        Distribution::Uniform { lo, hi } => 0.5 * (lo + hi),
-        Distribution::LogSpaced { lo, hi } => (lo * hi).sqrt(),
-    }
-}
-
-fn blame(fields: &Fields<'_>, error: &PopulationError) -> SpecError {
-    match error {
-        PopulationError::Parameter(e) => fields.blame(e),
-        other => fields.error(format!("{}: {other}", fields.path("response"))),
-    }
-}
-
-/// A one-cell population seen as the response of its cell.
-#[derive(Debug)]
-struct CellOf(Arc<dyn Cells>);
-
-impl ResponseFunction for CellOf {
-    fn q_plus(&self, w: f64) -> f64 {
-        self.0.response(0).q_plus(w)
-    }
-    fn q_minus(&self, w: f64) -> f64 {
-        self.0.response(0).q_minus(w)
-    }
-    fn q_plus_derivative(&self, w: f64) -> f64 {
-        self.0.response(0).q_plus_derivative(w)
-    }
-    fn q_minus_derivative(&self, w: f64) -> f64 {
-        self.0.response(0).q_minus_derivative(w)
-    }
-    fn range(&self) -> Range {
-        self.0.response(0).range()
-    }
-    fn symmetric_point(&self) -> Option<f64> {
-        self.0.response(0).symmetric_point()
-    }
-    fn describe(&self) -> String {
-        self.0.response(0).describe()
-    }
-    fn asymmetry_potential(&self, w: f64) -> f64 {
-        self.0.response(0).asymmetry_potential(w)
-    }
-    fn bounds(&self, over: Range) -> residuum::Bounds {
-        self.0.response(0).bounds(over)
-    }
-}
-
-fn read_parameter(
-    fields: &Fields<'_>,
-    name: &'static str,
-    default: Option<f64>,
-) -> Result<Distribution, SpecError> {
-    let Some(node) = fields.given(name) else {
-        return match default {
-            Some(value) => {
-                fields.defaulted(name, format!("{value:?}"));
-                Ok(Distribution::Constant(value))
-            }
-            None => Err(fields.missing(name)),
-        };
-    };
-    if let Some(value) = node.as_number() {
-        return Ok(Distribution::Constant(value));
-    }
-    let Value::Table(_) = node.value else {
-        let path = fields.path(name);
-        return Err(node.error(format!("{path} must be a number or a distribution, got {}", node.show())));
-    };
-    let table = fields.nested(name, node)?;
-    let distribution = match table.choice("kind", &["normal", "log_normal", "uniform", "log_spaced"])? {
-        "normal" => Distribution::Normal { mean: table.number("mean")?, deviation: table.number("deviation")? },
-        "log_normal" => {
-            Distribution::LogNormal { median: table.number("median")?, deviation: table.number("deviation")? }
-        }
-        "uniform" => Distribution::Uniform { lo: table.number("lo")?, hi: table.number("hi")? },
-        _ => Distribution::LogSpaced { lo: table.number("lo")?, hi: table.number("hi")? },
-    };
-    distribution.validate().map_err(|e| table.blame(&e))?;
-    table.finish()?;
-    Ok(distribution)
-}
-
-pub(crate) fn read_range(fields: &Fields<'_>, name: &'static str) -> Result<Option<Range>, SpecError> {
-    let Some(node) = fields.given(name) else { return Ok(None) };
-    let wrong =
-        || node.error(format!("{} must be [lo, hi] with lo < hi, got {}", fields.path(name), node.show()));
-    let Value::List(items) = &node.value else { return Err(wrong()) };
-    let [lo, hi] = items.as_slice() else { return Err(wrong()) };
-    match (lo.as_number(), hi.as_number()) {
-        (Some(lo), Some(hi)) => Range::new(lo, hi).map(Some).map_err(|_| wrong()),
-        _ => Err(wrong()),
-    }
-}
-
-fn read_update(fields: &Fields<'_>) -> Result<Update, SpecError> {
-    let Some(table) = fields.optional_table("pulses")? else {
-        fields.defaulted("pulses", "none: the expected update");
-        return Ok(Update::Expected);
-    };
-    let cycle_noise = table.number_or("cycle_noise", 0.0)?;
-    let pulses = Pulses::new(table.number("pulse_step")?)
-        .and_then(|p| p.cycle_noise(cycle_noise))
-        .map_err(|e| table.blame(&e))?;
-    let rounding = match table.choice_or("rounding", &["stochastic", "nearest"], "stochastic")? {
-        "nearest" => Rounding::Nearest,
-        _ => Rounding::Stochastic,
-    };
-    table.finish()?;
-    Ok(Update::Pulsed(pulses.rounding(rounding)))
-}
-
-/// A line of the catalogue of responses.
+/// `[device]`.
 #[derive(Clone, Copy, Debug)]
-pub struct CatalogueEntry {
-    /// The word in a spec.
-    pub name: &'static str,
-    /// q±.
-    pub formula: &'static str,
-    /// Fields, with defaults.
-    pub parameters: &'static str,
+pub(crate) struct DeviceField;
+
+/// Devices as a spec has them; that of P may be missing.
+#[derive(Clone, Debug)]
+pub(crate) struct DevicesRead {
+    main: DeviceSpec,
+    residual: Option<DeviceSpec>,
+    pulse_energy: Option<f64>,
 }
 
-/// The responses a spec can name.
-pub fn catalogue() -> &'static [CatalogueEntry] {
-    &[
-        CatalogueEntry { name: "constant", formula: "q± = value", parameters: "value = 1, range = none" },
-        CatalogueEntry {
-            name: "linear",
-            formula: "q± = 1 ∓ slope·w/radius",
-            parameters: "slope or hardware_condition, radius = 1",
-        },
-        CatalogueEntry {
-            name: "power", formula: "q± = (1 ∓ w/radius)^shape", parameters: "shape, radius = 1"
-        },
-        CatalogueEntry {
-            name: "exponential",
-            formula: "q± = (exp(shape(1 ∓ w/radius)) − 1)/(exp(shape) − 1)",
-            parameters: "shape, radius = 1",
-        },
-        CatalogueEntry {
-            name: "tanh",
-            formula: "q± = gain(1 ∓ slope·tanh((w − center)/width)), regular on the whole line",
-            parameters: "slope, gain = 1, width = 1, center = 0",
-        },
-        CatalogueEntry {
-            name: "soft_bounds",
-            formula: "q₊ = gain_plus(1 − w/radius_plus), q₋ = gain_minus(1 + w/radius_minus)",
-            parameters: "radius_plus, radius_minus, gain_plus = 1, gain_minus = 1",
-        },
-        CatalogueEntry {
-            name: "ceiling",
-            formula: "q₊ falls from max to min as cos² over 0 ≤ w ≤ width, q₋(w) = q₊(−w): the hard instance",
-            parameters: "min, max = 1, width = 1",
-        },
-        CatalogueEntry {
-            name: "wavy",
-            formula: "q± = 1 ∓ amplitude·sin(¾πw/radius)(1 ∓ skew·w/radius): not monotone",
-            parameters: "amplitude = 0.6, skew = 0.25, radius = 1",
-        },
-        CatalogueEntry {
-            name: "table",
-            formula: "shape-preserving interpolation of measured points",
-            parameters: "csv: a file with the columns w,q_plus,q_minus",
-        },
-        CatalogueEntry {
-            name: "formula",
-            formula: "two expressions in w",
-            parameters: "q_plus, q_minus, range = [lo, hi]",
-        },
-        CatalogueEntry {
-            name: "mixture",
-            formula: "fractions of cells with different responses",
-            parameters: "parts = [{ fraction, response, … }, …]",
-        },
-    ]
+impl Takes for DeviceField {
+    type Value = DevicesRead;
+
+    fn accepts(&self, node: &Node) -> bool {
+        matches!(node.value, Value::Table(_))
+    }
+
+    fn read(&self, at: &At<'_>) -> Result<DevicesRead, SpecError> {
+        let whole = at.table()?;
+        let names = ["main", "residual"];
+        if !names.iter().any(|name| whole.has(name)) {
+            let (device, pulse_energy) = DeviceSpec::read(at)?;
+            return Ok(DevicesRead { main: device.clone(), residual: Some(device), pulse_energy });
+        }
+        let both = at.node.without(&names);
+        let read = |name: &str| {
+            let node = match whole.node(name) {
+                Some(own) => both.overlaid(own),
+                None if both.entries().is_empty() => return Ok(None),
+                None => both.clone(),
+            };
+            DeviceSpec::read(&whole.at(name, &node, true)).map(Some)
+        };
+        let (main, residual) = (read("main")?, read("residual")?);
+        let (main, energy) = main.ok_or_else(|| whole.missing("main"))?;
+        if residual.as_ref().is_some_and(|(_, other)| *other != energy) {
+            let path = whole.path("pulse_energy");
+            return Err(whole.error(format!("{path} must be the same for all arrays: give it once")));
+        }
+        Ok(DevicesRead { main, residual: residual.map(|(device, _)| device), pulse_energy: energy })
+    }
+
+    fn noun(&self) -> String {
+        "a table".into()
+    }
+
+    fn words(&self) -> String {
+        "table".into()
+    }
+
+    fn schema(&self) -> Json {
+        let one = table::<DeviceTable>().schema();
+        let two = json!({ "main": one, "residual": one });
+        let either = json!([{ "required": ["main"] }, { "required": ["residual"] }]);
+        json!({ "anyOf": [one, { "type": "object", "properties": two, "anyOf": either }] })
+    }
+
+    fn tables(&self) -> Vec<fn() -> &'static Declaration> {
+        vec![DeviceTable::declaration, TwoDevices::declaration]
+    }
+}
+
+impl DevicesRead {
+    /// The devices of a rule, which may have no use for that of P.
+    pub(super) fn finish(self, needs_residual: bool, root: &Table<'_>) -> Result<Devices, SpecError> {
+        let residual = match self.residual {
+            Some(residual) => residual,
+            None if needs_residual => return Err(root.error("device.residual is missing")),
+            None => self.main.clone(),
+        };
+        Ok(Devices { main: self.main, residual, pulse_energy: self.pulse_energy })
+    }
+}
+
+impl Devices {
+    /// Whether some array is a tile, so that weights are f32.
+    pub fn has_tiles(&self) -> bool {
+        self.main.is_tile() || self.residual.is_tile()
+    }
 }

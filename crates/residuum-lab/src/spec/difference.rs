@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::grid::Grid;
+use super::node::{Node, SpecError, Value};
 use super::overlay::IDENTITIES;
-use super::reader::{Node, SpecError, Value};
 
 /// Fields that may differ without changing what is computed, and those that must be the same in both.
 const ASIDE: [&str; 3] = ["title", "name", "seeds"];
@@ -105,7 +105,7 @@ impl Node {
 
     /// The document in which each of these fields, by its dotted path, has its value in TOML notation.
     fn of_fields<'a>(fields: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Self, SpecError> {
-        let mut document = Self { line: 1, value: Value::Table(Vec::new()) };
+        let mut document = Self { line: None, value: Value::Table(Vec::new()) };
         for (path, value) in fields {
             let value = Self::parse(&format!("value = {value}"))?;
             let path: Vec<String> = path.split('.').map(String::from).collect();

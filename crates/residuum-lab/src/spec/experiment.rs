@@ -1,33 +1,25 @@
-//! A TOML file that says everything about training networks: `residuum train SPEC.toml`.
-//!
-//! | table | meaning |
-//! |---|---|
-//! | `title`, `name` | for figures, and for the folders of runs |
-//! | `[network]`, `[data]`, `[training]`, `[rule]` | what is trained, on what, how long, and how it learns |
-//! | `[device]`, `[readout]`, `[mapping]`, `[digital]` | tiles, their converters, how weights lie on them, what learns beside them |
-//! | `[[variant]]` | a `name`, and tables that are laid over those of the file: one trial for each |
-//! | `[[cell]]` | the same; every cell is tried with every variant |
-//! | `[profile.NAME]` | tables that are laid over all others when the profile is asked for |
-//! | `[sweep]` | fields with a list of values each: every cell and variant is tried with every combination |
-//!
-//! A table that names its `kind`, `response`, `preset`, `model` or `set` replaces the one it is laid over; any other changes
-//! the fields it has. The file without a profile is the profile `full`.
+//! Networks to be trained and compared: a file with `[network]`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use residuum::rule::Source;
 use residuum_nn::analog::Mapping;
 
+use super::build::BuildError;
 use super::data::DataSpec;
+use super::device::Devices;
+use super::file::{FileTable, Kind, read_devices};
 use super::folders::Folders;
 use super::grid::{Change, Grid, Point, is_plain};
 use super::network::NetworkSpec;
-use super::reader::{Fields, Node, SpecError};
+use super::node::{Node, SpecError};
 use super::readout::ReadoutSpec;
 use super::resolved::{Resolved, describe};
-use super::tile_device::TileDevices;
-use super::tile_rule::TileRuleSpec;
-use super::training::{DigitalSpec, TrainingSpec, read_mapping};
+use super::rule::{ResidualSpec, RuleKind, RuleSpec};
+use super::section::Section as _;
+use super::table::{Context, Table};
+use super::training::{DigitalSpec, TrainingSpec};
 
 /// Networks to be trained and compared.
 #[derive(Clone, Debug)]
@@ -54,9 +46,9 @@ pub struct TrialSpec {
     /// The images.
     pub data: DataSpec,
     /// The cells of tiles; a digital rule needs none.
-    pub devices: Option<TileDevices>,
+    pub devices: Option<Devices>,
     /// How weights learn.
-    pub rule: TileRuleSpec,
+    pub rule: RuleSpec,
     /// How everything else learns.
     pub digital: DigitalSpec,
     /// Converters.
@@ -87,7 +79,7 @@ impl Experiment {
         match trials.iter().find(|trial| !seen.insert(trial.name.clone())) {
             Some(double) => {
                 let message = format!("variant.name must be different for each, got {:?} twice", double.name);
-                Err(Fields::root(&document)?.error(message))
+                Err(document.error(message))
             }
             None => Ok(Self { title: grid.title, name: grid.name, trials }),
         }
@@ -97,46 +89,24 @@ impl Experiment {
 impl TrialSpec {
     /// Reads one point of a grid.
     pub(crate) fn read(point: &Point<'_>, folders: &Folders) -> Result<Self, SpecError> {
-        let root = Fields::root(&point.node)?;
-        let table = root.table("network")?;
-        let network = NetworkSpec::read(&table, folders)?;
-        table.finish()?;
-        let table = root.table("data")?;
-        let data = DataSpec::read(&table, folders)?;
-        table.finish()?;
-        let readout = ReadoutSpec::read(&root)?;
-        let table = root.table("rule")?;
-        let rule = TileRuleSpec::read(&table, &readout.transfer)?;
-        table.finish()?;
-
-        let devices = match root.optional_table("device")? {
-            Some(table) => {
-                let devices = TileDevices::read(&table, folders.base())?;
-                table.finish()?;
-                Some(devices)
-            }
-            None if rule.is_digital() => None,
-            None => return Err(root.missing("device")),
+        let context = Context::new(Kind::Network, folders);
+        let root = Table::root(&point.node, context.clone())?;
+        let file = FileTable::read(&root)?;
+        let missing = |name: &str| root.missing(name);
+        let at = |name: &'static str| {
+            let node = root.node(name).ok_or_else(|| missing(name))?;
+            Ok(root.at(name, node, true))
         };
-        let table = root.optional_table("digital")?;
-        let digital = DigitalSpec::read(table.as_ref(), &rule)?;
-        // A digital rule says here how it learns.
-        let sgd = digital.sgd(residuum::Schedule::Constant);
-        sgd.validate().map_err(|e| root.error(format!("rule.{e}")))?;
-        if let Some(table) = table {
-            table.finish()?;
-        }
-        let mapping = match root.optional_table("mapping")? {
-            Some(table) => {
-                let mapping = read_mapping(&table)?;
-                table.finish()?;
-                mapping
-            }
-            None => Mapping::default(),
-        };
-        let table = root.table("training")?;
-        let training = TrainingSpec::read(&table, &network.model)?;
-        table.finish()?;
+        let network = NetworkSpec::new(file.network.ok_or_else(|| missing("network"))?, &at("network")?)?;
+        let data = DataSpec::new(file.data.ok_or_else(|| missing("data"))?, &at("data")?);
+        let readout = file.readout;
+        let mut rule = file.rule.ok_or_else(|| missing("rule"))?;
+        rule.read_through(readout.transfer);
+        let devices = read_devices(file.device, &rule, &root)?;
+        let digital = DigitalSpec::new(file.digital, &rule);
+        let training = file.training.ok_or_else(|| missing("training"))?;
+        let training = TrainingSpec::new(training, &network.model, &root.child("training"))?;
+        let mapping = file.mapping.mapping();
         check_rule(&root, &rule, devices.as_ref())?;
 
         let given: Vec<&str> =
@@ -148,8 +118,7 @@ impl TrialSpec {
             title = format!("{title}, {field} = {label}");
         }
         let cell = point.cell.map(|cell| cell.words().to_string());
-        let resolved = root.resolved();
-        root.finish()?;
+        let resolved = context.resolved();
         Ok(TrialSpec {
             name,
             title,
@@ -168,13 +137,19 @@ impl TrialSpec {
 }
 
 /// Builds the rule once for a small tile: what cannot be is refused while the line is at hand.
-fn check_rule(root: &Fields<'_>, rule: &TileRuleSpec, devices: Option<&TileDevices>) -> Result<(), SpecError> {
-    let Some(devices) = devices else { return Ok(()) };
-    let key = residuum::Key::new(0);
-    match rule.build(devices, [2, 2], key) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(root.table("rule")?.blame(&error)),
+fn check_rule(root: &Table<'_>, rule: &RuleSpec, devices: Option<&Devices>) -> Result<(), SpecError> {
+    if let RuleKind::Residual(ResidualSpec { chosen_by: Some(_), .. }) = rule.kind {
+        return Err(root.error("rule.rates must be left out with [network]: the theory is that of a problem"));
     }
+    if rule.is_digital() && !matches!(rule.source, Source::Sgd | Source::Momentum { .. }) {
+        let message = "rule.source must be \"sgd\" or \"momentum\" for kind = \"digital\" with [network]";
+        return Err(root.error(message));
+    }
+    let Some(devices) = devices.filter(|_| !rule.is_digital()) else { return Ok(()) };
+    rule.build(devices, [2, 2], residuum::Key::new(0)).map(|_| ()).map_err(|error| match error {
+        BuildError::Parameter(error) => root.child("rule").blame(&error),
+        other => root.error(other.to_string()),
+    })
 }
 
 impl TrialSpec {

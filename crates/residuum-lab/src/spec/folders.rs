@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use residuum_nn::data::catalogue;
+use residuum_nn::state::read_safetensors;
 use sha2::{Digest as _, Sha256};
 
 use super::data::DataSpec;
@@ -21,6 +22,8 @@ pub struct Folders {
     base: PathBuf,
     data_root: Option<PathBuf>,
     digests: Mutex<BTreeMap<PathBuf, Option<String>>>,
+    /// What is wrong with files of weights.
+    faults: Mutex<BTreeMap<PathBuf, Option<String>>>,
 }
 
 impl Folders {
@@ -41,7 +44,21 @@ impl Folders {
 
     /// The digest of a file; none if it cannot be read, which is told when it is needed.
     pub(crate) fn file(&self, path: &Path) -> Option<String> {
-        self.once(path, || digest_of_file(path).ok())
+        once(&self.digests, path, || digest_of_file(path).ok())
+    }
+
+    /// What is wrong with a file of weights; one that is not there yet is told when it is needed.
+    pub(crate) fn weights_fault(&self, path: &Path) -> Option<String> {
+        once(&self.faults, path, || match read_safetensors(path) {
+            Err(_) if !path.exists() => None,
+            Err(error) => Some(error.to_string()),
+            Ok(tensors) => tensors.iter().find_map(|(name, tensor)| {
+                let values = tensor.data.as_f32()?;
+                let index = values.iter().position(|v| !v.is_finite())?;
+                let value = values[index];
+                Some(format!("{}: {name}[{index}] must be finite, got {value}", path.display()))
+            }),
+        })
     }
 
     /// The digest of a data set that is not the published one; none too if it is missing, which is told when it is needed.
@@ -50,14 +67,18 @@ impl Folders {
         let entry = catalogue::find(spec.set).ok()?;
         let folder = spec.directory.clone().or_else(|| Some(self.data_root.as_ref()?.join(spec.set)))?;
         // One folder may hold the files of two sets.
-        self.once(&folder.join(spec.set), || entry.own_contents(&folder).ok()?)
+        once(&self.digests, &folder.join(spec.set), || entry.own_contents(&folder).ok()?)
     }
+}
 
-    /// What is found at `path`, looked for once: others wait.
-    fn once(&self, path: &Path, find: impl FnOnce() -> Option<String>) -> Option<String> {
-        let mut known = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry(path.into()).or_insert_with(find).clone()
-    }
+/// What is found at `path`, looked for once: others wait.
+fn once(
+    known: &Mutex<BTreeMap<PathBuf, Option<String>>>,
+    path: &Path,
+    find: impl FnOnce() -> Option<String>,
+) -> Option<String> {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(path.into()).or_insert_with(find).clone()
 }
 
 /// The digest of contents at hand.

@@ -15,7 +15,54 @@
 //! Tables may be swept too; a `name` or `title` in them is their label. Cells, variants and the profile are laid over the file
 //! first, the sweep over all of them; a profile may change the sweep itself.
 
-use super::reader::{Fields, Node, SpecError, Value};
+use super::node::{Node, SpecError, Value};
+use super::section::{Optional, Required, section};
+use super::types::{table, text};
+
+section! {
+    /// A file stands for a grid of trials: every cell with every variant and every combination of swept values. A table that
+    /// names its `kind`, `response`, `preset`, `model` or `set` replaces the one it is laid over; any other changes the fields it
+    /// has.
+    #[allow(dead_code)]
+    pub(crate) struct GridTable {
+        /// named changes of the file; every cell is tried with every variant
+        cell: Option<ChangeTable> = table::<ChangeTable>(), "–", Optional("none");
+        /// named changes of the file: one trial each
+        variant: Option<ChangeTable> = table::<ChangeTable>(), "–", Optional("none");
+        /// tables by name: changes that are laid over all others with `--profile NAME`; `full` is the file without one
+        profile: Option<AnyTable> = table::<AnyTable>(), "–", Optional("none");
+        /// axes of the grid, by dotted path, each a list: every combination is tried, after cells, variants and profile; tables in
+        /// a list may have a `name` or `title`
+        sweep: Option<SweepTable> = table::<SweepTable>(), "–", Optional("none");
+    }
+}
+
+section! {
+    /// A named change: the other fields of the table are laid over the file.
+    #[allow(dead_code)]
+    pub(crate) struct ChangeTable {
+        /// its name
+        name: String = text("letters, digits, `-`, `_`, `.`"), "–", Required;
+        /// the words for it in tables and legends
+        title: Option<String> = text("text"), "–", Optional("the name");
+    }
+}
+
+section! {
+    /// Lists of values by dotted path.
+    #[allow(dead_code)]
+    pub(crate) struct SweepTable {
+        /// axes that move together: tables of lists of one length
+        zip: Option<AnyTable> = table::<AnyTable>(), "–", Optional("none");
+        /// points that have all of these values are left out; `cell` and `variant` go by name
+        exclude: Option<AnyTable> = table::<AnyTable>(), "–", Optional("none");
+    }
+}
+
+section! {
+    /// Tables whose fields are those of the file.
+    pub(crate) struct AnyTable {}
+}
 
 /// The profile that a file is without one.
 const FULL: &str = "full";
@@ -45,7 +92,7 @@ impl Change {
 #[derive(Debug)]
 struct Axis {
     path: String,
-    line: usize,
+    line: Option<usize>,
     values: Vec<AxisValue>,
 }
 
@@ -59,7 +106,7 @@ struct AxisValue {
 /// Points to leave out: for each dimension concerned, which of its values.
 #[derive(Debug)]
 struct Exclusion {
-    line: usize,
+    line: Option<usize>,
     conditions: Vec<(usize, Vec<bool>)>,
 }
 
@@ -76,7 +123,7 @@ pub(crate) struct Grid {
     variants: Vec<Option<Change>>,
     axes: Vec<Vec<Axis>>,
     exclusions: Vec<Exclusion>,
-    line: usize,
+    line: Option<usize>,
 }
 
 /// One point: what is laid over the file, and what comes of it.
@@ -93,20 +140,16 @@ pub(crate) struct Point<'a> {
 impl Grid {
     /// Reads what a document says about its trials, in the given profile.
     pub(crate) fn read(document: &Node, profile: Option<&str>) -> Result<Self, SpecError> {
-        let fields = Fields::root(document)?;
-        let word = |name| if fields.has(name) { fields.text(name).map(Some) } else { Ok(None) };
-        let (title, name) = (word("title")?.map(String::from), word("name")?.map(String::from));
-        if let Some(name) = &name {
-            check_name(&fields, "name", name)?;
-        }
+        let title = text_of(document, "title", "title")?.map(String::from);
+        let name = name_of(document, "name")?.map(String::from);
         let profile = read_profile(document, profile)?;
         let mut grid = Self {
             title,
             name,
             common: document.without(&ABOUT),
             profile: profile.map(|p| p.without(&["sweep"])),
-            cells: read_changes(&fields, "cell")?,
-            variants: read_changes(&fields, "variant")?,
+            cells: read_changes(document, "cell")?,
+            variants: read_changes(document, "variant")?,
             axes: Vec::new(),
             exclusions: Vec::new(),
             line: document.line,
@@ -142,7 +185,7 @@ impl Grid {
 
     /// An error of the grid as a whole.
     pub(crate) fn error(&self, message: String) -> SpecError {
-        SpecError { line: Some(self.line), message }
+        SpecError { line: self.line, message }
     }
 
     /// The places of all points that are not excluded, in order: the last dimension moves fastest.
@@ -164,7 +207,7 @@ impl Grid {
         }
         if let Some(unused) = used.iter().position(|used| !used) {
             let message = "sweep.exclude must match a point of the grid, got one that matches none".into();
-            return Err(SpecError { line: Some(self.exclusions[unused].line), message });
+            return Err(SpecError { line: self.exclusions[unused].line, message });
         }
         if places.is_empty() {
             return Err(self.error("sweep.exclude must leave a point of the grid, got none left".into()));
@@ -311,7 +354,7 @@ fn read_axes(sweep: &Node) -> Result<Vec<Vec<Axis>>, SpecError> {
         let Some(first) = zip.first() else { return Err(table.error("sweep.zip must have an axis, got none")) };
         if let Some(odd) = zip.iter().find(|axis| axis.values.len() != first.values.len()) {
             let (line, message) = (
-                Some(odd.line),
+                odd.line,
                 format!(
                     "sweep.zip: {} and {} must have as many values, got {} and {}",
                     first.path,
@@ -328,7 +371,7 @@ fn read_axes(sweep: &Node) -> Result<Vec<Vec<Axis>>, SpecError> {
     for (i, axis) in all.iter().enumerate() {
         if all[..i].iter().any(|other| other.path == axis.path) {
             let message = format!("sweep: {} must be one axis, got two", axis.path);
-            return Err(SpecError { line: Some(axis.line), message });
+            return Err(SpecError { line: axis.line, message });
         }
     }
     Ok(axes)
@@ -375,30 +418,37 @@ impl AxisValue {
 }
 
 /// The entries of `[[name]]`; one that changes nothing if there are none.
-fn read_changes(root: &Fields<'_>, name: &'static str) -> Result<Vec<Option<Change>>, SpecError> {
-    let Some(node) = root.node(name) else { return Ok(vec![None]) };
+fn read_changes(document: &Node, name: &str) -> Result<Vec<Option<Change>>, SpecError> {
+    let Some(node) = document.field(name) else { return Ok(vec![None]) };
     let Value::List(items) = &node.value else {
         return Err(node.error(format!("{name} must be a list, [[{name}]], got {}", node.show())));
     };
-    items
-        .iter()
-        .map(|item| {
-            let fields = root.nested(name, item)?;
-            let own = fields.text("name")?;
-            check_name(&fields, "name", own)?;
-            let title = if fields.has("title") { Some(fields.text("title")?.to_string()) } else { None };
-            Ok(Some(Change { name: own.into(), title, changes: item.without(&["name", "title"]) }))
-        })
-        .collect()
+    let read = |item: &Node| {
+        let own = name_of(item, &format!("{name}.name"))?;
+        let own = own.ok_or_else(|| item.error(format!("{name}.name is missing")))?;
+        let title = text_of(item, "title", &format!("{name}.title"))?.map(String::from);
+        Ok(Some(Change { name: own.into(), title, changes: item.without(&["name", "title"]) }))
+    };
+    items.iter().map(read).collect()
 }
 
-/// Names become folders.
-fn check_name(fields: &Fields<'_>, field: &str, name: &str) -> Result<(), SpecError> {
-    if !name.is_empty() && name.chars().all(is_plain) && !name.starts_with('.') {
-        return Ok(());
+/// The text of a field, if it is there; `path` names it in errors.
+fn text_of<'a>(table: &'a Node, name: &str, path: &str) -> Result<Option<&'a str>, SpecError> {
+    let Some(node) = table.field(name) else { return Ok(None) };
+    let text = node.as_text();
+    text.map(Some).ok_or_else(|| node.error(format!("{path} must be text in quotes, got {}", node.show())))
+}
+
+/// The name of a table; names become folders.
+fn name_of<'a>(table: &'a Node, path: &str) -> Result<Option<&'a str>, SpecError> {
+    let name = text_of(table, "name", path)?;
+    match name {
+        Some(name) if name.is_empty() || !name.chars().all(is_plain) || name.starts_with('.') => {
+            let node = table.field("name").unwrap_or(table);
+            Err(node.error(format!("{path} must be letters, digits, '-', '_' and '.', got {name:?}")))
+        }
+        _ => Ok(name),
     }
-    let path = fields.path(field);
-    Err(fields.error(format!("{path} must be letters, digits, '-', '_' and '.', got {name:?}")))
 }
 
 /// Whether a letter may stand in the name of a folder.
@@ -418,5 +468,5 @@ fn read_profile<'a>(document: &'a Node, wanted: Option<&str>) -> Result<Option<&
         profiles.into_iter().flat_map(Node::entries).map(|(name, _)| name.as_str()).filter(|n| *n != FULL),
     );
     let message = format!("profile must be one of {}, got {wanted:?}", known.join(", "));
-    Err(SpecError { line: profiles.map(|p| p.line), message })
+    Err(SpecError { line: profiles.and_then(|p| p.line), message })
 }

@@ -1,68 +1,100 @@
-//! A TOML file that says everything about one optimisation problem: `residuum run SPEC.toml`.
+//! A TOML file that says everything about an experiment: an objective to be minimised, or networks to be trained.
 //!
-//! The schema is `docs/spec.md`. Reading is strict: an unknown field, an impossible value or a missing field is an
-//! error that names the line and the field, and nothing runs before the whole spec has been read.
+//! `docs/spec.md` explains the language, `docs/reference.md` has every field. Reading is strict: an unknown field, an impossible
+//! value or a missing field is an error that names the line and the field, and nothing runs before the whole spec has been read.
+//! A field is declared once, see `section`: adding one means touching the file of its table.
 
-#[cfg(test)]
-mod asked;
+mod aihwkit;
+mod build;
 mod data;
 mod device;
 mod difference;
 mod experiment;
+mod file;
 mod folders;
 mod grid;
 mod network;
+mod node;
 mod overlay;
 mod problem;
-mod reader;
+mod rate;
 mod readout;
 mod record;
 pub mod reference;
 mod resolved;
+mod response;
 mod rule;
-mod tile_device;
-mod tile_rule;
-mod tile_steps;
+mod schema;
+mod section;
+mod seeds;
+mod table;
 mod training;
+mod types;
 mod vector;
 
+pub use build::BuildError;
 pub use data::{Augment, DataSpec, DataSpecError, Half, Normalize};
-pub use experiment::{Experiment, TrialSpec};
-pub use folders::Folders;
-pub use network::{Frozen, Model, NetworkSpec};
-pub use readout::ReadoutSpec;
-pub use tile_device::TileDevices;
-pub use tile_rule::{Rate, SymmetricPoint, TileRuleKind, TileRuleSpec};
-pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};
-
-pub use device::{CatalogueEntry, DeviceSpec, Family, ResponseSpec, catalogue};
+pub use device::{CellSpec, DeviceSpec, Devices};
 pub(crate) use difference::{Difference, joined};
+pub use experiment::{Experiment, TrialSpec};
+pub use file::Kind;
+pub use folders::Folders;
+pub(crate) use grid::{Grid, MAX_TRIALS, Point};
+pub use network::{Frozen, Model, NetworkSpec};
+pub(crate) use node::Node;
+pub use node::SpecError;
 pub use problem::{ProblemError, ProblemSpec, noisy};
-pub use reader::SpecError;
-pub use record::{Metric, RecordSpec, Variable};
+pub use rate::Rate;
+pub use readout::ReadoutSpec;
+pub use record::{InitialSpec, Metric, RecordSpec, Variable};
 pub use resolved::Resolved;
 pub(crate) use resolved::describe;
-pub use rule::{CellGain, InitialSpec, RateChoice, ResidualSpec, RuleSpec, SymmetricPointSpec, ZeroShift};
+pub use response::{BuildCells, CatalogueEntry, Population, ResponseSpec, catalogue};
+pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec};
+pub use schema::schema;
+pub use section::{Condition, Declaration, Default, Field};
+pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};
 pub use vector::{MatrixSpec, VectorSpec};
 
 use std::path::Path;
 
-use residuum::{Noise, Range};
+use residuum::{Noise, Range, RateSchedules, Schedule};
 
 use crate::rates::RatesReport;
-pub(crate) use grid::{Grid, MAX_TRIALS, Point};
-pub(crate) use reader::Node;
-use reader::{Fields, Value};
+use file::{FileTable, read_devices};
+use section::Section as _;
+use table::{Context, Table};
 
 /// More rows than this are refused: a table nobody can open.
 const MAX_ROWS: u64 = 50_000_000;
 
-/// More seeds than this are a slip of the pen, refused before their list fills the memory.
-const MAX_SEEDS: u64 = 1_000_000;
+/// A spec as it was written, or made by a program.
+#[derive(Clone, Debug)]
+pub struct Document(pub(crate) Node);
+
+impl Document {
+    /// Reads TOML.
+    ///
+    /// # Errors
+    /// If it is not TOML, with the line.
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
+        Node::parse(text).map(Self)
+    }
+
+    /// Takes a tree of values, such as a JSON document or a Python dict; its errors have no lines.
+    ///
+    /// # Errors
+    /// If a value is none of a spec.
+    pub fn from_value(value: &serde_json::Value) -> Result<Self, SpecError> {
+        Node::from_json(value).map(Self)
+    }
+}
 
 /// One optimisation problem, ready to be built for each seed.
 #[derive(Clone, Debug)]
 pub struct Spec {
+    /// For the folders of runs.
+    pub name: Option<String>,
     /// For tables and figures.
     pub title: Option<String>,
     /// K.
@@ -74,7 +106,7 @@ pub struct Spec {
     /// The gradient noise.
     pub noise: Noise,
     /// Devices of the main and the residual arrays.
-    pub devices: Option<(DeviceSpec, DeviceSpec)>,
+    pub devices: Option<Devices>,
     /// The algorithm.
     pub rule: RuleSpec,
     /// Where it starts.
@@ -93,7 +125,14 @@ impl Spec {
     /// # Errors
     /// The first thing that is wrong, with its line.
     pub fn parse(text: &str, base: &Path) -> Result<Self, SpecError> {
-        let document = Node::parse(text)?;
+        Self::of(&Document::parse(text)?, base)
+    }
+
+    /// Reads a document of one trial; relative paths in it are relative to `base`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its line if it has one.
+    pub fn of(Document(document): &Document, base: &Path) -> Result<Self, SpecError> {
         for name in ["sweep", "variant", "cell", "profile"] {
             if let Some(node) = document.field(name) {
                 let message =
@@ -101,95 +140,66 @@ impl Spec {
                 return Err(node.error(message));
             }
         }
-        Self::read(&document, base)
+        Self::read(document, &Folders::new(base))
     }
 
     /// Reads the spec of one trial.
-    pub(crate) fn read(document: &Node, base: &Path) -> Result<Self, SpecError> {
-        let fields = Fields::root(document)?;
-        fields.node("name");
-        let title = if fields.has("title") { Some(fields.text("title")?.to_string()) } else { None };
-        fields.node("title");
-        // `seeds` is near enough to `steps` to be taken for a misspelling of it unless it is known by then.
-        fields.node("seeds");
-        let steps = fields.count("steps")?;
-        let seeds = read_seeds(&fields)?;
-
-        let table = fields.table("problem")?;
-        let problem = ProblemSpec::read(&table, base)?;
-        table.finish()?;
+    pub(crate) fn read(document: &Node, folders: &Folders) -> Result<Self, SpecError> {
+        let context = Context::new(Kind::Problem, folders);
+        let root = Table::root(document, context.clone())?;
+        let file = FileTable::read(&root)?;
+        let (steps, seeds) = (file.steps.ok_or_else(|| root.missing("steps"))?, file.seeds);
+        let problem = file.problem.ok_or_else(|| root.missing("problem"))?;
+        let problem = ProblemSpec::new(problem, &root.child("problem"))?;
         let dim = problem.dim();
         // Building once finds what only the numbers together reveal.
         let objective = problem
             .build(residuum::Key::new(seeds[0]).named("problem"))
-            .map_err(|e| fields.error(format!("problem.{e}")))?;
-
-        let table = fields.optional_table("noise")?;
-        let noise = problem::read_noise(table.as_ref(), dim, base)?;
-        if table.is_none() {
-            fields.defaulted("noise", "none");
+            .map_err(|e| root.error(format!("problem.{e}")))?;
+        let noise = match &file.noise {
+            None => Noise::None,
+            Some(noise) => problem::noise(noise, dim, &root.child("noise"))?,
+        };
+        if let Noise::Recorded { columns, .. } = &noise
+            && ![1, dim].contains(columns)
+        {
+            return Err(root.error(format!(
+                "noise.csv must have 1 column or one for each of the {dim} weights, got {columns}"
+            )));
         }
-        if let Some(table) = table {
-            if let Noise::Recorded { columns, .. } = &noise
-                && ![1, dim].contains(columns)
-            {
-                return Err(table.error(format!(
-                    "noise.csv must have 1 column or one for each of the {dim} weights, got {columns}"
-                )));
-            }
-            noise.validate(&*objective).map_err(|e| table.blame(&e))?;
-            table.finish()?;
-        }
-
-        let table = fields.table("rule")?;
-        let rule = RuleSpec::read(&table, base)?;
-        table.finish()?;
-        let devices = read_devices(&fields, &rule, base)?;
-
-        let table = fields.optional_table("initial")?;
-        let initial = InitialSpec::read(table.as_ref(), base)?;
-        match table {
-            Some(table) => table.finish()?,
-            None => {
-                fields.defaulted("initial.main", "0");
-                fields.defaulted("initial.residual", "the symmetric point");
-            }
-        }
-        let table = fields.optional_table("record")?;
-        let record = RecordSpec::read(table.as_ref(), steps, dim)?;
-        match table {
-            Some(table) => table.finish()?,
-            None => RecordSpec::list_defaults(&fields, steps),
-        }
-        let operating_range = device::read_range(&fields, "operating_range")?;
+        noise.validate(&*objective).map_err(|e| root.child("noise").blame(&e))?;
+        let mut rule = file.rule.ok_or_else(|| root.missing("rule"))?;
+        rule.read_through(file.readout.transfer);
+        let devices = read_devices(file.device, &rule, &root)?;
+        let record = RecordSpec::new(file.record, steps, dim, &root.child("record"))?;
         let mut spec = Self {
-            title,
+            name: file.name,
+            title: file.title,
             steps,
             seeds,
             problem,
             noise,
             devices,
             rule,
-            initial,
+            initial: file.initial,
             record,
-            operating_range,
+            operating_range: file.operating_range,
             resolved: Vec::new(),
         };
-        spec.choose_rates(&fields)?;
-        spec.resolved = fields.resolved();
-        spec.check(&*objective).map_err(|message| fields.error(message))?;
-        fields.finish()?;
+        spec.choose_rates(&root)?;
+        spec.resolved = context.resolved();
+        spec.check(&*objective).map_err(|message| root.error(message))?;
         Ok(spec)
     }
 
     /// Fills in the rates of a rule that leaves them to the theory.
-    fn choose_rates(&mut self, fields: &Fields<'_>) -> Result<(), SpecError> {
-        let RuleSpec::Residual(ResidualSpec { chosen_by: Some(choice), .. }) = &self.rule else {
+    fn choose_rates(&mut self, root: &Table<'_>) -> Result<(), SpecError> {
+        let RuleKind::Residual(ResidualSpec { chosen_by: Some(choice), .. }) = &self.rule.kind else {
             return Ok(());
         };
         let choice = *choice;
-        let report = RatesReport::new(self).map_err(|e| fields.error(e))?;
-        let wrong = |e: &dyn std::fmt::Display| fields.error(format!("rule.rates = \"{choice}\": {e}"));
+        let report = RatesReport::new(self).map_err(|e| root.error(e))?;
+        let wrong = |e: &dyn std::fmt::Display| root.error(format!("rule.rates = \"{choice}\": {e}"));
         let rates = match choice {
             RateChoice::Lemma => report.lemma.as_ref().map_err(|e| wrong(e))?.rates,
             RateChoice::Practical => report.practical.as_ref().map_err(|e| wrong(e))?.rates,
@@ -199,21 +209,24 @@ impl Spec {
             ("rule.transfer_rate", rates.transfer_rate),
             ("rule.mixing", rates.mixing),
         ] {
-            fields.defaulted(name, format!("{value:?}"));
+            root.defaulted(name, format!("{value:?}"));
         }
-        if let RuleSpec::Residual(rule) = &mut self.rule {
-            rule.learning_rate = rates.learning_rate.into();
-            rule.transfer_rates = vec![rates.transfer_rate.into()];
+        self.rule.learning_rate = rates.learning_rate.into();
+        self.rule.transfer_rates = vec![rates.transfer_rate.into()];
+        if let RuleKind::Residual(rule) = &mut self.rule.kind {
             rule.mixing = rates.mixing;
         }
         Ok(())
     }
 
+    /// The rates of the rule as functions of the step.
+    pub fn rates(&self) -> RateSchedules {
+        self.rule.rates(Schedule::Constant)
+    }
+
     /// What only the parts together reveal.
     fn check(&self, objective: &dyn residuum::Objective) -> Result<(), String> {
-        let devices = self.devices.as_ref().map(|(main, residual)| (main, residual));
-        let key = residuum::Key::new(self.seeds[0]).named("rule");
-        let rule = self.rule.build(&self.initial, devices, self.problem.dim(), key)?;
+        let rule = self.build_rule(self.seeds[0])?;
         for &metric in &self.record.metrics {
             if metric.needs_minimizer() && objective.minimizer().is_none() {
                 return Err(format!("record.metrics: {metric} needs a known minimizer"));
@@ -235,87 +248,14 @@ impl Spec {
     }
 }
 
-fn read_seeds(fields: &Fields<'_>) -> Result<Vec<u64>, SpecError> {
-    let Some(node) = fields.given("seeds") else {
-        fields.defaulted("seeds", "[0]");
-        return Ok(vec![0]);
-    };
-    match &node.value {
-        Value::Integer(_) => Ok(vec![fields.count("seeds")?]),
-        Value::Table(_) => {
-            let table = fields.nested("seeds", node)?;
-            let (first, count) = (table.optional_count("first")?.unwrap_or(0), table.count("count")?);
-            table.finish()?;
-            match first.checked_add(count) {
-                Some(end) if (1..=MAX_SEEDS).contains(&count) => Ok((first..end).collect()),
-                _ => Err(node.error(format!("seeds.count must be between 1 and {MAX_SEEDS}, got {count}"))),
-            }
-        }
-        Value::List(items) if !items.is_empty() => {
-            let seeds: Vec<u64> = items
-                .iter()
-                .map(|item| match item.value {
-                    Value::Integer(i) if i >= 0 => Ok(i as u64),
-                    _ => Err(item
-                        .error(format!("seeds must be whole numbers, zero or positive, got {}", item.show()))),
-                })
-                .collect::<Result<_, _>>()?;
-            // The rows of a seed could not be told from those of its double.
-            match seeds.iter().enumerate().find(|(i, seed)| seeds[..*i].contains(seed)) {
-                Some((_, seed)) => Err(node.error(format!("seeds must be different, got {seed} twice"))),
-                None => Ok(seeds),
-            }
-        }
-        _ => Err(node.error(format!(
-            "seeds must be a whole number, a list of them, or {{ first = …, count = … }}, got {}",
-            node.show()
-        ))),
-    }
-}
-
-fn read_devices(
-    fields: &Fields<'_>,
-    rule: &RuleSpec,
-    base: &Path,
-) -> Result<Option<(DeviceSpec, DeviceSpec)>, SpecError> {
-    let Some(table) = fields.optional_table("device")? else {
-        return if rule.needs_device() { Err(fields.missing("device")) } else { Ok(None) };
-    };
-    let both = if table.has("main") || table.has("residual") {
-        let read = |name| -> Result<DeviceSpec, SpecError> {
-            let part = table.table(name)?;
-            let device = DeviceSpec::read(&part, base)?;
-            part.finish()?;
-            Ok(device)
-        };
-        let main = read("main")?;
-        // A rule with one array has no use for a second device, but may share a spec with one that has.
-        let single = !matches!(rule, RuleSpec::Residual(_)) && !table.has("residual");
-        let residual = if single { main.clone() } else { read("residual")? };
-        (main, residual)
-    } else {
-        let device = DeviceSpec::read(&table, base)?;
-        (device.clone(), device)
-    };
-    table.finish()?;
-    Ok(Some(both))
-}
-
 /// Reads a device alone: the content of a `[device]` table.
 ///
 /// # Errors
 /// The first thing that is wrong, with its line.
 pub fn parse_device(text: &str, base: &Path) -> Result<DeviceSpec, SpecError> {
-    let document = Node::parse(text)?;
-    let fields = Fields::root(&document)?;
-    let device = match fields.optional_table("device")? {
-        Some(table) => {
-            let device = DeviceSpec::read(&table, base)?;
-            table.finish()?;
-            device
-        }
-        None => DeviceSpec::read(&fields, base)?,
-    };
-    fields.finish()?;
-    Ok(device)
+    let (document, folders) = (Node::parse(text)?, Folders::new(base));
+    let root = Table::root(&document, Context::new(Kind::Problem, &folders))?;
+    let node = document.field("device").unwrap_or(&document);
+    let at = root.at(if root.has("device") { "device" } else { "" }, node, true);
+    DeviceSpec::read(&at).map(|(device, _)| device)
 }

@@ -1,14 +1,4 @@
 //! `[network]`: which layers, where their weights live, and what they start from.
-//!
-//! | field | meaning | default |
-//! |---|---|---|
-//! | `model` | `fcn`, `cnn`, `mlp`, `resnet18`, `resnet34`, `resnet50`, `keras_resnet50` | required |
-//! | `hidden` | sizes of the hidden layers of `mlp` | `[32]` |
-//! | `activation` | of `mlp`: `sigmoid`, `tanh` or `relu` | `sigmoid` |
-//! | `analog` | layers on tiles: `all`, `head`, `none`, or patterns such as `"layer4.*, fc"` | `all` |
-//! | `frozen` | layers that do not learn, on tiles or digital: `none`, `backbone` (all but the head), or patterns | `none` |
-//! | `weights` | safetensors file to start from, relative to the spec | drawn |
-//! | `fresh_head` | whether the head is drawn even so, for fine-tuning on other classes | `false` |
 
 use std::path::PathBuf;
 
@@ -18,8 +8,33 @@ use residuum_nn::model::{BuildError, Factory, ResNet, Select, cnn, fcn, mlp, res
 use residuum_nn::weights::{Parameter, Still};
 use residuum_nn::{Network, Shape, Weights};
 
-use super::folders::Folders;
-use super::reader::{Fields, SpecError, Value};
+use super::node::SpecError;
+use super::section::{Optional, Or, Required, section};
+use super::table::At;
+use super::types::{choice, count, flag, list, path, text, word};
+
+section! {
+    /// Which layers, where their weights live, and what they start from.
+    pub(crate) struct NetworkTable by model {
+        /// the layers
+        model: &'static str = word(["fcn", "cnn", "mlp", "resnet18", "resnet34", "resnet50", "keras_resnet50"]), "–", Required;
+        /// hidden layers
+        hidden: Vec<usize> = list(count().at_least(1).size(), "a list of sizes of at least 1", [0, usize::MAX]), "units",
+            Or("[32]"), of model ["mlp"];
+        /// between layers
+        activation: Activation = choice([
+            ("sigmoid", Activation::Sigmoid), ("tanh", Activation::Tanh), ("relu", Activation::Relu)
+        ]), "–", Or("\"sigmoid\""), of model ["mlp"];
+        /// layers on tiles
+        analog: String = text("`all`, `head`, `none`, or patterns such as `layer4.*, fc`"), "–", Or("\"all\"");
+        /// layers that do not learn; `backbone` is all but the head
+        frozen: String = text("`none`, `backbone`, or patterns"), "–", Or("\"none\"");
+        /// safetensors file to start from, relative to the spec
+        weights: Option<PathBuf> = path(), "–", Optional("drawn");
+        /// whether the head is drawn although there are weights
+        fresh_head: bool = flag(), "–", Or("false");
+    }
+}
 
 /// A network of a spec.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,36 +88,34 @@ impl Frozen {
 }
 
 impl NetworkSpec {
-    pub(crate) fn read(fields: &Fields<'_>, folders: &Folders) -> Result<Self, SpecError> {
-        let models = ["fcn", "cnn", "mlp", "resnet18", "resnet34", "resnet50", "keras_resnet50"];
+    pub(crate) fn new(fields: NetworkTable, at: &At<'_>) -> Result<Self, SpecError> {
+        let table = at.table()?;
         // The number of classes is set when the data are known.
-        let model = match fields.choice("model", &models)? {
+        let model = match fields.model {
             "fcn" => Model::Fcn,
             "cnn" => Model::Cnn,
-            "mlp" => read_mlp(fields)?,
+            "mlp" => Model::Mlp { hidden: fields.hidden, activation: fields.activation },
             "resnet18" => Model::ResNet(ResNet::resnet18(1)),
             "resnet34" => Model::ResNet(ResNet::resnet34(1)),
             "resnet50" => Model::ResNet(ResNet::resnet50(1)),
             _ => Model::ResNet(ResNet::keras_resnet50(1)),
         };
         let head = model.head();
-        let analog = Select::parse(fields.text_or("analog", "all")?, &head);
-        let frozen = match fields.text_or("frozen", "none")? {
+        let analog = Select::parse(&fields.analog, &head);
+        let frozen = match fields.frozen.as_str() {
             "backbone" => Frozen::AllBut(head.clone()),
             patterns => Frozen::Some(Select::parse(patterns, &head)),
         };
-        let weights =
-            if fields.has("weights") { Some(folders.base().join(fields.text("weights")?)) } else { None };
-        if let Some(digest) = weights.as_deref().and_then(|path| folders.file(path)) {
-            fields.contents("weights", digest);
+        let (weights, fresh_head) = (fields.weights, fields.fresh_head);
+        if let Some(digest) = weights.as_deref().and_then(|path| table.context.folders.file(path)) {
+            table.contents("weights", digest);
         }
-        fields.node("weights");
-        let fresh_head = fields.boolean_or("fresh_head", false)?;
+        if let Some(fault) = weights.as_deref().and_then(|path| table.context.folders.weights_fault(path)) {
+            return Err(table.error(format!("{}: {fault}", table.path("weights"))));
+        }
         if fresh_head && weights.is_none() {
-            let path = fields.path("fresh_head");
-            return Err(
-                fields.error(format!("{path} must not stand without weights: everything is drawn then"))
-            );
+            let path = table.path("fresh_head");
+            return Err(table.error(format!("{path} must not stand without weights: everything is drawn then")));
         }
         Ok(Self { model, analog, frozen, weights, fresh_head })
     }
@@ -155,33 +168,6 @@ impl Model {
     pub fn gives_log_probabilities(&self) -> bool {
         matches!(self, Self::Fcn | Self::Cnn)
     }
-}
-
-fn read_mlp(fields: &Fields<'_>) -> Result<Model, SpecError> {
-    let hidden = match fields.given("hidden") {
-        None => {
-            fields.defaulted("hidden", "[32]");
-            vec![32]
-        }
-        Some(node) => {
-            let wrong = || {
-                let path = fields.path("hidden");
-                node.error(format!("{path} must be a list of sizes of at least 1, got {}", node.show()))
-            };
-            let Value::List(items) = &node.value else { return Err(wrong()) };
-            let size = |item: &super::reader::Node| match item.value {
-                Value::Integer(n) if n > 0 => Ok(n as usize),
-                _ => Err(wrong()),
-            };
-            items.iter().map(size).collect::<Result<_, _>>()?
-        }
-    };
-    let activation = match fields.choice_or("activation", &["sigmoid", "tanh", "relu"], "sigmoid")? {
-        "sigmoid" => Activation::Sigmoid,
-        "tanh" => Activation::Tanh,
-        _ => Activation::Relu,
-    };
-    Ok(Model::Mlp { hidden, activation })
 }
 
 /// A factory whose frozen layers never learn, wherever they live.

@@ -1,6 +1,6 @@
 //! One table laid over another: how variants and profiles change a spec.
 
-use super::reader::{Node, SpecError, Value};
+use super::node::{Node, SpecError, Value};
 
 /// Fields that say what a table is about: naming another one makes the other fields of the table below meaningless.
 pub(super) const IDENTITIES: [&str; 5] = ["kind", "response", "preset", "model", "set"];
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(both.field("rule").unwrap().show(), "{ kind = \"digital\" }");
         assert_eq!(both.field("training").unwrap().show(), "{ epochs = 2, batch = 10 }");
         assert_eq!(both.field("data").unwrap().show(), "{ x = 1 }");
-        assert_eq!(both.field("training").unwrap().field("batch").unwrap().line, 6);
+        assert_eq!(both.field("training").unwrap().field("batch").unwrap().line, Some(6));
         assert!(both.without(&["rule"]).field("rule").is_none());
     }
 

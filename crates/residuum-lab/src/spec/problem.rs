@@ -1,17 +1,67 @@
 //! `[problem]` and `[noise]`: what is minimised, with what noise.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use residuum::objective::{DenseQuadratic, DiagonalQuadratic, LeastSquares, Logistic};
 use residuum::{Key, Noise, Noisy, Objective, ParameterError};
 
-use super::reader::{Fields, SpecError};
-use super::vector::{MatrixSpec, VectorSpec};
+use super::node::SpecError;
+use super::section::{Optional, Or, Required, RequiredIf, section};
+use super::table::Table;
+use super::types::{count, number, path, word};
+use super::vector::{MatrixSpec, VectorSpec, matrix, vector};
 use crate::table::NumberTable;
 
+section! {
+    /// What is minimised. `quadratic` is ½ Σ h(w − w*)² with `curvature`, or ½ (w − w*)ᵀH(w − w*) with `hessian`;
+    /// `least_squares` is ‖Xw − y‖²/2n + ridge·‖w‖²/2; `logistic` is the mean of ln(1 + e^{−y xᵀw}) + ridge·‖w‖²/2.
+    pub(crate) struct ProblemTable by kind {
+        /// the objective
+        kind: &'static str = word(["quadratic", "least_squares", "logistic"]), "–", Required;
+        /// h > 0
+        curvature: Option<VectorSpec> = vector(), "objective/weight²", Optional("required without `hessian`"), of kind ["quadratic"];
+        /// H, symmetric positive definite
+        hessian: Option<MatrixSpec> = matrix(), "objective/weight²", Optional("diagonal: `curvature`"), of kind ["quadratic"];
+        /// w*
+        minimizer: Option<VectorSpec> = vector(), "weight", RequiredIf, of kind ["quadratic"];
+        /// number of weights
+        dim: Option<usize> = count().at_least(1).at_most(MAX_DIM).size(), "weights", Optional("that of the lists, else 1"),
+            of kind ["quadratic"];
+        /// X, a row a sample
+        features: Option<MatrixSpec> = matrix(), "–", RequiredIf, of kind ["least_squares" "logistic"];
+        /// y; ±1 for `logistic`
+        targets: Option<VectorSpec> = vector(), "–", RequiredIf, of kind ["least_squares" "logistic"];
+        /// ridge
+        ridge: f64 = number().checked_later(" ≥ 0"), "objective/weight²", Or("0.0"), of kind ["least_squares"];
+        /// ridge
+        logistic_ridge @ "ridge": Option<f64> = number().checked_later(" > 0"), "objective/weight²", RequiredIf, of kind ["logistic"];
+    }
+}
+
+section! {
+    /// ξ_k, added to the gradient of step k.
+    pub(crate) struct NoiseTable by kind {
+        /// `gaussian`: N(0, σ²); `two_point`: σ√((1−p)/p) with probability p, else −σ√(p/(1−p)); `mini_batch`: samples drawn with
+        /// replacement; `recorded`: rows of a file; `cosine`: σ√2·cos(2π frac((k+1)φ))
+        kind: &'static str = word(["none", "gaussian", "two_point", "mini_batch", "recorded", "cosine"]), "–", Required;
+        /// σ in each coordinate
+        deviation: Option<f64> = number().checked_later(" ≥ 0"), "objective/weight", Optional("required without `total_deviation`"),
+            of kind ["gaussian" "two_point" "cosine"];
+        /// σ√D of the whole vector, instead of `deviation`
+        total_deviation: Option<f64> = number().checked_later(" ≥ 0"), "objective/weight", Optional("none"),
+            of kind ["gaussian" "two_point" "cosine"];
+        /// p
+        probability: Option<f64> = number().checked_later(", 0 < p < 1"), "probability", RequiredIf, of kind ["two_point"];
+        /// of data problems
+        batch: Option<usize> = count().size(), "samples", RequiredIf, of kind ["mini_batch"];
+        /// row k is used in step k, from the start again at the end
+        csv: Option<PathBuf> = path(), "–", RequiredIf, of kind ["recorded"];
+    }
+}
+
 /// More weights than this are a slip of the pen, refused before they fill the memory.
-const MAX_DIM: usize = 100_000_000;
+const MAX_DIM: u64 = 100_000_000;
 
 /// The objective of a spec.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,33 +96,33 @@ pub enum ProblemSpec {
 }
 
 impl ProblemSpec {
-    pub(crate) fn read(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
-        let problem = match fields.choice("kind", &["quadratic", "least_squares", "logistic"])? {
-            "quadratic" if fields.has("hessian") => {
-                let hessian = MatrixSpec::read(fields, "hessian", base)?;
-                Self::Dense { minimizer: VectorSpec::read(fields, "minimizer", base)?, hessian }
-            }
-            "quadratic" => {
-                let curvature = VectorSpec::read(fields, "curvature", base)?;
-                let minimizer = VectorSpec::read(fields, "minimizer", base)?;
-                let stated = fields.optional_count("dim")?.map(|d| d as usize);
-                let dim = stated.or(curvature.len()).or(minimizer.len()).unwrap_or(1);
-                if !(1..=MAX_DIM).contains(&dim) {
-                    return Err(fields.error(format!("problem.dim must be between 1 and {MAX_DIM}, got {dim}")));
+    pub(crate) fn new(f: ProblemTable, at: &Table<'_>) -> Result<Self, SpecError> {
+        let needed = |value: Option<VectorSpec>, name: &str| value.ok_or_else(|| at.missing(name));
+        if f.kind == "quadratic" {
+            let minimizer = needed(f.minimizer, "minimizer")?;
+            if let Some(hessian) = f.hessian {
+                for other in ["curvature", "dim"].into_iter().filter(|name| at.has(name)) {
+                    return Err(at.error(format!("problem.{other} must not stand beside hessian")));
                 }
-                Self::Quadratic { curvature, minimizer, dim }
+                return Ok(Self::Dense { hessian, minimizer });
             }
-            kind => {
-                let features = MatrixSpec::read(fields, "features", base)?;
-                let targets = VectorSpec::read(fields, "targets", base)?
-                    .build(features.rows(), Key::new(0))
-                    .map_err(|e| fields.error(format!("problem.targets {e}")))?;
-                let logistic = kind == "logistic";
-                let ridge = if logistic { fields.number("ridge")? } else { fields.number_or("ridge", 0.0)? };
-                Self::Data { logistic, features, targets, ridge }
+            let curvature = needed(f.curvature, "curvature")?;
+            let dim = f.dim.or(curvature.len()).or(minimizer.len()).unwrap_or(1);
+            if dim == 0 {
+                return Err(at.error(format!("problem.dim must be between 1 and {MAX_DIM}, got 0")));
             }
-        };
-        Ok(problem)
+            return Ok(Self::Quadratic { curvature, minimizer, dim });
+        }
+        let features = f.features.ok_or_else(|| at.missing("features"))?;
+        let targets = needed(f.targets, "targets")?
+            .build(features.rows(), Key::new(0))
+            .map_err(|e| at.error(format!("problem.targets {e}")))?;
+        Ok(Self::Data {
+            logistic: f.kind == "logistic",
+            features,
+            targets,
+            ridge: f.logistic_ridge.unwrap_or(f.ridge),
+        })
     }
 
     /// Number of weights.
@@ -128,35 +178,32 @@ pub enum ProblemError {
     Parameter(#[from] ParameterError),
 }
 
-pub(crate) fn read_noise(fields: Option<&Fields<'_>>, dim: usize, base: &Path) -> Result<Noise, SpecError> {
-    let Some(fields) = fields else { return Ok(Noise::None) };
-    let kinds = ["none", "gaussian", "two_point", "mini_batch", "recorded", "cosine"];
-    Ok(match fields.choice("kind", &kinds)? {
-        "none" => Noise::None,
-        "gaussian" => Noise::Gaussian { deviation: deviation(fields, dim)? },
-        "two_point" => {
-            Noise::TwoPoint { deviation: deviation(fields, dim)?, probability: fields.number("probability")? }
-        }
-        "cosine" => Noise::Cosine { deviation: deviation(fields, dim)? },
-        "mini_batch" => Noise::MiniBatch { batch: fields.count("batch")? as usize },
-        _ => {
-            let table = NumberTable::read(&base.join(fields.text("csv")?))
-                .map_err(|e| fields.error(format!("noise.csv: {e}")))?;
-            fields.number_contents("csv", &table.values, table.columns);
+/// The noise of a problem of so many weights.
+pub(crate) fn noise(f: &NoiseTable, dim: usize, at: &Table<'_>) -> Result<Noise, SpecError> {
+    // σ per coordinate, or the total σ of the theorems divided over the coordinates.
+    let deviation = || match (f.deviation, f.total_deviation) {
+        (Some(_), Some(_)) => Err(at.error(
+            "noise must have deviation (per coordinate) or total_deviation (of the whole vector), not both",
+        )),
+        (None, Some(total)) => Ok(total / (dim as f64).sqrt()),
+        (deviation, None) => deviation.ok_or_else(|| at.missing("deviation")),
+    };
+    Ok(match (f.kind, &f.csv) {
+        ("none", _) => Noise::None,
+        ("gaussian", _) => Noise::Gaussian { deviation: deviation()? },
+        ("two_point", _) => Noise::TwoPoint {
+            deviation: deviation()?,
+            probability: f.probability.ok_or_else(|| at.missing("probability"))?,
+        },
+        ("cosine", _) => Noise::Cosine { deviation: deviation()? },
+        ("mini_batch", _) => Noise::MiniBatch { batch: f.batch.ok_or_else(|| at.missing("batch"))? },
+        (_, None) => return Err(at.missing("csv")),
+        (_, Some(csv)) => {
+            let table = NumberTable::read(csv).map_err(|e| at.error(format!("noise.csv: {e}")))?;
+            at.number_contents("csv", &table.values, table.columns);
             Noise::Recorded { values: table.values.into(), columns: table.columns }
         }
     })
-}
-
-/// σ per coordinate, or the total σ of the theorems divided over the coordinates.
-fn deviation(fields: &Fields<'_>, dim: usize) -> Result<f64, SpecError> {
-    match (fields.has("deviation"), fields.has("total_deviation")) {
-        (true, true) => Err(fields.error(
-            "noise must have deviation (per coordinate) or total_deviation (of the whole vector), not both",
-        )),
-        (false, true) => Ok(fields.number("total_deviation")? / (dim as f64).sqrt()),
-        _ => fields.number("deviation"),
-    }
 }
 
 /// Joins objective and noise.

@@ -1,35 +1,159 @@
 //! `[readout]`: the converters around tiles.
-//!
-//! `readout = "ideal"` reads exactly, `readout = "aihwkit"` has that library's defaults; a table starts from `preset` and
-//! changes what it names. `[readout.backward]` and `[readout.transfer]` are written the same way and start from the forward
-//! readout: backward without bound management, transfer without bound and noise management, as AIHWKIT has it. What spreads
-//! between lines or cells is drawn for every tile.
-//!
-//! | field | meaning | default |
-//! |---|---|---|
-//! | `preset` | `ideal` or `aihwkit` | `ideal`, or the forward readout |
-//! | `input`, `output` | converters: `{ bound, steps, stochastic, noise, negative_loss }`; bound and noise in signal units, `steps` between ±bound | off |
-//! | `weight_noise` | deviation of the noise of every weight, per read, in weight units | 0 |
-//! | `weight_noise_kind` | `constant` or `phase_change` | `constant` |
-//! | `noise_management` | `none`, `abs_max`, `max`, or a table with `kind` = these (`ceiling`), `constant` (`scale`), `abs_max_sum` (`assumed_weight`, `max_factor`), `average_abs_max` (`decay`) | `none` |
-//! | `bound_management` | `none`, `iterative`, or a table with `kind` = `iterative` (`max_factor`), `worst_case` (`max_factor`, `assumed_weight`) | `none` |
-//! | `ir_drop` | `{ strength, conductance_ratio }` | off |
-//! | `passes` | `one`, `signs_analog`, `signs_digital` | `one` |
-//! | `output_line` | `{ offset_spread, reference_weight, series_resistance }` | off |
-//! | `nonlinearity` | `{ strength, spread }` | off |
-//! | `slope_calibration`, `read_asymmetry`, `output_noise_spread` | as in the library | 0 |
 
+use residuum::Key;
 use residuum::readout::{
     BoundManagement, Converter, IrDrop, NoiseManagement, Nonlinearity, OutputLine, Passes, Readout, Settings,
     WeightNoise,
 };
+use serde_json::{Value as Json, json};
 
-use residuum::Key;
+use super::node::{Node, SpecError, Value};
+use super::section::{Declaration, Optional, Or, Required, RequiredIf, Section as _, Takes, section};
+use super::table::At;
+use super::types::{TakesExt as _, choice, count, flag, number, table, word};
 
-use super::reader::{Fields, SpecError, Value};
+section! {
+    /// The converters around tiles, by which networks read them and rules transfer. `readout = "ideal"` reads exactly,
+    /// `readout = "aihwkit"` has that library's defaults; a table starts from `preset` and changes what it names.
+    pub(crate) struct ReadTable {
+        /// what the table starts from
+        preset: Option<fn() -> Settings> = preset(), "–", Optional("`ideal`, or the forward readout");
+        /// converter of inputs
+        input: Option<ConverterTable> = table::<ConverterTable>(), "–", Optional("that of the preset");
+        /// converter of outputs
+        output: Option<ConverterTable> = table::<ConverterTable>(), "–", Optional("that of the preset");
+        /// deviation of the noise of every weight, per read
+        weight_noise: Option<f64> = number().checked_later(" ≥ 0"), "weight", Optional("that of the preset");
+        /// how it depends on the weight
+        weight_noise_kind: Option<WeightNoise> = choice([
+            ("constant", WeightNoise::Constant), ("phase_change", WeightNoise::PhaseChange)
+        ]), "–", Optional("`constant`");
+        /// how inputs are scaled into the range of their converter
+        noise_management: Option<NoiseManagement> = choice([
+            ("none", NoiseManagement::None),
+            ("abs_max", NoiseManagement::AbsMax { ceiling: None }),
+            ("max", NoiseManagement::Max { ceiling: None }),
+        ]).or(table::<NoiseManagementTable>().then(noise_management)), "–", Optional("that of the preset");
+        /// what happens when outputs are clipped
+        bound_management: Option<BoundManagement> = choice([
+            ("none", BoundManagement::None),
+            ("iterative", BoundManagement::Iterative { max_factor: REDUCTION }),
+        ]).or(table::<BoundManagementTable>().then(bound_management)), "–", Optional("that of the preset");
+        /// voltage lost along the lines
+        ir_drop: Option<IrDropTable> = table::<IrDropTable>(), "–", Optional("off");
+        /// whether positive and negative inputs are read apart
+        passes: Option<Passes> = choice([
+            ("one", Passes::One), ("signs_analog", Passes::SignsAnalog), ("signs_digital", Passes::SignsDigital)
+        ]), "–", Optional("`one`");
+        /// what the line to the output converter does
+        output_line: Option<OutputLineTable> = table::<OutputLineTable>(), "–", Optional("off");
+        /// of outputs
+        nonlinearity: Option<NonlinearityTable> = table::<NonlinearityTable>(), "–", Optional("off");
+        /// error of the slope of the output converter
+        slope_calibration: Option<f64> = number(), "relative", Optional("0");
+        /// of negative against positive inputs
+        read_asymmetry: Option<f64> = number(), "relative", Optional("0");
+        /// of the output noise, between lines
+        output_noise_spread: Option<f64> = number().checked_later(" ≥ 0"), "relative", Optional("0");
+    }
+}
+
+section! {
+    /// Reads that differ from the forward one, written like it and starting from it: backward without bound management, transfer
+    /// without bound and noise management.
+    #[allow(dead_code)]
+    pub(crate) struct OtherReads {
+        /// of errors
+        backward: Option<ReadTable> = table::<ReadTable>(), "–", Optional("the forward readout");
+        /// of columns of P
+        transfer: Option<ReadTable> = table::<ReadTable>(), "–", Optional("the forward readout");
+    }
+}
+
+section! {
+    /// A converter.
+    pub(crate) struct ConverterTable {
+        /// values are clipped to ± this
+        bound: Option<f64> = number().checked_later(" > 0"), "signal", Optional("none, or that of the preset");
+        /// levels between ±bound
+        steps: Option<u32> = count().small(), "levels", Optional("exact, or that of the preset");
+        /// whether rounding is stochastic
+        stochastic: Option<bool> = flag(), "–", Optional("that of the preset");
+        /// deviation of added noise
+        noise: Option<f64> = number().checked_later(" ≥ 0"), "signal", Optional("that of the preset");
+        /// share of negative values that is lost
+        negative_loss: Option<f64> = number(), "relative", Optional("that of the preset");
+    }
+}
+
+section! {
+    /// How inputs are scaled into the range of their converter.
+    pub(crate) struct NoiseManagementTable by kind {
+        /// by what
+        kind: &'static str = word(["abs_max", "max", "constant", "abs_max_sum", "average_abs_max"]), "–", Required;
+        /// largest scale
+        ceiling: Option<f64> = number().checked_later(" > 0"), "signal", Optional("none"), of kind ["abs_max" "max"];
+        /// the scale
+        scale: Option<f64> = number().checked_later(" > 0"), "signal", RequiredIf, of kind ["constant"];
+        /// of the largest weight
+        assumed_weight: Option<f64> = number().checked_later(" > 0"), "weight", RequiredIf, of kind ["abs_max_sum"];
+        /// largest reduction
+        max_factor: Option<f64> = number().checked_later(" > 0"), "–", RequiredIf, of kind ["abs_max_sum"];
+        /// of the running mean
+        decay: Option<f64> = number().checked_later(", 0 to 1"), "share per read", RequiredIf, of kind ["average_abs_max"];
+    }
+}
+
+section! {
+    /// What happens when outputs are clipped.
+    pub(crate) struct BoundManagementTable by kind {
+        /// how inputs are reduced until nothing is clipped
+        kind: &'static str = word(["iterative", "worst_case"]), "–", Required;
+        /// largest reduction of the inputs
+        max_factor: u32 = count().small(), "–", Or("16");
+        /// of the largest weight
+        assumed_weight: Option<f64> = number().checked_later(" > 0"), "weight", RequiredIf, of kind ["worst_case"];
+    }
+}
+
+section! {
+    /// Voltage lost along the lines.
+    pub(crate) struct IrDropTable {
+        /// factor of the effect
+        strength: f64 = number().checked_later(" ≥ 0"), "–", Required;
+        /// of lines to cells
+        conductance_ratio: f64 = number().checked_later(" > 0"), "–", Required;
+    }
+}
+
+section! {
+    /// What the line to the output converter does.
+    pub(crate) struct OutputLineTable {
+        /// of offsets, between lines
+        offset_spread: f64 = number().checked_later(" ≥ 0"), "signal", Or("0.0");
+        /// that the resistance is relative to
+        reference_weight: f64 = number(), "weight", Or("0.0");
+        /// of the line
+        series_resistance: f64 = number().checked_later(" ≥ 0"), "relative", Or("0.0");
+    }
+}
+
+section! {
+    /// A bend of the outputs.
+    pub(crate) struct NonlinearityTable {
+        /// mean over the outputs
+        strength: f64 = number(), "–", Required;
+        /// between outputs
+        spread: f64 = number().checked_later(" ≥ 0"), "–", Or("0.0");
+    }
+}
 
 /// Largest reduction of iterative bound management; AIHWKIT's `max_bm_res = 0.25` allows as much.
-const REDUCTION: u64 = 16;
+const REDUCTION: u32 = 16;
+
+fn preset() -> impl Takes<Value = fn() -> Settings> {
+    choice([("ideal", Settings::default as fn() -> Settings), ("aihwkit", Settings::aihwkit)])
+}
 
 /// The three kinds of reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,174 +166,129 @@ pub struct ReadoutSpec {
     pub transfer: Readout,
 }
 
-impl ReadoutSpec {
-    /// Reads `readout` of the document.
-    pub(crate) fn read(root: &Fields<'_>) -> Result<Self, SpecError> {
-        let Some(node) = root.node("readout") else {
-            root.defaulted("readout", "\"ideal\"");
-            return Ok(Self::default());
-        };
-        let (forward, settings) = read_one(root, "readout", Settings::default())?;
-        let mut backward = Settings { bound_management: BoundManagement::None, ..settings };
-        let mut transfer = Settings { noise_management: NoiseManagement::None, ..backward };
-        let [mut backward_readout, mut transfer_readout] = [check(root, backward)?, check(root, transfer)?];
-        if let Value::Table(_) = node.value {
-            let table = root.nested("readout", node)?;
-            for (name, settings, readout) in [
-                ("backward", &mut backward, &mut backward_readout),
-                ("transfer", &mut transfer, &mut transfer_readout),
-            ] {
-                if table.has(name) {
-                    (*readout, *settings) = read_one(&table, name, *settings)?;
-                }
+/// `readout`, a word or a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadoutField;
+
+impl Takes for ReadoutField {
+    type Value = ReadoutSpec;
+
+    fn accepts(&self, node: &Node) -> bool {
+        matches!(node.value, Value::Table(_) | Value::Text(_))
+    }
+
+    fn read(&self, at: &At<'_>) -> Result<ReadoutSpec, SpecError> {
+        let own = at.node.without(&["backward", "transfer"]);
+        let settings = read(&at.with(&own), Settings::default())?;
+        let backward = Settings { bound_management: BoundManagement::None, ..settings };
+        let transfer = Settings { noise_management: NoiseManagement::None, ..backward };
+        let other = |name: &str, start: Settings| match at.node.field(name) {
+            Some(node) => {
+                let at = at.table()?.at(name, node, true);
+                check(&at, read(&at, start)?)
             }
-        }
-        Ok(Self { forward, backward: backward_readout, transfer: transfer_readout })
-    }
-}
-
-fn check(fields: &Fields<'_>, settings: Settings) -> Result<Readout, SpecError> {
-    // Every tile has lines of its own: the key is that of the tile once there is one.
-    Readout::of_array(settings, Key::new(0)).map_err(|e| fields.blame(&e))
-}
-
-fn preset(word: &str) -> Settings {
-    if word == "aihwkit" { Settings::aihwkit() } else { Settings::default() }
-}
-
-/// The readout of the field `name`, a word or a table over `start`.
-fn read_one(
-    parent: &Fields<'_>,
-    name: &'static str,
-    start: Settings,
-) -> Result<(Readout, Settings), SpecError> {
-    const PRESETS: [&str; 2] = ["ideal", "aihwkit"];
-    let Some(node) = parent.node(name) else { return Ok((check(parent, start)?, start)) };
-    if let Value::Text(_) = node.value {
-        let settings = preset(parent.choice(name, &PRESETS)?);
-        return Ok((check(parent, settings)?, settings));
-    }
-    let fields = parent.nested(name, node)?;
-    let start = if fields.has("preset") { preset(fields.choice("preset", &PRESETS)?) } else { start };
-    fields.node("preset");
-    // Read by the caller, after this one.
-    if name == "readout" {
-        fields.node("backward");
-        fields.node("transfer");
-    }
-    let settings = read_settings(&fields, start)?;
-    let readout = check(&fields, settings)?;
-    fields.finish()?;
-    Ok((readout, settings))
-}
-
-fn read_settings(fields: &Fields<'_>, start: Settings) -> Result<Settings, SpecError> {
-    let number = |name, value: f64| Ok(fields.optional_number(name)?.unwrap_or(value));
-    let mut s = Settings {
-        input: read_converter(fields, "input", start.input)?,
-        output: read_converter(fields, "output", start.output)?,
-        weight_noise: number("weight_noise", start.weight_noise)?,
-        read_asymmetry: number("read_asymmetry", start.read_asymmetry)?,
-        slope_calibration: number("slope_calibration", start.slope_calibration)?,
-        output_noise_spread: number("output_noise_spread", start.output_noise_spread)?,
-        noise_management: read_noise_management(fields, start.noise_management)?,
-        bound_management: read_bound_management(fields, start.bound_management)?,
-        ..start
-    };
-    if fields.has("weight_noise_kind") {
-        let kind = fields.choice("weight_noise_kind", &["constant", "phase_change"])?;
-        s.weight_noise_kind = if kind == "constant" { WeightNoise::Constant } else { WeightNoise::PhaseChange };
-    }
-    if fields.has("passes") {
-        s.passes = match fields.choice("passes", &["one", "signs_analog", "signs_digital"])? {
-            "one" => Passes::One,
-            "signs_analog" => Passes::SignsAnalog,
-            _ => Passes::SignsDigital,
+            None => check(at, start),
         };
+        let forward = check(at, settings)?;
+        Ok(ReadoutSpec {
+            forward,
+            backward: other("backward", backward)?,
+            transfer: other("transfer", transfer)?,
+        })
     }
-    if let Some(table) = fields.optional_table("ir_drop")? {
-        let (strength, conductance_ratio) = (table.number("strength")?, table.number("conductance_ratio")?);
-        s.ir_drop = Some(IrDrop { strength, conductance_ratio });
-        table.finish()?;
+
+    fn noun(&self) -> String {
+        "\"ideal\", \"aihwkit\" or a table".into()
     }
-    if let Some(table) = fields.optional_table("output_line")? {
-        s.output_line = Some(OutputLine {
-            offset_spread: table.number_or("offset_spread", 0.0)?,
-            reference_weight: table.number_or("reference_weight", 0.0)?,
-            series_resistance: table.number_or("series_resistance", 0.0)?,
-        });
-        table.finish()?;
+
+    fn words(&self) -> String {
+        "`ideal`, `aihwkit`, or table".into()
     }
-    if let Some(table) = fields.optional_table("nonlinearity")? {
-        let (strength, spread) = (table.number("strength")?, table.number_or("spread", 0.0)?);
-        s.nonlinearity = Some(Nonlinearity { strength, spread });
-        table.finish()?;
+
+    fn schema(&self) -> Json {
+        let one = json!({ "anyOf": [preset().schema(), table::<ReadTable>().schema()] });
+        let others = json!({ "backward": one, "transfer": one });
+        let either = json!([{ "required": ["backward"] }, { "required": ["transfer"] }]);
+        json!({ "anyOf": [
+            preset().schema(), table::<ReadTable>().schema(),
+            { "type": "object", "properties": others, "anyOf": either },
+        ] })
     }
-    // Known in any case, so that a slip is told from a wish.
-    for name in ["weight_noise_kind", "passes"] {
-        fields.node(name);
+
+    fn tables(&self) -> Vec<fn() -> &'static Declaration> {
+        vec![ReadTable::declaration, OtherReads::declaration]
     }
-    Ok(s)
 }
 
-fn read_converter(fields: &Fields<'_>, name: &'static str, start: Converter) -> Result<Converter, SpecError> {
-    let Some(table) = fields.optional_table(name)? else { return Ok(start) };
-    let steps = table.optional_count("steps")?;
-    let too_many = |_| table.error(format!("{} must be below 2^32", table.path("steps")));
-    let converter = Converter {
-        bound: table.optional_number("bound")?.or(start.bound),
-        steps: steps.map(u32::try_from).transpose().map_err(too_many)?.or(start.steps),
-        stochastic: table.boolean_or("stochastic", start.stochastic)?,
-        noise: table.number_or("noise", start.noise)?,
-        negative_loss: table.number_or("negative_loss", start.negative_loss)?,
-    };
-    table.finish()?;
-    Ok(converter)
+fn check(at: &At<'_>, settings: Settings) -> Result<Readout, SpecError> {
+    // Every tile has lines of its own: the key is that of the tile once there is one.
+    Readout::of_array(settings, Key::new(0))
+        .map_err(|e| at.table().map_or_else(|_| at.error(format_args!(": {e}")), |table| table.blame(&e)))
 }
 
-fn read_noise_management(fields: &Fields<'_>, start: NoiseManagement) -> Result<NoiseManagement, SpecError> {
-    let Some(node) = fields.node("noise_management") else { return Ok(start) };
-    if let Value::Text(_) = node.value {
-        return Ok(match fields.choice("noise_management", &["none", "abs_max", "max"])? {
-            "none" => NoiseManagement::None,
-            "abs_max" => NoiseManagement::AbsMax { ceiling: None },
-            _ => NoiseManagement::Max { ceiling: None },
-        });
+/// The settings of a readout, a word or a table over `start`.
+fn read(at: &At<'_>, start: Settings) -> Result<Settings, SpecError> {
+    if let Value::Text(_) = at.node.value {
+        return preset().read(at).map(|preset| preset());
     }
-    let table = fields.nested("noise_management", node)?;
-    let kinds = ["abs_max", "max", "constant", "abs_max_sum", "average_abs_max"];
-    let management = match table.choice("kind", &kinds)? {
-        "abs_max" => NoiseManagement::AbsMax { ceiling: table.optional_number("ceiling")? },
-        "max" => NoiseManagement::Max { ceiling: table.optional_number("ceiling")? },
-        "constant" => NoiseManagement::Constant { scale: table.number("scale")? },
+    let f = ReadTable::read(&at.table()?)?;
+    let start = f.preset.map_or(start, |preset| preset());
+    Ok(Settings {
+        input: converter(f.input, start.input),
+        output: converter(f.output, start.output),
+        weight_noise: f.weight_noise.unwrap_or(start.weight_noise),
+        weight_noise_kind: f.weight_noise_kind.unwrap_or(start.weight_noise_kind),
+        read_asymmetry: f.read_asymmetry.unwrap_or(start.read_asymmetry),
+        slope_calibration: f.slope_calibration.unwrap_or(start.slope_calibration),
+        output_noise_spread: f.output_noise_spread.unwrap_or(start.output_noise_spread),
+        noise_management: f.noise_management.unwrap_or(start.noise_management),
+        bound_management: f.bound_management.unwrap_or(start.bound_management),
+        passes: f.passes.unwrap_or(start.passes),
+        ir_drop: f.ir_drop.map_or(start.ir_drop, |t| {
+            Some(IrDrop { strength: t.strength, conductance_ratio: t.conductance_ratio })
+        }),
+        output_line: f.output_line.map_or(start.output_line, |t| {
+            let OutputLineTable { offset_spread, reference_weight, series_resistance } = t;
+            Some(OutputLine { offset_spread, reference_weight, series_resistance })
+        }),
+        nonlinearity: f
+            .nonlinearity
+            .map_or(start.nonlinearity, |t| Some(Nonlinearity { strength: t.strength, spread: t.spread })),
+        ..start
+    })
+}
+
+fn converter(f: Option<ConverterTable>, start: Converter) -> Converter {
+    let Some(f) = f else { return start };
+    Converter {
+        bound: f.bound.or(start.bound),
+        steps: f.steps.or(start.steps),
+        stochastic: f.stochastic.unwrap_or(start.stochastic),
+        noise: f.noise.unwrap_or(start.noise),
+        negative_loss: f.negative_loss.unwrap_or(start.negative_loss),
+    }
+}
+
+fn noise_management(f: NoiseManagementTable, at: &At<'_>) -> Result<NoiseManagement, SpecError> {
+    let table = at.table()?;
+    let needed = |value: Option<f64>, name: &str| value.ok_or_else(|| table.missing(name));
+    Ok(match f.kind {
+        "abs_max" => NoiseManagement::AbsMax { ceiling: f.ceiling },
+        "max" => NoiseManagement::Max { ceiling: f.ceiling },
+        "constant" => NoiseManagement::Constant { scale: needed(f.scale, "scale")? },
         "abs_max_sum" => NoiseManagement::AbsMaxSum {
-            assumed_weight: table.number("assumed_weight")?,
-            max_factor: table.number("max_factor")?,
+            assumed_weight: needed(f.assumed_weight, "assumed_weight")?,
+            max_factor: needed(f.max_factor, "max_factor")?,
         },
-        _ => NoiseManagement::AverageAbsMax { decay: table.number("decay")? },
-    };
-    table.finish()?;
-    Ok(management)
+        _ => NoiseManagement::AverageAbsMax { decay: needed(f.decay, "decay")? },
+    })
 }
 
-fn read_bound_management(fields: &Fields<'_>, start: BoundManagement) -> Result<BoundManagement, SpecError> {
-    let Some(node) = fields.node("bound_management") else { return Ok(start) };
-    if let Value::Text(_) = node.value {
-        return Ok(match fields.choice("bound_management", &["none", "iterative"])? {
-            "none" => BoundManagement::None,
-            _ => BoundManagement::Iterative { max_factor: REDUCTION as u32 },
-        });
+fn bound_management(f: BoundManagementTable, at: &At<'_>) -> Result<BoundManagement, SpecError> {
+    let max_factor = f.max_factor;
+    match f.assumed_weight {
+        Some(assumed_weight) => Ok(BoundManagement::IterativeWorstCase { max_factor, assumed_weight }),
+        None if f.kind == "iterative" => Ok(BoundManagement::Iterative { max_factor }),
+        None => Err(at.table()?.missing("assumed_weight")),
     }
-    let table = fields.nested("bound_management", node)?;
-    let kind = table.choice("kind", &["iterative", "worst_case"])?;
-    let factor = table.count_or("max_factor", REDUCTION)?;
-    let max_factor = u32::try_from(factor)
-        .map_err(|_| table.error(format!("{} must be below 2^32, got {factor}", table.path("max_factor"))))?;
-    let management = if kind == "iterative" {
-        BoundManagement::Iterative { max_factor }
-    } else {
-        BoundManagement::IterativeWorstCase { max_factor, assumed_weight: table.number("assumed_weight")? }
-    };
-    table.finish()?;
-    Ok(management)
 }

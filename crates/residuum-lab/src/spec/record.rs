@@ -2,8 +2,76 @@
 
 use std::fmt;
 
+use serde_json::{Value as Json, json};
+
 use super::MAX_ROWS;
-use super::reader::{Fields, Node, SpecError, Value};
+use super::node::{Node, SpecError, Value};
+use super::section::{Optional, Or, Takes, section};
+use super::table::{At, Table};
+use super::types::{count, list};
+use super::vector::{VectorSpec, vector};
+
+section! {
+    /// Where a run starts.
+    pub struct InitialSpec {
+        /// W₀
+        main: VectorSpec = vector(), "weight", Or("0");
+        /// P₀
+        residual: Option<VectorSpec> = vector(), "weight", Optional("the symmetric point that the rule believes in");
+    }
+}
+
+section! {
+    /// Which numbers a run leaves, and when.
+    pub(crate) struct RecordTable {
+        /// `main`, `residual`, `effective`, `tail_average` (each also with `_mean` and `_std`), `objective`, `gap`, `main_gap`,
+        /// `tail_gap`, `distance`, `lyapunov`, `pulses`
+        metrics: Vec<Metric> = Metrics, "–", Or("[\"gap\", \"effective\"]");
+        /// when; step 0 is the start
+        steps: Option<Vec<u64>> = list(count(), "a list of whole numbers", [0, usize::MAX]), "steps", Optional("by `every`");
+        /// when: 0, n, 2n, … and the last step
+        every: Option<u64> = count().at_least(1), "steps", Optional("1/100 of the run");
+        /// which entries of vectors, from 0
+        indices: Option<Vec<u64>> = list(count(), "a list of whole numbers", [0, usize::MAX]), "–", Optional("all");
+        /// first step of `tail_average`
+        tail_from: Option<u64> = count(), "steps", Optional("half of the run");
+    }
+}
+
+/// Names of metrics.
+#[derive(Clone, Copy, Debug)]
+struct Metrics;
+
+impl Takes for Metrics {
+    type Value = Vec<Metric>;
+
+    fn accepts(&self, node: &Node) -> bool {
+        matches!(node.value, Value::List(_))
+    }
+
+    fn read(&self, at: &At<'_>) -> Result<Vec<Metric>, SpecError> {
+        let Value::List(items) = &at.node.value else { return Err(at.must("a list of names")) };
+        if items.is_empty() {
+            return Err(at.error(" must name at least one metric"));
+        }
+        at.list_whole();
+        let read = |item: &Node| {
+            item.as_text().and_then(Metric::parse).ok_or_else(|| {
+                let (path, names) = (&at.path, Metric::names().join(", "));
+                item.error(format!("{path}: no metric {}; there are {names}", item.show()))
+            })
+        };
+        items.iter().map(read).collect()
+    }
+
+    fn noun(&self) -> String {
+        "a list of names".into()
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "type": "array", "items": { "enum": Metric::names() }, "minItems": 1 })
+    }
+}
 
 /// A vector that can be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,64 +198,36 @@ pub struct RecordSpec {
 }
 
 impl RecordSpec {
-    pub(crate) fn read(fields: Option<&Fields<'_>>, steps: u64, dim: usize) -> Result<Self, SpecError> {
-        let default_every = default_every(steps);
-        let Some(fields) = fields else {
-            return Ok(Self {
-                metrics: vec![Metric::Gap, Metric::Entries(Variable::Effective)],
-                steps: every(default_every, steps),
-                indices: None,
-                tail_from: steps / 2,
-            });
-        };
-        let metrics = match fields.given("metrics") {
-            None => {
-                fields.defaulted("metrics", DEFAULT_METRICS);
-                vec![Metric::Gap, Metric::Entries(Variable::Effective)]
+    pub(crate) fn new(f: RecordTable, steps: u64, dim: usize, at: &Table<'_>) -> Result<Self, SpecError> {
+        let taken = match (f.steps, f.every) {
+            (Some(_), Some(_)) => return Err(at.error("record.every must not stand beside record.steps")),
+            (Some(list), None) => ascending(at, "steps", list, steps, "at most the number of steps")?,
+            // Refused before the list of steps fills the memory.
+            (None, Some(n)) if steps / n >= MAX_ROWS => {
+                let least = steps / MAX_ROWS + 1;
+                return Err(at.error(format!(
+                    "record.every must be at least {least}, or more than {MAX_ROWS} rows are written, got {n}"
+                )));
             }
-            Some(node) => read_metrics(fields, node)?,
-        };
-        let at = match (fields.given("steps"), fields.given("every")) {
-            (Some(_), Some(node)) => return Err(node.error("record must have steps or every, not both")),
-            (Some(node), None) => read_counts(fields, "steps", node, steps, "at most the number of steps")?,
-            (None, Some(_)) => match fields.count("every")? {
-                0 => return Err(fields.error("record.every must be at least 1, got 0")),
-                // Refused before the list of steps fills the memory.
-                n if steps / n >= MAX_ROWS => {
-                    let least = steps / MAX_ROWS + 1;
-                    return Err(fields.error(format!(
-                        "record.every must be at least {least}, or more than {MAX_ROWS} rows are written, got {n}"
-                    )));
-                }
-                n => every(n, steps),
-            },
+            (None, Some(n)) => every(n, steps),
             (None, None) => {
-                fields.defaulted("every", default_every.to_string());
-                every(default_every, steps)
+                // A hundredth of the run.
+                let n = (steps / 100).max(1);
+                at.defaulted("every", n.to_string());
+                every(n, steps)
             }
         };
-        let indices = match fields.given("indices") {
-            None => None,
-            Some(node) => {
-                let last = (dim - 1) as u64;
-                let list = read_counts(fields, "indices", node, last, "below the number of weights")?;
-                Some(list.into_iter().map(|i| i as usize).collect())
-            }
-        };
-        let tail_from = fields.count_or("tail_from", steps / 2)?;
+        let last = (dim - 1) as u64;
+        let indices = f.indices.map(|list| ascending(at, "indices", list, last, "below the number of weights"));
+        let indices = indices.transpose()?.map(|list| list.into_iter().map(|i| i as usize).collect());
+        let tail_from = f.tail_from.unwrap_or_else(|| {
+            at.defaulted("tail_from", (steps / 2).to_string());
+            steps / 2
+        });
         if tail_from > steps {
-            return Err(
-                fields.error(format!("record.tail_from must be at most steps = {steps}, got {tail_from}"))
-            );
+            return Err(at.error(format!("record.tail_from must be at most steps = {steps}, got {tail_from}")));
         }
-        Ok(Self { metrics, steps: at, indices, tail_from })
-    }
-
-    /// Lists what is recorded without a table, as fields of the whole document.
-    pub(crate) fn list_defaults(root: &Fields<'_>, steps: u64) {
-        root.defaulted("record.metrics", DEFAULT_METRICS);
-        root.defaulted("record.every", default_every(steps).to_string());
-        root.defaulted("record.tail_from", (steps / 2).to_string());
+        Ok(Self { metrics: f.metrics, steps: taken, indices, tail_from })
     }
 
     /// Rows per seed.
@@ -199,13 +239,6 @@ impl RecordSpec {
     }
 }
 
-const DEFAULT_METRICS: &str = "[\"gap\", \"effective\"]";
-
-/// A hundredth of the run.
-fn default_every(steps: u64) -> u64 {
-    (steps / 100).max(1)
-}
-
 /// 0, n, 2n, … and the last step.
 fn every(n: u64, steps: u64) -> Vec<u64> {
     let mut at: Vec<u64> = (0..=steps).step_by(n.max(1) as usize).collect();
@@ -215,52 +248,22 @@ fn every(n: u64, steps: u64) -> Vec<u64> {
     at
 }
 
-fn read_metrics(fields: &Fields<'_>, node: &Node) -> Result<Vec<Metric>, SpecError> {
-    let path = fields.path("metrics");
-    let Value::List(items) = &node.value else {
-        return Err(node.error(format!("{path} must be a list of names, got {}", node.show())));
-    };
-    if items.is_empty() {
-        return Err(node.error(format!("{path} must name at least one metric")));
-    }
-    items
-        .iter()
-        .map(|item| {
-            let known = || {
-                item.error(format!(
-                    "{path}: no metric {}; there are {}",
-                    item.show(),
-                    Metric::names().join(", ")
-                ))
-            };
-            let Value::Text(text) = &item.value else { return Err(known()) };
-            Metric::parse(text).ok_or_else(known)
-        })
-        .collect()
-}
-
-fn read_counts(
-    fields: &Fields<'_>,
+/// A list in ascending order without doubles.
+fn ascending(
+    at: &Table<'_>,
     name: &str,
-    node: &Node,
+    mut list: Vec<u64>,
     max: u64,
     must: &str,
 ) -> Result<Vec<u64>, SpecError> {
-    let path = fields.path(name);
-    let Value::List(items) = &node.value else {
-        return Err(node.error(format!("{path} must be a list of whole numbers, got {}", node.show())));
-    };
-    let mut list = items
-        .iter()
-        .map(|item| match item.value {
-            Value::Integer(i) if i >= 0 && i as u64 <= max => Ok(i as u64),
-            _ => Err(item.error(format!("{path} must be whole numbers {must}, got {}", item.show()))),
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let path = at.path(name);
+    if let Some(wrong) = list.iter().find(|n| **n > max) {
+        return Err(at.error(format!("{path} must be whole numbers {must}, got {wrong}")));
+    }
     list.sort_unstable();
     list.dedup();
     if list.is_empty() {
-        return Err(node.error(format!("{path} must not be empty")));
+        return Err(at.error(format!("{path} must not be empty")));
     }
     Ok(list)
 }

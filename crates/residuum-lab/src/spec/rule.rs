@@ -1,74 +1,250 @@
-//! `[rule]` and `[initial]`: the algorithm, its rates, and where it starts.
+//! `[rule]`: the algorithm and its rates.
 
-use std::fmt;
-use std::path::Path;
-use std::sync::Arc;
+use residuum::array::ZeroShift;
+use residuum::readout::Readout;
+use residuum::rule::{AutoScale, Buffer, Carrier, Chop, Columns, Every, Order, Quantize, Source, Transfer};
+use residuum::tile::{Management, Scheme, Trains};
+use residuum::{RateSchedules, Schedule};
+use serde_json::{Value as Json, json};
 
-use residuum::array::{Array, Calibration, ExactArray};
-use residuum::cells::symmetric_points;
-use residuum::rule::{
-    Analog, Digital, RateSchedules, ResidualConfig, ResidualLearning, Rule, Source, SymmetricPoint, Transfer,
-};
-use residuum::{Cells, Key, ParameterError, Pulses, Schedule};
+use super::node::{Node, SpecError, Value};
+use super::rate::{Rate, rate};
+use super::section::{Declaration, Optional, Or, Required, Section as _, Takes, section};
+use super::table::{At, Table};
+use super::types::{TakesExt as _, choice, count, flag, list, number, table, word};
+use super::vector::{VectorSpec, VectorTable, vector};
 
-use super::device::DeviceSpec;
-use super::reader::{Fields, Node, SpecError, Value};
-use super::vector::VectorSpec;
-
-/// The algorithm of a spec.
-#[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant, reason = "one per spec")]
-pub enum RuleSpec {
-    /// In digital memory.
-    Digital(Source, Schedule),
-    /// One analog array.
-    Analog(Source, Schedule),
-    /// Residual Learning or a cascade of it.
-    Residual(ResidualSpec),
-}
-
-/// Residual Learning with its options.
-#[derive(Clone, Debug)]
-pub struct ResidualSpec {
-    /// α.
-    pub learning_rate: Schedule,
-    /// β of each stage; one for plain Residual Learning.
-    pub transfer_rates: Vec<Schedule>,
-    /// γ.
-    pub mixing: f64,
-    /// Where the rule believes W⋄ to be.
-    pub symmetric_point: SymmetricPointSpec,
-    /// How W is moved.
-    pub transfer: Transfer,
-    /// Whether steps are divided by each cell's gain.
-    pub cell_gain: CellGain,
-    /// Whether it was asked for as a cascade.
-    pub cascade: bool,
-    /// Who chose the rates, if the spec left it to the theory.
-    pub chosen_by: Option<RateChoice>,
-}
-
-/// A theory that can choose α, β and γ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RateChoice {
-    /// The coefficient lemma of the convergence theorem, with all its conditions.
-    Lemma,
-    /// The stationary laws.
-    Practical,
-}
-
-impl fmt::Display for RateChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Lemma => "lemma",
-            Self::Practical => "practical",
-        })
+section! {
+    /// How weights learn. Residual Learning is W̄ = W + γ(P − W⋄); P ← P + A(−α ∇f(W̄; ξ); P); W ← W + A(βγ(P − W⋄); W), with
+    /// the gradient at W̄.
+    pub(crate) struct RuleTable by kind {
+        /// `digital` and `analog` SGD, Tiki-Taka 1 and 2, chopped Tiki-Taka (version 3) and AGAD, mixed precision, Residual
+        /// Learning, the same through a digital buffer, and the cascade
+        kind: &'static str = word(KINDS), "–", Required;
+        /// α
+        learning_rate: Option<Rate> = rate(), "weight²/objective per step", Optional("required unless `rates` chooses it");
+        /// what becomes of a gradient
+        source: &'static str = word(["sgd", "momentum", "adam", "adamw"]), "–", Or("\"sgd\""), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"];
+        /// share of the velocity that survives a step
+        momentum: Option<f64> = number().memory(), "share per step", Optional("0.9 of `momentum`, 0 of `sgd`"),
+            of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["sgd" "momentum"];
+        /// β₁
+        decay_first: f64 = number().memory(), "share per step", Or("0.9"), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["adam" "adamw"];
+        /// β₂
+        decay_second: f64 = number().memory(), "share per step", Or("0.999"), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["adam" "adamw"];
+        /// ε
+        epsilon: f64 = number().positive(), "objective/weight", Or("1e-8"), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["adam" "adamw"];
+        /// pull towards zero, as PyTorch defines it; with `[network]`
+        weight_decay: f64 = number().not_negative(), "objective/weight²", Or("0.0"), of kind ["digital"], of source ["sgd" "momentum"];
+        /// pull of the effective weights towards zero, apart from the gradient
+        decoupled_decay @ "weight_decay": f64 = number().not_negative(), "1/step", Or("0.01"), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["adamw"];
+        /// who chooses α, β and γ, instead of the three fields; with `[problem]`
+        rates: Option<RateChoice> = choice([("lemma", RateChoice::Lemma), ("practical", RateChoice::Practical)]), "–",
+            Optional("none"), of kind ["residual_learning"];
+        /// of W per transfer: λ of the Tiki-Taka rules, β of the residual ones, which multiply it by γ
+        transfer_rate: Option<Rate> = rate(), "per transfer", Optional("required unless `rates` or `transfer_rates` is given"),
+            of kind ["tiki_taka" "tiki_taka_2" "chopped_tiki_taka" "agad" "residual_learning" "residual_learning_2" "residual_cascade"];
+        /// βₙ, that of W first; one residual array each
+        transfer_rates: Option<Vec<Rate>> = list(rate(), "a list of rates, that of W first", [1, 8]), "per transfer",
+            Optional("by `transfer_rate`"), of kind ["residual_cascade"];
+        /// residual arrays that share one `transfer_rate`
+        residuals: usize = count().at_least(1).at_most(8).size(), "arrays", Or("2"), of kind ["residual_cascade"];
+        /// γ
+        tiki_taka_mixing @ "mixing": f64 = number().not_negative(), "–", Or("0.0"), of kind ["tiki_taka" "tiki_taka_2"];
+        /// γ
+        mixing: Option<f64> = number().positive(), "–", Optional("required unless `rates` chooses it"),
+            of kind ["residual_learning" "residual_learning_2" "residual_cascade"];
+        /// W⋄ that the rule subtracts: `zero`; `known`, the true point of every cell; given numbers; or a table
+        symmetric_point: Option<SymmetricPointSpec> = SymmetricPointField, "weight",
+            Optional("none, unless the point of every cell is exactly 0"),
+            of kind ["residual_learning" "residual_learning_2" "residual_cascade"];
+        /// whether the desired step of W is divided by the response it will meet
+        transfer: &'static str = word(["plain", "compensated"]), "–", Or("\"plain\""), of kind ["tiki_taka" "residual_learning" "residual_cascade"];
+        /// smallest divisor
+        transfer_floor: f64 = number().positive(), "–", Or("0.001"), of kind ["tiki_taka" "residual_learning" "residual_cascade"], of transfer ["compensated"];
+        /// whether each cell's steps are divided by its own gain at W⋄, true or measured
+        cell_gain: CellGain = choice([("off", CellGain::Off), ("known", CellGain::Known)])
+            .or(table::<ZeroShiftTable>().then(zero_shift).map(|procedure| CellGain::Measured { procedure })), "–",
+            Or("\"off\""), of kind ["residual_learning" "residual_learning_2"];
+        /// columns that one transfer moves, or `all`
+        columns: Option<Columns> = count().at_least(1).size().map(Columns::Some).or(choice([("all", Columns::All)])), "columns",
+            Optional("1 for Tiki-Taka, `all` for the residual rules"),
+            of kind ["tiki_taka" "tiki_taka_2" "chopped_tiki_taka" "agad" "residual_learning" "residual_learning_2" "residual_cascade"];
+        /// which columns come next
+        order: Order = choice([("cyclic", Order::Cyclic), ("random", Order::Random)]), "–", Or("\"cyclic\""),
+            of kind ["tiki_taka" "tiki_taka_2" "chopped_tiki_taka" "agad" "residual_learning" "residual_learning_2" "residual_cascade"];
+        /// between transfers
+        every: Every = count().at_least(1).map(Every::Steps).or(table::<EveryTable>().map(|t| Every::Samples(t.samples))),
+            "steps (mini-batches)", Or("1"),
+            of kind ["tiki_taka" "tiki_taka_2" "chopped_tiki_taka" "agad" "mixed_precision" "residual_learning" "residual_learning_2" "residual_cascade"];
+        /// how gradients are written to tiles
+        pulses: Scheme = table::<TrainsTable>().then(scheme), "–", Or("{}"),
+            of kind ["analog" "tiki_taka" "tiki_taka_2" "chopped_tiki_taka" "agad" "mixed_precision" "residual_learning" "residual_learning_2" "residual_cascade"];
+        /// how transfers are written to tiles
+        transfer_pulses: Scheme = table::<TrainsTable>().then(scheme), "–", Or("{}"),
+            of kind ["tiki_taka" "residual_learning" "residual_cascade"];
+        /// the digital buffer
+        buffer: BufferTable = table::<BufferTable>(), "–", Or("{}"),
+            of kind ["tiki_taka_2" "chopped_tiki_taka" "agad" "residual_learning_2"];
+        /// when signs flip
+        chop: ChopTable = table::<ChopTable>(), "–", Or("{}"), of kind ["chopped_tiki_taka" "agad"];
+        /// α follows the signals
+        auto_scale: Option<AutoScale> = table::<AutoScaleTable>().map(|t| AutoScale { momentum: t.momentum, length: t.length }),
+            "–", Optional("off"), of kind ["chopped_tiki_taka" "agad"];
+        /// weight of the newest reads in the reference
+        tail_weight: f64 = number().checked_later(" ≥ 0"), "–", Or("5.0"), of kind ["agad"];
+        /// what a pulse stands for
+        granularity: Option<f64> = number().checked_later(" > 0"), "weight", Optional("the mean step"), of kind ["mixed_precision"];
+        /// levels of errors
+        quantize_errors: Option<Quantize> = table::<LevelsTable>().map(LevelsTable::quantize), "–", Optional("off"), of kind ["mixed_precision"];
+        /// levels of inputs
+        quantize_inputs: Option<Quantize> = table::<LevelsTable>().map(LevelsTable::quantize), "–", Optional("off"), of kind ["mixed_precision"];
     }
+}
+
+const KINDS: [&str; 10] = [
+    "digital",
+    "analog",
+    "tiki_taka",
+    "tiki_taka_2",
+    "chopped_tiki_taka",
+    "agad",
+    "mixed_precision",
+    "residual_learning",
+    "residual_learning_2",
+    "residual_cascade",
+];
+
+section! {
+    /// Counted in samples instead of steps.
+    pub(crate) struct EveryTable {
+        /// between transfers
+        samples: u64 = count().at_least(1), "samples", Required;
+    }
+}
+
+section! {
+    /// Trains of pulses on the lines of a tile.
+    pub(crate) struct TrainsTable by scheme {
+        /// how an increment becomes pulses; `expected` writes it without
+        scheme: &'static str = word(["stochastic", "deterministic", "mean_count", "expected"]), "–", Or("\"stochastic\"");
+        /// longest train
+        length: u32 = count().at_least(1).at_most(31).map(|n| n as u32), "slots", Or("31"),
+            of scheme ["stochastic" "deterministic" "mean_count"];
+        /// what follows the size of the increment
+        management: Management = choice([
+            ("length", Management::Length), ("scale", Management::Scale), ("fixed", Management::Fixed)
+        ]), "–", Or("\"length\""), of scheme ["stochastic" "deterministic" "mean_count"];
+    }
+}
+
+section! {
+    /// What is collected in digital memory before a pulse is sent.
+    pub(crate) struct BufferTable {
+        /// at which a pulse is sent
+        threshold: Option<f64> = number().checked_later(" > 0"), "weight", Optional("the mean step");
+        /// of what stays in the buffer
+        momentum: f64 = number().checked_later(", 0 ≤ m < 1"), "share", Or("0.0");
+        /// whether it is emptied when a pulse is sent
+        forget: bool = flag(), "–", Or("false");
+        /// of a cell per transfer
+        max_pulses: u32 = count().small(), "pulses", Or("1");
+    }
+}
+
+section! {
+    /// When the chopped rules change signs.
+    pub(crate) struct ChopTable {
+        /// of a column, per read
+        columns: f64 = number().checked_later(", 0 to 1"), "probability", Or("0.1");
+        /// of a row, per sweep
+        rows: f64 = number().checked_later(", 0 to 1"), "probability", Or("0.0");
+        /// whether at fixed intervals instead
+        regular: Option<bool> = flag(), "–", Optional("true for `agad`");
+    }
+}
+
+section! {
+    /// A learning rate that follows the size of the signals.
+    pub(crate) struct AutoScaleTable {
+        /// of the running mean
+        momentum: f64 = number().checked_later(", 0 ≤ m < 1"), "share per step", Or("0.99");
+        /// the train that the largest increment should fill
+        length: u32 = count().small(), "slots", Or("31");
+    }
+}
+
+section! {
+    /// Values on a grid.
+    pub(crate) struct LevelsTable {
+        /// how many
+        levels: u32 = count().small(), "levels", Or("2");
+        /// whether rounding is stochastic
+        stochastic: bool = flag(), "–", Or("false");
+    }
+}
+
+impl LevelsTable {
+    fn quantize(self) -> Quantize {
+        Quantize { levels: self.levels, stochastic: self.stochastic }
+    }
+}
+
+section! {
+    /// Up and down pulses in turn, until the cells rest at their symmetric points.
+    pub(crate) struct ZeroShiftTable {
+        /// change by one pulse where q = 1; a tile has its own
+        pulse_step: Option<f64> = number().checked_later(" > 0"), "weight", Optional("required for exact arrays");
+        /// how many
+        pairs: u64 = count().at_least(1), "pairs of pulses", Required;
+        /// deviation from pulse to pulse; a tile has its own
+        cycle_noise: f64 = number().checked_later(" ≥ 0"), "relative to the step", Or("0.0");
+        /// pairs at the end over which the mean is taken
+        averaged: Option<u64> = count().at_least(1), "pairs of pulses", Optional("1, or half of the pairs with cycle noise");
+    }
+}
+
+section! {
+    /// W⋄ with an error, or as measured before the run.
+    pub(crate) struct SymmetricPointTable by kind or error or zero_shift or pairs {
+        /// the true W⋄ plus this
+        error: Option<VectorSpec> = vector(), "weight", Optional("none"), of kind ["error"];
+        /// W⋄ as measured by pulses
+        procedure @ "zero_shift": Option<ZeroShift> = table::<ZeroShiftTable>().then(zero_shift), "–", Optional("none"), of kind ["zero_shift"];
+        /// of a zero-shift on tiles, in short
+        pairs: Option<u64> = count().at_least(1), "pairs of pulses", Optional("none"), of kind ["pairs"];
+        /// of them, at the end, over which the mean is taken
+        averaged: u64 = count().at_least(1), "pairs of pulses", Or("1"), of kind ["pairs"];
+    }
+}
+
+fn zero_shift(fields: ZeroShiftTable, at: &At<'_>) -> Result<ZeroShift, SpecError> {
+    let ZeroShiftTable { pulse_step, pairs, cycle_noise, averaged } = fields;
+    // A cycle without noise repeats itself; a noisy one is averaged over the half that has settled.
+    let averaged = averaged.unwrap_or(if cycle_noise > 0.0 { pairs.div_ceil(2) } else { 1 });
+    let settings = ZeroShift { averaged, pulse_step, cycle_noise, ..ZeroShift::pairs(pairs) };
+    checked(settings, at)
+}
+
+fn checked(settings: ZeroShift, at: &At<'_>) -> Result<ZeroShift, SpecError> {
+    settings.validate().map(|()| settings).map_err(|e| at.table().map_or_else(|e| e, |table| table.blame(&e)))
+}
+
+fn scheme(fields: TrainsTable, _: &At<'_>) -> Result<Scheme, SpecError> {
+    let trains = Trains { length: fields.length, management: fields.management };
+    Ok(match fields.scheme {
+        "stochastic" => Scheme::Stochastic(trains),
+        "deterministic" => Scheme::Deterministic(trains),
+        "mean_count" => Scheme::MeanCount(trains),
+        _ => Scheme::Expected,
+    })
 }
 
 /// Where the rule believes W⋄ to be.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SymmetricPointSpec {
+    /// At 0.
+    Zero,
     /// The device's own.
     Known,
     /// Given numbers.
@@ -76,53 +252,73 @@ pub enum SymmetricPointSpec {
     /// The device's own plus an error.
     Error(VectorSpec),
     /// Measured by zero-shifting before the run.
-    Estimated {
-        /// How.
-        procedure: ZeroShift,
-    },
+    Measured(ZeroShift),
 }
 
-/// Zero-shifting as a spec asks for it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ZeroShift {
-    /// The pulses.
-    pub pulses: Pulses,
-    /// Their cycle-to-cycle noise.
-    pub noise: f64,
-    /// Up–down pairs.
-    pub pairs: u64,
-    /// Pairs at the end over which the cycle is averaged.
-    pub averaged: u64,
-}
+/// `rule.symmetric_point`.
+#[derive(Clone, Copy, Debug)]
+struct SymmetricPointField;
 
-impl ZeroShift {
-    fn read(table: &Fields<'_>) -> Result<Self, SpecError> {
-        let noise = table.number_or("cycle_noise", 0.0)?;
-        let pulses = Pulses::new(table.number("pulse_step")?)
-            .and_then(|p| p.cycle_noise(noise))
-            .map_err(|e| table.blame(&e))?;
-        let pairs = table.count("pairs")?;
-        if pairs == 0 {
-            return Err(table.error(format!("{} must be at least 1, got 0", table.path("pairs"))));
-        }
-        // A cycle without noise repeats itself; a noisy one is averaged over the half that has settled.
-        let default = if noise > 0.0 { pairs.div_ceil(2) } else { 1 };
-        let averaged = table.optional_count("averaged")?.unwrap_or(default);
-        if !(1..=pairs).contains(&averaged) {
-            let path = table.path("averaged");
-            return Err(table.error(format!("{path} must be between 1 and pairs = {pairs}, got {averaged}")));
-        }
-        Ok(Self { pulses, noise, pairs, averaged })
+impl Takes for SymmetricPointField {
+    type Value = SymmetricPointSpec;
+
+    fn accepts(&self, node: &Node) -> bool {
+        vector().accepts(node)
     }
 
-    fn run(&self, array: &mut ExactArray, key: Key) -> Result<Calibration, String> {
-        let settings = residuum::array::ZeroShift {
-            averaged: self.averaged,
-            pulse_step: Some(self.pulses.step()),
-            cycle_noise: self.noise,
-            ..residuum::array::ZeroShift::pairs(self.pairs)
-        };
-        array.zero_shift(&settings, key).map_err(|e| e.to_string())
+    fn read(&self, at: &At<'_>) -> Result<SymmetricPointSpec, SpecError> {
+        match at.node.as_text() {
+            Some("zero") => {
+                at.list_whole();
+                return Ok(SymmetricPointSpec::Zero);
+            }
+            Some("known") => {
+                at.list_whole();
+                return Ok(SymmetricPointSpec::Known);
+            }
+            _ => {}
+        }
+        if let Value::Table(_) = at.node.value
+            && !["csv", "uniform", "normal"].iter().any(|name| at.node.field(name).is_some())
+        {
+            let fields = SymmetricPointTable::read(&at.table()?)?;
+            return match fields {
+                SymmetricPointTable { error: Some(error), .. } => Ok(SymmetricPointSpec::Error(error)),
+                SymmetricPointTable { procedure: Some(procedure), .. } => {
+                    Ok(SymmetricPointSpec::Measured(procedure))
+                }
+                SymmetricPointTable { pairs: Some(pairs), averaged, .. } => {
+                    checked(ZeroShift { averaged, ..ZeroShift::pairs(pairs) }, at)
+                        .map(SymmetricPointSpec::Measured)
+                }
+                _ => Err(at.must(&self.noun())),
+            };
+        }
+        vector().read(at).map(SymmetricPointSpec::Given).map_err(|e| SpecError {
+            message: format!(
+                "{} (or \"zero\", \"known\", {{ error = … }}, {{ zero_shift = {{ pairs = … }} }})",
+                e.message
+            ),
+            ..e
+        })
+    }
+
+    fn noun(&self) -> String {
+        "\"zero\", \"known\", a vector, { error = … } or { zero_shift = { pairs = … } }".into()
+    }
+
+    fn words(&self) -> String {
+        "`zero`, `known`, vector, or table".into()
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "anyOf": [
+            { "enum": ["zero", "known"] }, vector().schema(), table::<SymmetricPointTable>().schema(),
+        ] })
+    }
+
+    fn tables(&self) -> Vec<fn() -> &'static Declaration> {
+        vec![SymmetricPointTable::declaration, VectorTable::declaration]
     }
 }
 
@@ -140,380 +336,262 @@ pub enum CellGain {
     },
 }
 
-/// Where the arrays start.
-#[derive(Clone, Debug, PartialEq)]
-pub struct InitialSpec {
-    /// W₀.
-    pub main: VectorSpec,
-    /// P₀; the symmetric point the rule believes in if `None`.
-    pub residual: Option<VectorSpec>,
+/// A theory that can choose α, β and γ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RateChoice {
+    /// The coefficient lemma of the convergence theorem, with all its conditions.
+    Lemma,
+    /// The stationary laws.
+    Practical,
 }
 
-impl InitialSpec {
-    pub(crate) fn read(fields: Option<&Fields<'_>>, base: &Path) -> Result<Self, SpecError> {
-        let Some(fields) = fields else {
-            return Ok(Self { main: VectorSpec::Constant(0.0), residual: None });
+impl std::fmt::Display for RateChoice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Lemma => "lemma",
+            Self::Practical => "practical",
+        })
+    }
+}
+
+/// The algorithm of a spec, without its devices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleSpec {
+    /// Which rule, as the spec has it.
+    pub name: &'static str,
+    /// What it needs.
+    pub kind: RuleKind,
+    /// α.
+    pub learning_rate: Rate,
+    /// β of each link, that of W first; none without transfers.
+    pub transfer_rates: Vec<Rate>,
+    /// What becomes of a gradient.
+    pub source: Source,
+    /// Pull towards zero of a digital rule, as PyTorch defines it.
+    pub weight_decay: f64,
+    /// How gradients are written to tiles.
+    pub pulses: Scheme,
+    /// How transfers are written to tiles.
+    pub transfer_pulses: Scheme,
+}
+
+/// The rules with what each of them needs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RuleKind {
+    /// No analog memory at all.
+    Digital,
+    /// Analog SGD.
+    Analog,
+    /// Version 1, or 2 if the transfer has a buffer.
+    TikiTaka {
+        /// γ.
+        mixing: f64,
+        /// From P to W.
+        transfer: Transfer,
+    },
+    /// Version 3, or AGAD if it has a tail weight.
+    Chopped {
+        /// When signs flip.
+        chop: Chop,
+        /// Whether α follows the signals.
+        auto_scale: Option<AutoScale>,
+        /// AGAD's weight of the newest reads.
+        tail_weight: Option<f64>,
+        /// From P to W.
+        transfer: Transfer,
+    },
+    /// Gradients summed in digital memory.
+    MixedPrecision {
+        /// How often pulses are sent.
+        every: Every,
+        /// What a pulse stands for.
+        granularity: Option<f64>,
+        /// Levels of errors and inputs.
+        quantize: [Option<Quantize>; 2],
+    },
+    /// Residual Learning, or its cascade.
+    Residual(ResidualSpec),
+}
+
+/// Residual Learning with its options.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResidualSpec {
+    /// γ.
+    pub mixing: f64,
+    /// Where the rule believes W⋄ to be; `None` where it makes no difference.
+    pub symmetric_point: Option<SymmetricPointSpec>,
+    /// Whether steps are divided by each cell's gain.
+    pub cell_gain: CellGain,
+    /// Whether it was asked for as a cascade.
+    pub cascade: bool,
+    /// Who chose the rates, if the spec left it to the theory.
+    pub chosen_by: Option<RateChoice>,
+    /// From P to W.
+    pub transfer: Transfer,
+}
+
+/// `[rule]`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RuleField;
+
+impl Takes for RuleField {
+    type Value = RuleSpec;
+
+    fn accepts(&self, node: &Node) -> bool {
+        matches!(node.value, Value::Table(_))
+    }
+
+    fn read(&self, at: &At<'_>) -> Result<RuleSpec, SpecError> {
+        let table = at.table()?;
+        RuleTable::read(&table)?.rule(&table)
+    }
+
+    fn noun(&self) -> String {
+        "a table".into()
+    }
+
+    fn words(&self) -> String {
+        "table".into()
+    }
+
+    fn schema(&self) -> Json {
+        table::<RuleTable>().schema()
+    }
+
+    fn tables(&self) -> Vec<fn() -> &'static Declaration> {
+        vec![RuleTable::declaration]
+    }
+}
+
+impl RuleTable {
+    fn rule(self, at: &Table<'_>) -> Result<RuleSpec, SpecError> {
+        let name = self.kind;
+        let chosen = self.rates.filter(|_| self.rates.is_some());
+        if chosen.is_some()
+            && let Some(name) =
+                ["learning_rate", "transfer_rate", "mixing"].into_iter().find(|name| at.has(name))
+        {
+            return Err(at.error(format!("rule.{name} must not stand beside rule.rates, which chooses it")));
+        }
+        // What the theory chooses is 1 until the problem is known.
+        let needed = |value: Option<Rate>, name: &str| match (value, chosen) {
+            (Some(rate), _) => Ok(rate),
+            (None, Some(_)) => Ok(Rate::Scheduled(1.0)),
+            (None, None) => Err(at.missing(name)),
         };
-        let main = match fields.given("main") {
-            Some(node) => VectorSpec::of(fields, "main", node, base)?,
+        let learning_rate = needed(self.learning_rate, "learning_rate")?;
+        let cascade = name == "residual_cascade";
+        let transfer_rates = match &self.transfer_rates {
+            Some(_) if self.transfer_rate.is_some() || at.has("residuals") => {
+                return Err(at.error("rule.transfer_rates must not stand beside transfer_rate or residuals"));
+            }
+            Some(rates) => rates.clone(),
+            None if ["digital", "analog", "mixed_precision"].contains(&name) => Vec::new(),
             None => {
-                fields.defaulted("main", "0");
-                VectorSpec::Constant(0.0)
+                vec![needed(self.transfer_rate, "transfer_rate")?; if cascade { self.residuals } else { 1 }]
             }
         };
-        let residual = match fields.given("residual") {
-            Some(node) => Some(VectorSpec::of(fields, "residual", node, base)?),
-            None => {
-                fields.defaulted("residual", "the symmetric point");
-                None
-            }
+        let kind = match name {
+            "digital" => RuleKind::Digital,
+            "analog" => RuleKind::Analog,
+            "tiki_taka" | "tiki_taka_2" => RuleKind::TikiTaka {
+                mixing: self.tiki_taka_mixing,
+                transfer: self.transfer(Columns::Some(1), name == "tiki_taka_2", at),
+            },
+            "chopped_tiki_taka" | "agad" => RuleKind::Chopped {
+                chop: Chop {
+                    columns: self.chop.columns,
+                    rows: self.chop.rows,
+                    regular: self.chop.regular.unwrap_or(name == "agad"),
+                },
+                auto_scale: self.auto_scale,
+                tail_weight: (name == "agad").then_some(self.tail_weight),
+                transfer: self.transfer(Columns::Some(1), true, at),
+            },
+            "mixed_precision" => RuleKind::MixedPrecision {
+                every: self.every,
+                granularity: self.granularity,
+                quantize: [self.quantize_errors, self.quantize_inputs],
+            },
+            _ => RuleKind::Residual(ResidualSpec {
+                mixing: match (self.mixing, chosen) {
+                    (None, None) => return Err(at.missing("mixing")),
+                    (mixing, _) => mixing.unwrap_or(1.0),
+                },
+                symmetric_point: self.symmetric_point.clone(),
+                cell_gain: self.cell_gain.clone(),
+                cascade,
+                chosen_by: chosen,
+                transfer: self.transfer(Columns::All, name == "residual_learning_2", at),
+            }),
         };
-        Ok(Self { main, residual })
+        let (source, weight_decay) = (self.source(), self.weight_decay);
+        let (pulses, transfer_pulses) = (self.pulses, self.transfer_pulses);
+        Ok(RuleSpec {
+            name,
+            kind,
+            learning_rate,
+            transfer_rates,
+            source,
+            weight_decay,
+            pulses,
+            transfer_pulses,
+        })
+    }
+
+    fn source(&self) -> Source {
+        let (decay_first, decay_second, epsilon) = (self.decay_first, self.decay_second, self.epsilon);
+        match (self.source, self.momentum) {
+            ("sgd", None | Some(0.0)) => Source::Sgd,
+            ("sgd" | "momentum", momentum) => Source::momentum(momentum.unwrap_or(0.9)),
+            ("adam", _) => Source::Adam { decay_first, decay_second, epsilon },
+            _ => Source::AdamW { decay_first, decay_second, epsilon, weight_decay: self.decoupled_decay },
+        }
+    }
+
+    /// What the table says of transfers; they are read as [`RuleSpec::read_through`] says.
+    fn transfer(&self, columns: Columns, buffered: bool, at: &Table<'_>) -> Transfer {
+        if self.columns.is_none() {
+            at.defaulted("columns", if columns == Columns::All { "\"all\"" } else { "1" });
+        }
+        let BufferTable { threshold, momentum, forget, max_pulses } = self.buffer;
+        let buffer = Buffer { threshold, momentum, forget, max_pulses };
+        Transfer {
+            columns: self.columns.unwrap_or(columns),
+            order: self.order,
+            every: self.every,
+            readout: Readout::default(),
+            carrier: if buffered { Carrier::Buffered(buffer) } else { Carrier::Direct },
+            compensated: (self.transfer == "compensated").then_some(self.transfer_floor),
+        }
     }
 }
 
 impl RuleSpec {
-    pub(crate) fn read(fields: &Fields<'_>, base: &Path) -> Result<Self, SpecError> {
-        let kinds = ["digital", "analog", "residual_learning", "residual_cascade"];
-        Ok(match fields.choice("kind", &kinds)? {
-            "digital" => {
-                let (source, rate) = read_source(fields)?;
-                Self::Digital(source, rate)
+    /// Whether weights stay in digital memory.
+    pub fn is_digital(&self) -> bool {
+        matches!(self.kind, RuleKind::Digital)
+    }
+
+    /// Whether the rule has arrays besides W.
+    pub fn has_residual(&self) -> bool {
+        !matches!(self.kind, RuleKind::Digital | RuleKind::Analog | RuleKind::MixedPrecision { .. })
+    }
+
+    /// The rates as functions of the step, given what the schedule of the training makes of a number.
+    pub fn rates(&self, shape: impl Fn(f64) -> Schedule) -> RateSchedules {
+        let transfer = self.transfer_rates.iter().map(|rate| rate.schedule(&shape)).collect();
+        RateSchedules { learning: self.learning_rate.schedule(&shape), transfer }
+    }
+
+    /// How transfers read P.
+    pub(crate) fn read_through(&mut self, readout: Readout) {
+        match &mut self.kind {
+            RuleKind::TikiTaka { transfer, .. } | RuleKind::Chopped { transfer, .. } => {
+                transfer.readout = readout
             }
-            "analog" => {
-                let (source, rate) = read_source(fields)?;
-                Self::Analog(source, rate)
-            }
-            kind => Self::Residual(ResidualSpec::read(fields, kind == "residual_cascade", base)?),
-        })
-    }
-
-    /// Whether the rule uses analog arrays.
-    pub fn needs_device(&self) -> bool {
-        !matches!(self, Self::Digital(..))
-    }
-
-    /// The rates of the rule.
-    pub fn rates(&self) -> RateSchedules {
-        match self {
-            Self::Digital(_, rate) | Self::Analog(_, rate) => RateSchedules::learning(*rate),
-            Self::Residual(spec) => {
-                RateSchedules { learning: spec.learning_rate, transfer: spec.transfer_rates.clone() }
-            }
+            RuleKind::Residual(residual) => residual.transfer.readout = readout,
+            _ => {}
         }
-    }
-
-    /// The rule of one seed. `main` and `residual` are the devices of W and P.
-    ///
-    /// # Errors
-    /// A sentence that names the field.
-    pub fn build(
-        &self,
-        initial: &InitialSpec,
-        devices: Option<(&DeviceSpec, &DeviceSpec)>,
-        n: usize,
-        key: Key,
-    ) -> Result<Box<dyn Rule>, String> {
-        let start = initial.main.build(n, key.named("main")).map_err(|e| format!("initial.main {e}"))?;
-        match (self, devices) {
-            (Self::Digital(source, _), _) => {
-                Ok(Box::new(Digital::new(&start, *source).map_err(|e| e.to_string())?))
-            }
-            (_, None) => Err("device is missing: this rule writes to analog memory".into()),
-            (Self::Analog(source, _), Some((main, _))) => {
-                let main = array(main, &start, "main", "initial.main", key)?;
-                Ok(Box::new(Analog::new(main, *source).map_err(|e| e.to_string())?))
-            }
-            (Self::Residual(spec), Some((main, residual))) => {
-                let main = array(main, &start, "main", "initial.main", key)?;
-                spec.build(main, residual, initial.residual.as_ref(), key)
-            }
-        }
-    }
-}
-
-/// The array `name`, whose first state comes from `field`.
-fn array(device: &DeviceSpec, start: &[f64], name: &str, field: &str, key: Key) -> Result<ExactArray, String> {
-    let cells = cells(device, start.len(), name, key)?;
-    let outside = start.iter().enumerate().find(|&(i, &w)| !cells.response(i).range().contains(w));
-    if let Some((i, w)) = outside {
-        let range = cells.response(i).range();
-        return Err(format!("{field} must be inside the dynamic range {range} of cell {i}, got {w}"));
-    }
-    ExactArray::new(start, cells, device.update).map_err(|e| format!("{name} array: {e}"))
-}
-
-fn cells(device: &DeviceSpec, n: usize, name: &str, key: Key) -> Result<Arc<dyn Cells>, String> {
-    device.cells(n, key.named(name).named("device")).map_err(|e| format!("{name} array: {e}"))
-}
-
-impl ResidualSpec {
-    fn read(fields: &Fields<'_>, cascade: bool, base: &Path) -> Result<Self, SpecError> {
-        let options = |learning_rate, transfer_rates, mixing, chosen_by| -> Result<Self, SpecError> {
-            Ok(Self {
-                learning_rate,
-                transfer_rates,
-                mixing,
-                symmetric_point: if cascade {
-                    SymmetricPointSpec::Known
-                } else {
-                    read_symmetric_point(fields, base)?
-                },
-                transfer: if cascade { Transfer::default() } else { read_transfer(fields)? },
-                cell_gain: if cascade { CellGain::Off } else { read_cell_gain(fields)? },
-                cascade,
-                chosen_by,
-            })
-        };
-        if !cascade && fields.has("rates") {
-            let choice = match fields.choice("rates", &["lemma", "practical"])? {
-                "lemma" => RateChoice::Lemma,
-                _ => RateChoice::Practical,
-            };
-            if let Some(name) = ["learning_rate", "transfer_rate", "mixing"].into_iter().find(|n| fields.has(n))
-            {
-                return Err(
-                    fields.error(format!("rule.{name} must not stand beside rule.rates, which chooses it"))
-                );
-            }
-            return options(1.0.into(), vec![1.0.into()], 1.0, Some(choice));
-        }
-        let mixing = fields.number("mixing")?;
-        if !(mixing > 0.0 && mixing.is_finite()) {
-            return Err(fields.error(format!("rule.mixing must be positive and finite, got {mixing}")));
-        }
-        let transfer_rates = if cascade {
-            let node = fields.required("transfer_rates")?;
-            let Value::List(items) = &node.value else {
-                return Err(node.error(format!(
-                    "rule.transfer_rates must be a list, main array first, got {}",
-                    node.show()
-                )));
-            };
-            if items.is_empty() || items.len() > 8 {
-                return Err(
-                    node.error(format!("rule.transfer_rates must have 1 to 8 rates, got {}", items.len()))
-                );
-            }
-            items.iter().map(|item| schedule_of(fields, "transfer_rates", item)).collect::<Result<_, _>>()?
-        } else {
-            vec![read_schedule(fields, "transfer_rate")?]
-        };
-        options(read_schedule(fields, "learning_rate")?, transfer_rates, mixing, None)
-    }
-
-    fn build(
-        &self,
-        main: ExactArray,
-        residual: &DeviceSpec,
-        start: Option<&VectorSpec>,
-        key: Key,
-    ) -> Result<Box<dyn Rule>, String> {
-        let n = main.len();
-        let text = |e: ParameterError| e.to_string();
-        let residual_array = |name: &str, point: &[f64]| -> Result<ExactArray, String> {
-            let Some(spec) = start else {
-                return array(residual, point, name, "rule.symmetric_point", key);
-            };
-            let start = spec.build(n, key.named(name)).map_err(|e| format!("initial.residual {e}"))?;
-            array(residual, &start, name, "initial.residual", key)
-        };
-        if self.cascade {
-            let names = (0..self.transfer_rates.len()).map(|i| format!("residual {i}"));
-            let arrays = names
-                .map(|name| {
-                    let cells = cells(residual, n, &name, key)?;
-                    let points = symmetric_points(&*cells, n, "the residual cascade").map_err(text)?;
-                    Ok(Box::new(residual_array(&name, &points)?) as Box<dyn Array<f64>>)
-                })
-                .collect::<Result<Vec<_>, String>>()?;
-            let rule = ResidualLearning::cascade(main, arrays, ResidualConfig::mixing(self.mixing));
-            return Ok(Box::new(rule.map_err(text)?));
-        }
-        let cells = cells(residual, n, "residual", key)?;
-        let point = self.point(&cells, residual, n, key)?;
-        let p = residual_array("residual", &point)?;
-        let gains = self.gains(&main, &p, key)?;
-        let config = ResidualConfig {
-            mixing: self.mixing,
-            symmetric_point: SymmetricPoint::Given(point),
-            transfer: self.transfer,
-            cell_gain: gains.map(|(main, residual)| [main, residual]),
-            ..ResidualConfig::default()
-        };
-        Ok(Box::new(ResidualLearning::new(main, p, config).map_err(text)?))
-    }
-
-    fn point(
-        &self,
-        cells: &Arc<dyn Cells>,
-        device: &DeviceSpec,
-        n: usize,
-        key: Key,
-    ) -> Result<Vec<f64>, String> {
-        let known = || symmetric_points(&**cells, n, "residual_learning").map_err(|e| e.to_string());
-        let vector = |spec: &VectorSpec| {
-            spec.build(n, key.named("symmetric_point")).map_err(|e| format!("rule.symmetric_point {e}"))
-        };
-        match &self.symmetric_point {
-            SymmetricPointSpec::Known => known(),
-            SymmetricPointSpec::Given(spec) => vector(spec),
-            SymmetricPointSpec::Error(spec) => {
-                Ok(known()?.iter().zip(vector(spec)?).map(|(point, error)| point + error).collect())
-            }
-            SymmetricPointSpec::Estimated { procedure } => {
-                let start: Vec<f64> = (0..n).map(|i| cells.response(i).range().clip(0.0)).collect();
-                let mut array =
-                    ExactArray::new(&start, Arc::clone(cells), device.update).map_err(|e| e.to_string())?;
-                Ok(procedure.run(&mut array, key.named("zero_shift"))?.symmetric_point)
-            }
-        }
-    }
-
-    fn gains(
-        &self,
-        main: &ExactArray,
-        residual: &ExactArray,
-        key: Key,
-    ) -> Result<Option<(Vec<f64>, Vec<f64>)>, String> {
-        let each = |array: &ExactArray, name: &str| -> Result<Vec<f64>, String> {
-            match &self.cell_gain {
-                CellGain::Measured { procedure } => {
-                    Ok(procedure.run(&mut array.clone(), key.named("cell_gain").named(name))?.gain)
-                }
-                _ => {
-                    let points =
-                        symmetric_points(array.cells(), array.len(), "cell_gain").map_err(|e| e.to_string())?;
-                    Ok(points.iter().enumerate().map(|(i, &w)| array.cells().response(i).gain(w)).collect())
-                }
-            }
-        };
-        match self.cell_gain {
-            CellGain::Off => Ok(None),
-            _ => Ok(Some((each(main, "main")?, each(residual, "residual")?))),
-        }
-    }
-}
-
-fn read_source(fields: &Fields<'_>) -> Result<(Source, Schedule), SpecError> {
-    let learning_rate = read_schedule(fields, "learning_rate")?;
-    let source = match fields.choice_or("source", &["sgd", "momentum", "adam"], "sgd")? {
-        "sgd" => Source::Sgd,
-        "momentum" => Source::Momentum { momentum: fields.number_or("momentum", 0.9)? },
-        _ => Source::Adam {
-            decay_first: fields.number_or("decay_first", 0.9)?,
-            decay_second: fields.number_or("decay_second", 0.999)?,
-            epsilon: fields.number_or("epsilon", 1e-8)?,
-        },
-    };
-    Ok((source.validate().map_err(|e| fields.blame(&e))?, learning_rate))
-}
-
-pub(crate) fn read_schedule(fields: &Fields<'_>, name: &'static str) -> Result<Schedule, SpecError> {
-    schedule_of(fields, name, fields.required(name)?)
-}
-
-fn schedule_of(fields: &Fields<'_>, name: &'static str, node: &Node) -> Result<Schedule, SpecError> {
-    if let Some(rate) = node.as_number() {
-        return Schedule::Constant(rate).validate().map_err(|_| {
-            node.error(format!("{} must be zero or positive, and finite, got {rate}", fields.path(name)))
-        });
-    }
-    let Value::Table(_) = node.value else {
-        let path = fields.path(name);
-        return Err(node.error(format!("{path} must be a number or a schedule, got {}", node.show())));
-    };
-    let table = fields.nested(name, node)?;
-    let schedule = match table.choice("kind", &["constant", "inverse", "step", "cosine", "warm_up"])? {
-        "constant" => Schedule::Constant(table.number("rate")?),
-        "inverse" => {
-            Schedule::Inverse { initial: table.number("initial")?, half_life: table.number("half_life")? }
-        }
-        "step" => Schedule::Step {
-            initial: table.number("initial")?,
-            every: table.count("every")?,
-            factor: table.number("factor")?,
-            warm_up: 0,
-        },
-        "cosine" => Schedule::Cosine {
-            initial: table.number("initial")?,
-            last: table.number_or("last", 0.0)?,
-            steps: table.count("steps")?,
-            warm_up: 0,
-        },
-        _ => Schedule::WarmUp { rate: table.number("rate")?, steps: table.count("steps")? },
-    };
-    let checked = schedule.validate().map_err(|e| table.blame(&e))?;
-    table.finish()?;
-    Ok(checked)
-}
-
-fn read_symmetric_point(fields: &Fields<'_>, base: &Path) -> Result<SymmetricPointSpec, SpecError> {
-    let Some(node) = fields.given("symmetric_point") else {
-        fields.defaulted("symmetric_point", "\"known\"");
-        return Ok(SymmetricPointSpec::Known);
-    };
-    if node.value == Value::Text("known".into()) {
-        return Ok(SymmetricPointSpec::Known);
-    }
-    if let Value::Table(entries) = &node.value {
-        let table = fields.nested("symmetric_point", node)?;
-        if entries.iter().any(|(k, _)| k == "error") {
-            let error = VectorSpec::read(&table, "error", base)?;
-            table.finish()?;
-            return Ok(SymmetricPointSpec::Error(error));
-        }
-        if let Some(zero_shift) = table.optional_table("zero_shift")? {
-            let procedure = ZeroShift::read(&zero_shift)?;
-            zero_shift.finish()?;
-            table.finish()?;
-            return Ok(SymmetricPointSpec::Estimated { procedure });
-        }
-    }
-    VectorSpec::of(fields, "symmetric_point", node, base).map(SymmetricPointSpec::Given).map_err(|e| {
-        SpecError {
-            message: format!(
-                "{} (or \"known\", {{ error = … }}, {{ zero_shift = {{ pulse_step, pairs }} }})",
-                e.message
-            ),
-            ..e
-        }
-    })
-}
-
-fn read_transfer(fields: &Fields<'_>) -> Result<Transfer, SpecError> {
-    let transfer = match fields.choice_or("transfer", &["plain", "compensated"], "plain")? {
-        "plain" => Transfer::default(),
-        _ => {
-            let compensated = Some(fields.number_or("transfer_floor", 1e-3)?);
-            Transfer { compensated, ..Transfer::default() }
-        }
-    };
-    if let Some(floor) = transfer.compensated
-        && !(floor > 0.0 && floor.is_finite())
-    {
-        return Err(fields.error(format!("rule.transfer_floor must be positive and finite, got {floor}")));
-    }
-    Ok(transfer)
-}
-
-fn read_cell_gain(fields: &Fields<'_>) -> Result<CellGain, SpecError> {
-    let Some(node) = fields.given("cell_gain") else {
-        fields.defaulted("cell_gain", "\"off\"");
-        return Ok(CellGain::Off);
-    };
-    match &node.value {
-        Value::Text(s) if s == "off" => Ok(CellGain::Off),
-        Value::Text(s) if s == "known" => Ok(CellGain::Known),
-        Value::Table(_) => {
-            let table = fields.nested("cell_gain", node)?;
-            let procedure = ZeroShift::read(&table)?;
-            table.finish()?;
-            Ok(CellGain::Measured { procedure })
-        }
-        _ => Err(node.error(format!(
-            "rule.cell_gain must be \"off\", \"known\" or {{ pulse_step = …, pairs = … }}, got {}",
-            node.show()
-        ))),
     }
 }

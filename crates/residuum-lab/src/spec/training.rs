@@ -1,37 +1,106 @@
 //! `[training]`, `[digital]` and `[mapping]`: how long, how fast, and how weights come to lie on tiles.
-//!
-//! | field of `[training]` | meaning | default |
-//! |---|---|---|
-//! | `epochs` | passes over the training images | required |
-//! | `batch_size` | samples of a step | required |
-//! | `loss` | `cross_entropy` or `negative_log_likelihood` | by the model: the latter for `fcn` and `cnn`, which end in log-probabilities |
-//! | `label_smoothing` | share of the target spread over all classes, with `cross_entropy` | 0 |
-//! | `schedule` | factor of every rate that follows it, one of `{ kind = "constant" }`, `{ kind = "step", every, factor }`, `{ kind = "cosine", last }` over all epochs, `{ kind = "warm_up", epochs }`; step and cosine take `warm_up` as well, epochs in which the rate rises on a line; times in epochs | constant |
-//! | `seeds` | one run each: a number, a list, or `{ first, count }` | `[0]` |
-//! | `early_stop` | `{ patience, min_delta, watch }`: epochs without a gain of `min_delta` in test `accuracy` or `loss` | off |
-//! | `checkpoint_every` | steps between checkpoints besides those after epochs | off |
-//! | `histograms` | whether weights are counted against their range after each epoch | `false` |
-//!
-//! | field of `[digital]` | meaning | default |
-//! |---|---|---|
-//! | `learning_rate` | of what is not on tiles: biases, output scales, digital layers | that of `[rule]` |
-//! | `momentum`, `weight_decay` | as PyTorch defines them | 0 |
-//!
-//! | field of `[mapping]` | meaning | default |
-//! |---|---|---|
-//! | `max_rows`, `max_cols` | largest tile | 512 |
-//! | `omega` | weights are scaled so that the largest is this, in units of a tile; the rest is an output scale. It changes no rate: α is that of the weights of the network | off |
-//! | `columnwise` | a scale for each output instead of one for all | `false` |
-//! | `output_scaling` | scales learned by SGD: `off`, `tile` (one for each tile) or `output` | `off` |
 
 use residuum::Schedule;
+use residuum::rule::Source;
 use residuum_nn::analog::{Mapping, OutputScaling};
 use residuum_nn::{Loss, Sgd};
 
 use super::network::Model;
-use super::read_seeds;
-use super::reader::{Fields, SpecError};
-use super::tile_rule::{Rate, TileRuleKind, TileRuleSpec};
+use super::node::SpecError;
+use super::rate::{Rate, rate};
+use super::rule::RuleSpec;
+use super::section::{Optional, Or, Required, RequiredIf, section};
+use super::seeds::Seeds;
+use super::table::{At, Table};
+use super::types::{TakesExt as _, choice, count, flag, number, table, word};
+
+section! {
+    /// How long, in which steps.
+    pub(crate) struct TrainingTable {
+        /// passes over the training images
+        epochs: u64 = count().at_least(1), "epochs", Required;
+        /// of a step
+        batch_size: usize = count().at_least(1).size(), "samples", Required;
+        /// what is lowered
+        loss: Option<&'static str> = word(["cross_entropy", NLL]), "–",
+            Optional("by the model: the latter for `fcn` and `cnn`, which end in log-probabilities");
+        /// of the target spread over all classes, with `cross_entropy`
+        label_smoothing: Option<f64> = number().checked_later(", 0 to 1"), "share", Optional("0");
+        /// factor of every rate that is a number
+        schedule: ScheduleSpec = table::<FactorTable>().then(factor), "–", Or("{ kind = \"constant\" }");
+        /// one trial each
+        seeds: Vec<u64> = Seeds, "–", Or("[0]");
+        /// when to give up
+        early_stop: Option<EarlyStopTable> = table::<EarlyStopTable>(), "–", Optional("off");
+        /// between further checkpoints
+        checkpoint_every: Option<u64> = count().at_least(1), "steps", Optional("after epochs only");
+        /// whether weights are counted against their range after each epoch
+        histograms: bool = flag(), "–", Or("false");
+    }
+}
+
+section! {
+    /// How the factor of the rates changes; times in epochs.
+    pub(crate) struct FactorTable by kind {
+        /// not at all; by drops; by half a cosine over all epochs; on a line from 0 during the first epochs
+        kind: &'static str = word(["constant", "step", "cosine", "warm_up"]), "–", Required;
+        /// between drops
+        every: Option<u64> = count().at_least(1), "epochs", RequiredIf, of kind ["step"];
+        /// of each drop
+        factor: Option<f64> = number().share(), "–", RequiredIf, of kind ["step"];
+        /// share of the rate at the end
+        last: f64 = number().share(), "–", Or("0.0"), of kind ["cosine"];
+        /// in which the rate rises on a line first
+        warm_up: Option<u64> = count().at_least(1), "epochs", Optional("none"), of kind ["step" "cosine"];
+        /// how long
+        epochs: Option<u64> = count().at_least(1), "epochs", RequiredIf, of kind ["warm_up"];
+    }
+}
+
+section! {
+    /// When to give up.
+    pub(crate) struct EarlyStopTable {
+        /// without a gain
+        patience: u64 = count().at_least(1), "epochs", Required;
+        /// what counts as a gain
+        min_delta: f64 = number().not_negative(), "that of what is watched", Or("0.0");
+        /// on the test images
+        watch: &'static str = word(["accuracy", "loss"]), "–", Or("\"accuracy\"");
+    }
+}
+
+section! {
+    /// How everything beside tiles learns: biases, output scales, digital layers. A digital rule says it itself.
+    pub(crate) struct DigitalTable {
+        /// α
+        learning_rate: Option<Rate> = rate(), "weight²/loss per step", Optional("that of `[rule]`");
+        /// as PyTorch defines it
+        momentum: f64 = number().memory(), "share per step", Or("0.0");
+        /// as PyTorch defines it
+        weight_decay: f64 = number().not_negative(), "loss/weight²", Or("0.0");
+    }
+}
+
+section! {
+    /// How weights lie on tiles.
+    pub(crate) struct MappingTable {
+        /// largest tile
+        max_rows: usize = count().at_least(1).size(), "rows", Or("512");
+        /// largest tile
+        max_cols: usize = count().at_least(1).size(), "columns", Or("512");
+        /// weights are scaled so that the largest is this, in units of a tile; the rest is an output scale. It changes no rate: α
+        /// is that of the weights of the network
+        omega: Option<f64> = number().positive(), "weight", Optional("off");
+        /// whether there is a scale for each output
+        columnwise: bool = flag(), "–", Or("false");
+        /// scales learned by SGD: one for each tile, or one for each output
+        output_scaling: OutputScaling = choice([
+            ("off", OutputScaling::Off), ("tile", OutputScaling::PerTile), ("output", OutputScaling::PerOutput)
+        ]), "–", Or("\"off\"");
+    }
+}
+
+const NLL: &str = "negative_log_likelihood";
 
 /// How a network of a spec is trained.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,102 +180,70 @@ pub struct EarlyStopSpec {
 }
 
 impl TrainingSpec {
-    pub(crate) fn read(fields: &Fields<'_>, model: &Model) -> Result<Self, SpecError> {
+    pub(crate) fn new(fields: TrainingTable, model: &Model, table: &Table<'_>) -> Result<Self, SpecError> {
         Ok(Self {
-            epochs: at_least_one(fields, "epochs")?,
-            batch_size: at_least_one(fields, "batch_size")? as usize,
-            loss: read_loss(fields, model)?,
-            schedule: read_schedule(fields)?,
-            seeds: read_seeds(fields)?,
-            early_stop: read_early_stop(fields)?,
-            checkpoint_every: if fields.has("checkpoint_every") {
-                Some(at_least_one(fields, "checkpoint_every")?)
-            } else {
-                fields.optional_count("checkpoint_every")?
-            },
-            histograms: fields.boolean_or("histograms", false)?,
+            epochs: fields.epochs,
+            batch_size: fields.batch_size,
+            loss: loss(&fields, model, table)?,
+            schedule: fields.schedule,
+            seeds: fields.seeds,
+            early_stop: fields.early_stop.map(|stop| early_stop(&stop, table)).transpose()?,
+            checkpoint_every: fields.checkpoint_every,
+            histograms: fields.histograms,
         })
     }
 }
 
-fn at_least_one(fields: &Fields<'_>, name: &'static str) -> Result<u64, SpecError> {
-    match fields.count(name)? {
-        0 => Err(fields.error(format!("{} must be at least 1, got 0", fields.path(name)))),
-        count => Ok(count),
-    }
-}
-
-fn read_loss(fields: &Fields<'_>, model: &Model) -> Result<Loss, SpecError> {
-    const NLL: &str = "negative_log_likelihood";
+fn loss(fields: &TrainingTable, model: &Model, table: &Table<'_>) -> Result<Loss, SpecError> {
     let natural = if model.gives_log_probabilities() { NLL } else { "cross_entropy" };
-    let loss = fields.choice_or("loss", &["cross_entropy", NLL], natural)?;
-    if loss == NLL {
-        if model.gives_log_probabilities() {
-            return Ok(Loss::NegativeLogLikelihood);
-        }
-        let path = fields.path("loss");
-        return Err(
-            fields.error(format!("{path} must be \"cross_entropy\" for this model, whose scores are logits"))
-        );
+    if fields.loss.is_none() {
+        table.defaulted("loss", format!("{natural:?}"));
     }
-    let smoothing = fields.number_or("label_smoothing", 0.0)? as f32;
-    let path = fields.path("label_smoothing");
+    if fields.loss.unwrap_or(natural) == NLL {
+        if !model.gives_log_probabilities() {
+            let path = table.path("loss");
+            let message = format!("{path} must be \"cross_entropy\" for this model, whose scores are logits");
+            return Err(table.error(message));
+        }
+        if fields.label_smoothing.is_some() {
+            let path = table.path("label_smoothing");
+            return Err(
+                table.error(format!("{path} has no effect with loss = {NLL:?}: it is of cross_entropy"))
+            );
+        }
+        return Ok(Loss::NegativeLogLikelihood);
+    }
+    let smoothing = fields.label_smoothing.unwrap_or(0.0) as f32;
+    let path = table.path("label_smoothing");
     Loss::CrossEntropy { smoothing }
         .validate()
-        .map_err(|e| fields.error(e.to_string().replacen("smoothing", &path, 1)))
+        .map_err(|e| table.error(e.to_string().replacen("smoothing", &path, 1)))
 }
 
-fn read_schedule(fields: &Fields<'_>) -> Result<ScheduleSpec, SpecError> {
-    let Some(table) = fields.optional_table("schedule")? else {
-        fields.defaulted("schedule", "{ kind = \"constant\" }");
-        return Ok(ScheduleSpec::Constant);
-    };
-    let warm_up = || match table.optional_count("warm_up")? {
-        None => Ok(0),
-        Some(_) => at_least_one(&table, "warm_up"),
-    };
-    let schedule = match table.choice("kind", &["constant", "step", "cosine", "warm_up"])? {
+fn factor(fields: FactorTable, at: &At<'_>) -> Result<ScheduleSpec, SpecError> {
+    let table = at.table()?;
+    let needed = |value: Option<u64>, name: &str| value.ok_or_else(|| table.missing(name));
+    let warm_up = fields.warm_up.unwrap_or(0);
+    Ok(match fields.kind {
         "constant" => ScheduleSpec::Constant,
         "step" => ScheduleSpec::Step {
-            every: at_least_one(&table, "every")?,
-            factor: share(&table, "factor", None)?,
-            warm_up: warm_up()?,
+            every: needed(fields.every, "every")?,
+            factor: fields.factor.ok_or_else(|| table.missing("factor"))?,
+            warm_up,
         },
-        "cosine" => ScheduleSpec::Cosine { last: share(&table, "last", Some(0.0))?, warm_up: warm_up()? },
-        _ => ScheduleSpec::WarmUp { epochs: at_least_one(&table, "epochs")? },
-    };
-    table.finish()?;
-    Ok(schedule)
+        "cosine" => ScheduleSpec::Cosine { last: fields.last, warm_up },
+        _ => ScheduleSpec::WarmUp { epochs: needed(fields.epochs, "epochs")? },
+    })
 }
 
-/// A part of 1: per cent are a slip.
-fn share(fields: &Fields<'_>, name: &'static str, default: Option<f64>) -> Result<f64, SpecError> {
-    let value = match default {
-        Some(default) => fields.number_or(name, default)?,
-        None => fields.number(name)?,
-    };
-    if (0.0..=1.0).contains(&value) {
-        return Ok(value);
-    }
-    Err(fields.error(format!("{} must be between 0 and 1, got {value}", fields.path(name))))
-}
-
-fn read_early_stop(fields: &Fields<'_>) -> Result<Option<EarlyStopSpec>, SpecError> {
-    let Some(table) = fields.optional_table("early_stop")? else { return Ok(None) };
-    let stop = EarlyStopSpec {
-        patience: at_least_one(&table, "patience")?,
-        min_delta: table.number_or("min_delta", 0.0)?,
-        loss: table.choice_or("watch", &["accuracy", "loss"], "accuracy")? == "loss",
-    };
+fn early_stop(fields: &EarlyStopTable, table: &Table<'_>) -> Result<EarlyStopSpec, SpecError> {
+    let EarlyStopTable { patience, min_delta, watch } = *fields;
     // An accuracy is a share; a loss has no upper end.
-    let most = if stop.loss { f64::MAX } else { 1.0 };
-    if !(0.0..=most).contains(&stop.min_delta) {
-        let must = if stop.loss { "zero or positive, and finite" } else { "between 0 and 1" };
-        let (path, got) = (table.path("min_delta"), stop.min_delta);
-        return Err(table.error(format!("{path} must be {must}, got {got}")));
+    if watch == "accuracy" && min_delta > 1.0 {
+        let path = table.path("early_stop.min_delta");
+        return Err(table.error(format!("{path} must be between 0 and 1, got {min_delta}")));
     }
-    table.finish()?;
-    Ok(Some(stop))
+    Ok(EarlyStopSpec { patience, min_delta, loss: watch == "loss" })
 }
 
 /// How everything digital learns.
@@ -221,28 +258,22 @@ pub struct DigitalSpec {
 }
 
 impl DigitalSpec {
-    /// Reads `[digital]`; the rule says what is left out.
-    pub(crate) fn read(fields: Option<&Fields<'_>>, rule: &TileRuleSpec) -> Result<Self, SpecError> {
-        let (momentum, weight_decay) = match rule.kind {
-            TileRuleKind::Digital { momentum, weight_decay } => (momentum, weight_decay),
-            _ => (0.0, 0.0),
-        };
-        let default = Self { learning_rate: rule.learning_rate, momentum, weight_decay };
-        let Some(fields) = fields else { return Ok(default) };
-        let learning_rate = if fields.has("learning_rate") {
-            Rate::read(fields, "learning_rate")?
-        } else {
-            fields.node("learning_rate");
-            default.learning_rate
-        };
-        let spec = Self {
-            learning_rate,
-            momentum: fields.number_or("momentum", 0.0)? as f32,
-            weight_decay: fields.number_or("weight_decay", 0.0)? as f32,
-        };
-        spec.sgd(Schedule::Constant).validate().map_err(|e| fields.blame(&e))?;
-        // A digital rule says itself how everything learns; it may share the table with others that do not.
-        Ok(if rule.is_digital() { default } else { spec })
+    /// What `[digital]` says, and the rule of what it leaves out.
+    pub(crate) fn new(fields: Option<DigitalTable>, rule: &RuleSpec) -> Self {
+        let default = Self { learning_rate: rule.learning_rate, momentum: 0.0, weight_decay: 0.0 };
+        match fields {
+            // A digital rule says itself how everything learns; it may share the table with others that do not.
+            _ if rule.is_digital() => {
+                let momentum = if let Source::Momentum { momentum } = rule.source { momentum } else { 0.0 };
+                Self { momentum: momentum as f32, weight_decay: rule.weight_decay as f32, ..default }
+            }
+            Some(fields) => Self {
+                learning_rate: fields.learning_rate.unwrap_or(default.learning_rate),
+                momentum: fields.momentum as f32,
+                weight_decay: fields.weight_decay as f32,
+            },
+            None => default,
+        }
     }
 
     /// The optimiser, given what the schedule makes of a rate.
@@ -252,32 +283,10 @@ impl DigitalSpec {
     }
 }
 
-/// Reads `[mapping]`.
-pub(crate) fn read_mapping(fields: &Fields<'_>) -> Result<Mapping, SpecError> {
-    let default = Mapping::default();
-    let size = |name, default: usize| -> Result<usize, SpecError> {
-        let count = if fields.has(name) {
-            at_least_one(fields, name)?
-        } else {
-            fields.count_or(name, default as u64)?
-        };
-        Ok(count as usize)
-    };
-    let mapping = Mapping {
-        max_rows: size("max_rows", default.max_rows)?,
-        max_cols: size("max_cols", default.max_cols)?,
-        omega: fields.optional_number("omega")?.map(|omega| omega as f32),
-        columnwise: fields.boolean_or("columnwise", false)?,
-        output_scaling: match fields.choice_or("output_scaling", &["off", "tile", "output"], "off")? {
-            "off" => OutputScaling::Off,
-            "tile" => OutputScaling::PerTile,
-            _ => OutputScaling::PerOutput,
-        },
-    };
-    if let Some(omega) = mapping.omega
-        && !(omega > 0.0 && omega.is_finite())
-    {
-        return Err(fields.error(format!("{} must be positive and finite, got {omega}", fields.path("omega"))));
+impl MappingTable {
+    /// How weights lie on tiles.
+    pub(crate) fn mapping(self) -> Mapping {
+        let Self { max_rows, max_cols, omega, columnwise, output_scaling } = self;
+        Mapping { max_rows, max_cols, omega: omega.map(|omega| omega as f32), columnwise, output_scaling }
     }
-    Ok(mapping)
 }

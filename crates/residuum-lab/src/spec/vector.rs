@@ -1,12 +1,16 @@
 //! Vectors and matrices of a spec: a number for all entries, a list, an expression in the index `i`, a column of a
 //! CSV file, or random entries drawn anew for each seed.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use residuum::Key;
 use residuum::expression::Expression;
+use serde_json::{Value as Json, json};
 
-use super::reader::{Fields, Node, SpecError, Value};
+use super::node::{Node, SpecError, Value};
+use super::section::{Declaration, Optional, Required, Section, Takes, section};
+use super::table::At;
+use super::types::{TakesExt as _, count, list, number, path, table, text};
 use crate::table::NumberTable;
 
 /// How a vector of the spec is made.
@@ -34,82 +38,134 @@ pub enum VectorSpec {
     },
 }
 
-impl VectorSpec {
-    pub(crate) fn read(fields: &Fields<'_>, name: &'static str, base: &Path) -> Result<Self, SpecError> {
-        Self::of(fields, name, fields.required(name)?, base)
+section! {
+    /// A number for all entries, a list, a formula in the index `i` (from 0) and the number of entries `n` such as
+    /// `"0.5 + i/n"`, or a table with one of these fields.
+    pub(crate) struct VectorTable by kind or csv or uniform or normal as "a table with csv, uniform or normal" {
+        /// a CSV file, relative to the spec
+        csv: Option<PathBuf> = path(), "–", Optional("none");
+        /// its column: a name, or a number from 0
+        column: Option<Column> = text("name").map(Column::Name).or(count().size().map(Column::At)), "–",
+            Optional("the only one"), of kind ["csv"];
+        /// `[lo, hi]`: independent uniform entries, drawn anew for each seed
+        uniform: Option<[f64; 2]> = two(), "that of the vector", Optional("none"), of kind ["uniform"];
+        /// `[mean, deviation]`: independent normal entries, drawn anew for each seed
+        normal: Option<[f64; 2]> = two(), "that of the vector", Optional("none"), of kind ["normal"];
+    }
+}
+
+/// Which column of a file.
+#[derive(Clone, Debug)]
+pub(crate) enum Column {
+    Name(String),
+    At(usize),
+}
+
+/// Two finite numbers.
+fn two() -> impl Takes<Value = [f64; 2]> {
+    list(number(), "two finite numbers", [2, 2]).then(|values, at| match values.as_slice() {
+        [a, b] if a.is_finite() && b.is_finite() => Ok([*a, *b]),
+        _ => Err(at.must("two finite numbers")),
+    })
+}
+
+/// A vector.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Vector;
+
+/// A vector.
+pub(crate) fn vector() -> Vector {
+    Vector
+}
+
+impl Takes for Vector {
+    type Value = VectorSpec;
+
+    fn accepts(&self, node: &Node) -> bool {
+        !matches!(node.value, Value::Bool(_))
     }
 
-    pub(crate) fn of(fields: &Fields<'_>, name: &str, node: &Node, base: &Path) -> Result<Self, SpecError> {
-        let path = fields.path(name);
-        if let Some(x) = node.as_number() {
-            return finite(node, &path, x).map(Self::Constant);
+    fn read(&self, at: &At<'_>) -> Result<VectorSpec, SpecError> {
+        let path = &at.path;
+        if let Some(x) = at.node.as_number() {
+            at.list(format!("{x:?}"));
+            return finite(at.node, path, x).map(VectorSpec::Constant);
         }
-        match &node.value {
+        at.list_whole();
+        match &at.node.value {
             Value::List(items) => items
                 .iter()
                 .map(|item| {
-                    let x = item.as_number().ok_or_else(|| {
-                        item.error(format!("{path} must hold numbers, got {}", item.show()))
-                    })?;
-                    finite(item, &path, x)
+                    let x = item
+                        .as_number()
+                        .ok_or_else(|| item.error(format!("{path} must hold numbers, got {}", item.show())))?;
+                    finite(item, path, x)
                 })
                 .collect::<Result<_, _>>()
-                .map(Self::List),
+                .map(VectorSpec::List),
             Value::Text(text) => Expression::parse(text, &["i", "n"])
-                .map(Self::Expression)
-                .map_err(|e| node.error(format!("{path} = {text:?}: {e}"))),
-            Value::Table(_) => {
-                let vector = Self::from_table(node, &path, base)?;
-                if let Self::List(values) = &vector {
-                    fields.number_contents(name, values, 1);
-                }
-                Ok(vector)
-            }
-            _ => Err(node.error(format!(
-                "{path} must be a number, a list, a formula in i, or a table with csv, uniform or normal, got {}",
-                node.show()
-            ))),
+                .map(VectorSpec::Expression)
+                .map_err(|e| at.error(format_args!(" = {text:?}: {e}"))),
+            Value::Table(_) => from_table(at),
+            _ => Err(at.must(&self.noun())),
         }
     }
 
-    fn from_table(node: &Node, path: &str, base: &Path) -> Result<Self, SpecError> {
-        let fields = Fields::at(node, path.into())?;
-        let vector =
-            if fields.has("csv") {
-                let table = NumberTable::read(&base.join(fields.text("csv")?))
-                    .map_err(|e| node.error(format!("{path}: {e}")))?;
-                let column = match fields.node("column") {
-                    None => table.only_column(),
-                    Some(Node { value: Value::Text(name), .. }) => table.column(name),
-                    Some(Node { value: Value::Integer(i), .. }) => table.column_at(*i as usize),
-                    Some(other) => {
-                        return Err(other
-                            .error(format!("{path}.column must be a name or a number, got {}", other.show())));
-                    }
-                };
-                Self::List(column.map_err(|e| node.error(format!("{path}: {e}")))?)
-            } else if fields.has("uniform") {
-                let [lo, hi] = pair(&fields, "uniform", path)?;
-                if lo >= hi {
-                    return Err(
-                        node.error(format!("{path}.uniform must be [lo, hi] with lo < hi, got [{lo}, {hi}]"))
-                    );
-                }
-                Self::Uniform { lo, hi }
-            } else if fields.has("normal") {
-                let [mean, deviation] = pair(&fields, "normal", path)?;
-                if deviation < 0.0 {
-                    return Err(node
-                        .error(format!("{path}.normal: deviation must be zero or positive, got {deviation}")));
-                }
-                Self::Normal { mean, deviation }
-            } else {
-                return Err(node.error(format!("{path} must have csv, uniform or normal, got {}", node.show())));
-            };
-        fields.finish()?;
-        Ok(vector)
+    fn noun(&self) -> String {
+        "a number, a list, a formula in i, or a table with csv, uniform or normal".into()
     }
 
+    fn words(&self) -> String {
+        "vector".into()
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "anyOf": [
+            { "type": "number" }, { "type": "string" }, { "type": "array", "items": { "type": "number" } },
+            table::<VectorTable>().schema(),
+        ] })
+    }
+
+    fn tables(&self) -> Vec<fn() -> &'static Declaration> {
+        vec![VectorTable::declaration]
+    }
+}
+
+fn from_table(at: &At<'_>) -> Result<VectorSpec, SpecError> {
+    // The table as a whole is listed.
+    let fields = VectorTable::read(&at.unlisted().table()?)?;
+    match fields {
+        VectorTable { csv: Some(csv), column, .. } => {
+            let wrong = |e: crate::table::TableError| at.error(format_args!(": {e}"));
+            let table = NumberTable::read(&csv).map_err(wrong)?;
+            let values = match column {
+                None => table.only_column(),
+                Some(Column::Name(name)) => table.column(&name),
+                Some(Column::At(i)) => table.column_at(i),
+            };
+            let values = values.map_err(wrong)?;
+            at.number_contents(&values, 1);
+            Ok(VectorSpec::List(values))
+        }
+        VectorTable { uniform: Some([lo, hi]), .. } => {
+            if lo >= hi {
+                return Err(at.error(format_args!(".uniform must be [lo, hi] with lo < hi, got [{lo}, {hi}]")));
+            }
+            Ok(VectorSpec::Uniform { lo, hi })
+        }
+        VectorTable { normal: Some([mean, deviation]), .. } => {
+            if deviation < 0.0 {
+                return Err(
+                    at.error(format_args!(".normal: deviation must be zero or positive, got {deviation}"))
+                );
+            }
+            Ok(VectorSpec::Normal { mean, deviation })
+        }
+        _ => Err(at.error(format_args!(" must have csv, uniform or normal, got {}", at.node.show()))),
+    }
+}
+
+impl VectorSpec {
     /// The number of entries, if the spec fixes it.
     pub fn len(&self) -> Option<usize> {
         if let Self::List(values) = self { Some(values.len()) } else { None }
@@ -154,19 +210,6 @@ fn finite(node: &Node, path: &str, x: f64) -> Result<f64, SpecError> {
     if x.is_finite() { Ok(x) } else { Err(node.error(format!("{path} must be finite, got {x}"))) }
 }
 
-fn pair(fields: &Fields<'_>, name: &'static str, path: &str) -> Result<[f64; 2], SpecError> {
-    let node = fields.required(name)?;
-    if let Value::List(items) = &node.value
-        && let [a, b] = items.as_slice()
-        && let (Some(a), Some(b)) = (a.as_number(), b.as_number())
-        && a.is_finite()
-        && b.is_finite()
-    {
-        return Ok([a, b]);
-    }
-    Err(node.error(format!("{path}.{name} must be two finite numbers, got {}", node.show())))
-}
-
 /// A matrix: rows in brackets, or a CSV file of numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatrixSpec {
@@ -176,50 +219,85 @@ pub struct MatrixSpec {
     pub columns: usize,
 }
 
-impl MatrixSpec {
-    pub(crate) fn read(fields: &Fields<'_>, name: &'static str, base: &Path) -> Result<Self, SpecError> {
-        let node = fields.required(name)?;
-        let path = fields.path(name);
-        match &node.value {
-            Value::List(rows) => {
-                let mut values = Vec::new();
-                let mut columns = None;
-                for row in rows {
-                    let VectorSpec::List(entries) = VectorSpec::of(fields, name, row, base)? else {
-                        return Err(row.error(format!("{path} must be a list of rows, got {}", row.show())));
-                    };
-                    if *columns.get_or_insert(entries.len()) != entries.len() {
-                        return Err(row.error(format!("{path}: rows must have one length, got {}", row.show())));
-                    }
-                    values.extend(entries);
-                }
-                match columns {
-                    Some(columns) if columns > 0 => {
-                        // The contents of single files do not tell the order of the rows.
-                        if rows.iter().any(|row| matches!(row.value, Value::Table(_))) {
-                            fields.number_contents(name, &values, columns);
-                        }
-                        Ok(Self { values, columns })
-                    }
-                    _ => Err(node.error(format!("{path} must not be empty"))),
-                }
-            }
+section! {
+    /// Rows in brackets, `[[1, 0], [0, 2]]`, or a table.
+    pub(crate) struct MatrixTable {
+        /// a CSV file of numbers, relative to the spec
+        csv: PathBuf = path(), "–", Required;
+    }
+}
+
+/// A matrix.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Matrix;
+
+/// A matrix.
+pub(crate) fn matrix() -> Matrix {
+    Matrix
+}
+
+impl Takes for Matrix {
+    type Value = MatrixSpec;
+
+    fn accepts(&self, node: &Node) -> bool {
+        matches!(node.value, Value::List(_) | Value::Table(_))
+    }
+
+    fn read(&self, at: &At<'_>) -> Result<MatrixSpec, SpecError> {
+        at.list_whole();
+        match &at.node.value {
+            Value::List(rows) => from_rows(at, rows),
             Value::Table(_) => {
-                let file = fields.nested(name, node)?;
-                let csv = file.text("csv")?;
-                file.finish()?;
-                let table =
-                    NumberTable::read(&base.join(csv)).map_err(|e| node.error(format!("{path}: {e}")))?;
-                fields.number_contents(name, &table.values, table.columns);
-                Ok(Self { values: table.values, columns: table.columns })
+                let MatrixTable { csv } = MatrixTable::read(&at.unlisted().table()?)?;
+                let table = NumberTable::read(&csv).map_err(|e| at.error(format_args!(": {e}")))?;
+                at.number_contents(&table.values, table.columns);
+                Ok(MatrixSpec { values: table.values, columns: table.columns })
             }
-            _ => {
-                Err(node
-                    .error(format!("{path} must be rows in brackets or {{ csv = … }}, got {}", node.show())))
-            }
+            _ => Err(at.must(&self.noun())),
         }
     }
 
+    fn noun(&self) -> String {
+        "rows in brackets or { csv = … }".into()
+    }
+
+    fn words(&self) -> String {
+        "matrix".into()
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "anyOf": [{ "type": "array", "items": vector().schema() }, table::<MatrixTable>().schema()] })
+    }
+
+    fn tables(&self) -> Vec<fn() -> &'static Declaration> {
+        vec![MatrixTable::declaration]
+    }
+}
+
+fn from_rows(at: &At<'_>, rows: &[Node]) -> Result<MatrixSpec, SpecError> {
+    let path = &at.path;
+    let (mut values, mut columns) = (Vec::new(), None);
+    for node in rows {
+        let VectorSpec::List(entries) = vector().read(&at.unlisted().with(node))? else {
+            return Err(node.error(format!("{path} must be a list of rows, got {}", node.show())));
+        };
+        if *columns.get_or_insert(entries.len()) != entries.len() {
+            return Err(node.error(format!("{path}: rows must have one length, got {}", node.show())));
+        }
+        values.extend(entries);
+    }
+    match columns {
+        Some(columns) if columns > 0 => {
+            if rows.iter().any(|row| matches!(row.value, Value::Table(_))) {
+                at.number_contents(&values, columns);
+            }
+            Ok(MatrixSpec { values, columns })
+        }
+        _ => Err(at.error(" must not be empty")),
+    }
+}
+
+impl MatrixSpec {
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.values.len() / self.columns

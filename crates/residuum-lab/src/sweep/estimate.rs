@@ -222,9 +222,7 @@ fn of_problem(spec: &Spec, seed: u64, enough: f64) -> Result<Probe, String> {
     }
     let step = (taken - start_up).max(0.0) / steps.max(1) as f64;
     let n = spec.problem.dim() as u64;
-    let devices = spec.devices.as_ref().map(|(main, residual)| (main, residual));
-    let rule = spec.rule.build(&spec.initial, devices, n as usize, Key::new(seed).named("rule"))?;
-    let arrays = rule.states().len() as u64;
+    let arrays = spec.build_rule(seed)?.states().len() as u64;
     let memory = Memory {
         state: 8 * n * arrays,
         devices: if spec.devices.is_some() { 32 * n * arrays } else { 0 },

@@ -1,9 +1,9 @@
 //! A trained network as records.
 
-use residuum::{Range, ResponseFunction as _};
+use residuum::Range;
 use residuum_nn::train::EpochRecord;
 
-use crate::spec::TileDevices;
+use crate::spec::Devices;
 use crate::store::Row;
 use crate::train::{ArrayWeights, LayerWeights, Trained};
 
@@ -22,7 +22,7 @@ const BINS: usize = 64;
 /// | `range_low`, `range_high` | the same | dynamic range of the mean device, in the same units |
 /// | `kappa2` | layer | q_max/q_min of the mean main device between the smallest and the largest weight of the main array before and after training |
 /// | `drift` | layer | mean of \|w − w⋄\| before less that after, over the main array: positive where weights were pulled towards the symmetric point |
-pub fn network_rows(trained: &Trained, devices: Option<&TileDevices>) -> Vec<Row> {
+pub fn network_rows(trained: &Trained, devices: Option<&Devices>) -> Vec<Row> {
     let records = &trained.summary.records;
     let pulse_energy = devices.and_then(|devices| devices.pulse_energy);
     let mut rows: Vec<Row> = records.iter().flat_map(|record| epoch_rows(record, pulse_energy)).collect();
@@ -66,16 +66,15 @@ fn epoch_rows(record: &EpochRecord, pulse_energy: Option<f64>) -> Vec<Row> {
     rows
 }
 
-fn layer_rows(at: At, layer: &LayerWeights, devices: &TileDevices, rows: &mut Vec<Row>) {
+fn layer_rows(at: At, layer: &LayerWeights, devices: &Devices, rows: &mut Vec<Row>) {
     let name = &layer.layer;
     histogram_rows(at, name, &layer.effective, layer.range, rows);
     for array in &layer.arrays {
         let device = if array.name == "main" { &devices.main } else { &devices.residual };
-        let range = [device.min, device.max].map(f64::from);
-        histogram_rows(at, &format!("{name}.{}", array.name), &array.end, Some(range), rows);
+        histogram_rows(at, &format!("{name}.{}", array.name), &array.end, device.range(), rows);
     }
     if let Some(main) = layer.arrays.first()
-        && let Ok(response) = devices.main.response()
+        && let Ok(response) = devices.main.representative()
     {
         if let Some(visited) = visited(main) {
             let visited =
@@ -128,6 +127,7 @@ mod tests {
     use residuum::tile::Device;
 
     use super::*;
+    use crate::spec::DeviceSpec;
 
     const AT: At = At { epoch: 3, step: 60 };
 
@@ -139,7 +139,8 @@ mod tests {
     #[test]
     fn drift_is_positive_towards_the_symmetric_point_and_kappa_covers_both_ends() {
         let device = Device::paper_power(1.0, 1.0, 0.001);
-        let devices = TileDevices { main: device.clone(), residual: device, pulse_energy: None };
+        let device = DeviceSpec::Tile { device: Box::new(device), cell: None };
+        let devices = Devices { main: device.clone(), residual: device, pulse_energy: None };
         let main = ArrayWeights { name: "main".into(), start: vec![0.5, -0.25], end: vec![0.25, -0.125] };
         let layer = |main: ArrayWeights| LayerWeights {
             layer: "fc".into(),

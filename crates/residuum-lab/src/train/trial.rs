@@ -11,7 +11,9 @@ use residuum_nn::state::{FileError, Scope, StateError, Tensors, read_safetensors
 use residuum_nn::{Network, Shape};
 use thiserror::Error;
 
-use crate::spec::{DataSpecError, NetworkSpec, ScheduleSpec, TileDevices, TileRuleSpec, TrialSpec};
+use crate::spec::{
+    BuildError as RuleError, DataSpecError, Devices, NetworkSpec, RuleSpec, ScheduleSpec, TrialSpec,
+};
 
 /// Samples evaluated at a time; changes no number but those of a running average in the converters.
 const TEST_BATCH: usize = 200;
@@ -200,18 +202,12 @@ impl Shaped {
 /// The rule of a spec on tiles of any size.
 #[derive(Clone, Debug)]
 struct TileRecipe {
-    rule: TileRuleSpec,
-    devices: TileDevices,
+    rule: RuleSpec,
+    devices: Devices,
 }
 
 impl Recipe for TileRecipe {
     fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn Rule<f32>>, ParameterError> {
-        let rule = self.rule.build(&self.devices, [rows, cols], key)?;
-        // A digital rule never asks for tiles.
-        rule.ok_or(ParameterError::OutOfDomain {
-            name: "arrays",
-            must: "at least 1 for a rule on tiles",
-            value: 0.0,
-        })
+        self.rule.build(&self.devices, [rows, cols], key).map_err(RuleError::into_parameter)
     }
 }

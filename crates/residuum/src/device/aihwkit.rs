@@ -48,9 +48,71 @@ pub enum ConversionError {
         /// What was given.
         value: f64,
     },
+    /// A parameter that the class does not have.
+    #[error("{name} is not a parameter of this class")]
+    Unknown {
+        /// As it was given.
+        name: String,
+    },
+    /// A value of another type than the parameter's.
+    #[error("{name} must be a number, true or false, or a list of numbers, as in AIHWKIT, got {value:?}")]
+    WrongType {
+        /// The parameter.
+        name: String,
+        /// What was given.
+        value: Value,
+    },
     /// Numbers that no device can have.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
+}
+
+/// A value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(f64),
+    /// A switch.
+    Flag(bool),
+    /// Numbers at nodes.
+    List(Vec<f64>),
+}
+
+/// Parameters that can be set by name.
+pub(crate) trait Assign {
+    /// Sets the parameter `name` if it is this one, called `own`, or below it: whether its type fits, or `None` if it is not here.
+    fn assign(&mut self, own: &str, name: &str, value: &Value) -> Option<bool>;
+}
+
+/// Sets a parameter if it is this one and the value fits.
+fn set<T>(place: &mut T, own: &str, name: &str, value: Option<T>) -> Option<bool> {
+    (own == name).then(|| value.map(|value| *place = value).is_some())
+}
+
+impl Assign for f32 {
+    fn assign(&mut self, own: &str, name: &str, value: &Value) -> Option<bool> {
+        set(self, own, name, if let Value::Number(x) = value { Some(*x as f32) } else { None })
+    }
+}
+
+impl Assign for i32 {
+    fn assign(&mut self, own: &str, name: &str, value: &Value) -> Option<bool> {
+        let whole = if let Value::Number(x) = value { (x.fract() == 0.0).then_some(*x as i32) } else { None };
+        set(self, own, name, whole)
+    }
+}
+
+impl Assign for bool {
+    fn assign(&mut self, own: &str, name: &str, value: &Value) -> Option<bool> {
+        set(self, own, name, if let Value::Flag(flag) = value { Some(*flag) } else { None })
+    }
+}
+
+impl Assign for Vec<f32> {
+    fn assign(&mut self, own: &str, name: &str, value: &Value) -> Option<bool> {
+        let list = if let Value::List(list) = value { Some(list) } else { None };
+        set(self, own, name, list.map(|list| list.iter().map(|x| *x as f32).collect()))
+    }
 }
 
 class! {
@@ -148,6 +210,21 @@ pub(super) fn decay_leads_to_reset(pulsed: &Pulsed, subtracted: bool) -> Result<
 }
 
 impl Class {
+    /// Sets a parameter by AIHWKIT's name; what decides nothing about a device is passed over.
+    ///
+    /// # Errors
+    /// If the class has no such parameter, or it is of another type.
+    pub fn set(&mut self, name: &str, value: Value) -> Result<(), ConversionError> {
+        if ["construction_seed", "count_pulses"].contains(&name) {
+            return Ok(());
+        }
+        match self.parameters().assign("", name, &value) {
+            Some(true) => Ok(()),
+            Some(false) => Err(ConversionError::WrongType { name: name.into(), value }),
+            None => Err(ConversionError::Unknown { name: name.into() }),
+        }
+    }
+
     /// The device with these parameters.
     ///
     /// # Errors

@@ -18,6 +18,12 @@ macro_rules! class {
                 Self { $($field: $default,)* }
             }
         }
+
+        impl $crate::device::aihwkit::Assign for $name {
+            fn assign(&mut self, _: &str, name: &str, value: &$crate::device::aihwkit::Value) -> Option<bool> {
+                None $(.or_else(|| self.$field.assign(stringify!($field), name, value)))*
+            }
+        }
     };
 }
 
@@ -167,6 +173,36 @@ pub enum Class {
 }
 
 impl Class {
+    /// The class of this name in AIHWKIT with its default parameters.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "ConstantStepDevice" => Self::ConstantStep(Pulsed::default()),
+            "LinearStepDevice" => Self::LinearStep(LinearStep::default()),
+            "SoftBoundsDevice" => Self::SoftBounds(SoftBounds::default()),
+            "SoftBoundsPmaxDevice" => Self::SoftBoundsPmax(SoftBoundsPmax::default()),
+            "SoftBoundsReferenceDevice" => Self::SoftBoundsReference(SoftBoundsReference::default()),
+            "ExpStepDevice" => Self::ExpStep(ExpStep::default()),
+            "PowStepDevice" => Self::PowStep(PowStep::default()),
+            "PowStepReferenceDevice" => Self::PowStepReference(PowStepReference::default()),
+            "PiecewiseStepDevice" => Self::PiecewiseStep(PiecewiseStep::default()),
+            _ => return None,
+        })
+    }
+
+    fn parameters(&mut self) -> &mut dyn aihwkit::Assign {
+        match self {
+            Self::ConstantStep(class) => class,
+            Self::LinearStep(class) => class,
+            Self::SoftBounds(class) => class,
+            Self::SoftBoundsPmax(class) => class,
+            Self::SoftBoundsReference(class) => class,
+            Self::ExpStep(class) => class,
+            Self::PowStep(class) => class,
+            Self::PowStepReference(class) => class,
+            Self::PiecewiseStep(class) => class,
+        }
+    }
+
     fn device(&self) -> Result<Device, ConversionError> {
         match self {
             Self::ConstantStep(pulsed) => pulsed.constant_device(),

@@ -1,0 +1,85 @@
+//! Devices of AIHWKIT from files of parameters: `{ "class": "PowStepDevice", "dw_min": 0.001, … }`, what is left out being
+//! AIHWKIT's default. In Python, `json.dump({"class": type(device).__name__, **dataclasses.asdict(device)}, file)` writes one.
+
+use std::path::Path;
+
+use residuum::device::aihwkit::{Class, Value};
+use residuum::tile::Device;
+use serde_json::Value as Json;
+
+use super::folders::digest;
+use super::node::SpecError;
+use super::table::Table;
+
+/// Reads the device of a file.
+pub(super) fn read(path: &Path, at: &Table<'_>) -> Result<Device, SpecError> {
+    let wrong =
+        |e: &dyn std::fmt::Display| at.error(format!("{}: {}: {e}", at.path("aihwkit"), path.display()));
+    let text = std::fs::read_to_string(path).map_err(|e| wrong(&e))?;
+    at.contents("aihwkit", digest(text.as_bytes()));
+    let json: Json = serde_json::from_str(&text).map_err(|e| wrong(&e))?;
+    device(&json).map_err(|e| wrong(&e))
+}
+
+fn device(json: &Json) -> Result<Device, String> {
+    let parameters = json.as_object().ok_or("must be an object with the parameters of a device")?;
+    let name =
+        parameters.get("class").and_then(Json::as_str).ok_or("\"class\" must name a class of AIHWKIT")?;
+    let mut class =
+        Class::named(name).ok_or_else(|| format!("\"class\" must be a pulsed device, got {name:?}"))?;
+    for (name, value) in parameters.iter().filter(|(name, _)| *name != "class") {
+        let value = match (name.as_str(), value) {
+            // Of the nested table only the exponent says whether there is any.
+            ("drift", Json::Object(drift)) => {
+                let nu = drift.get("nu").and_then(Json::as_f64).unwrap_or(0.0);
+                class.set("drift_nu", Value::Number(nu)).map_err(|e| e.to_string())?;
+                continue;
+            }
+            (_, Json::Bool(flag)) => Value::Flag(*flag),
+            (_, Json::Array(items)) => {
+                let numbers = items.iter().map(Json::as_f64).collect::<Option<_>>();
+                Value::List(numbers.ok_or_else(|| format!("{name} must be a list of numbers"))?)
+            }
+            _ => Value::Number(value.as_f64().ok_or_else(|| format!("{name} must be a number, got {value}"))?),
+        };
+        class.set(name, value).map_err(|e| e.to_string())?;
+    }
+    class.to_device().map_err(|e| e.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_class_is_read_with_its_own_parameters() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/aihwkit/parameters.json");
+        let golden: Json = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let mut read = 0;
+        for (name, class) in golden["devices"].as_object().unwrap() {
+            let Some(default) = Class::named(name) else { continue };
+            let mut file = class["fields"].clone();
+            file["class"] = json!(name);
+            assert_eq!(device(&file).ok(), default.to_device().ok(), "{name}");
+            read += 1;
+        }
+        assert_eq!(read, 9);
+    }
+
+    #[test]
+    fn slips_are_named() {
+        let message = |file: Json| device(&file).unwrap_err();
+        assert_eq!(
+            message(json!({ "class": "PowStepDevice", "gamma": 1 })),
+            "gamma is not a parameter of this class"
+        );
+        assert!(
+            message(json!({ "class": "PowStepDevice", "dw_min": true })).starts_with("dw_min must be a number")
+        );
+        assert!(message(json!({ "class": "OneSidedUnitCell" })).contains("must be a pulsed device"));
+        let half = device(&json!({ "class": "PowStepDevice", "pow_gamma": 0.5 })).unwrap();
+        assert_ne!(Some(half), Class::named("PowStepDevice").and_then(|class| class.to_device().ok()));
+    }
+}

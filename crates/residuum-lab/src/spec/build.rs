@@ -1,0 +1,526 @@
+//! From a rule and its devices to arrays and the rule on them: any rule on any array, of a problem or of a tile of a network.
+
+use std::sync::Arc;
+
+use residuum::array::ZeroShift;
+use residuum::cells::symmetric_points;
+use residuum::readout::Shape;
+use residuum::rule::{
+    Analog, ChoppedConfig, ChoppedTikiTaka, Columns, Digital, EffectiveRates, MixedConfig, MixedPrecision,
+    ResidualConfig, ResidualLearning, SymmetricPoint, TikiTaka, TikiTakaConfig, Transfer,
+};
+use residuum::tile::{OneSidedCell, ReferenceCell, Refresh, Scheme, Tile, VectorCell};
+use residuum::{
+    Array, Cells, ExactArray, Gradient, Inspect, Key, ParameterError, Rates, Rule, Scalar, State, StateError,
+    StepError, Tensors, UpdateRule,
+};
+use thiserror::Error;
+
+use super::Spec;
+use super::device::{CellSpec, DeviceSpec, Devices};
+use super::rule::{CellGain, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec};
+use super::vector::VectorSpec;
+
+/// Why arrays or a rule cannot be built.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// A number.
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
+    /// A sentence that begins with the field.
+    #[error("{0}")]
+    Field(String),
+}
+
+impl BuildError {
+    /// The error as the library has it.
+    pub fn into_parameter(self) -> ParameterError {
+        match self {
+            Self::Parameter(error) => error,
+            Self::Field(message) => ParameterError::Other { message },
+        }
+    }
+}
+
+/// A number that arrays of a spec can hold.
+trait Number: Scalar {
+    /// A tile, or several that act as one.
+    fn tile(
+        device: &DeviceSpec,
+        shape: Shape,
+        scheme: Scheme,
+        key: Key,
+    ) -> Result<Box<dyn Array<Self>>, BuildError>;
+}
+
+impl Number for f32 {
+    fn tile(
+        device: &DeviceSpec,
+        shape: Shape,
+        scheme: Scheme,
+        key: Key,
+    ) -> Result<Box<dyn Array<f32>>, BuildError> {
+        let DeviceSpec::Tile { device, cell } = device else {
+            return Err(BuildError::Field("device.array must be \"tile\"".into()));
+        };
+        let tile = |key| Tile::new(shape.rows, shape.cols, (**device).clone(), key);
+        Ok(match cell {
+            None => Box::new(tile(key)?.with_scheme(scheme)?),
+            Some(CellSpec::Vector { gains, policy }) => {
+                let tiles = (0..gains.len() as u64).map(|n| tile(key.fold(n))).collect::<Result<_, _>>()?;
+                Box::new(VectorCell::with_gains(tiles, gains.clone(), *policy)?.with_scheme(scheme)?)
+            }
+            Some(CellSpec::Reference) => {
+                let mut reference = tile(key.named("reference"))?;
+                // What is not written holds the symmetric points of the tile that is.
+                let main = tile(key)?;
+                let points: Vec<f32> = main.symmetric_point().into_iter().map(|p| p.unwrap_or(0.0)).collect();
+                reference.program(&points, key.named("program reference"))?;
+                Box::new(ReferenceCell::new(main, reference)?.with_scheme(scheme)?)
+            }
+            Some(CellSpec::OneSided { refresh }) => {
+                let refresh = refresh.map(|(every, [upper, lower])| {
+                    let default = Refresh::every(every);
+                    let (upper, lower) = (upper.unwrap_or(default.upper), lower.unwrap_or(default.lower));
+                    Refresh { upper, lower, ..default }
+                });
+                let sides = [tile(key.named("plus"))?, tile(key.named("minus"))?];
+                let [plus, minus] = sides;
+                Box::new(OneSidedCell::new(plus, minus, refresh)?.with_scheme(scheme)?)
+            }
+        })
+    }
+}
+
+impl Number for f64 {
+    fn tile(_: &DeviceSpec, _: Shape, _: Scheme, _: Key) -> Result<Box<dyn Array<f64>>, BuildError> {
+        Err(BuildError::Field("device.array must be \"exact\" for weights in double precision".into()))
+    }
+}
+
+/// Where arrays start.
+#[derive(Clone, Copy, Default)]
+struct Start<'a> {
+    /// W₀; at 0, as near as the range allows, if it is programmed later.
+    main: Option<&'a [f64]>,
+    /// P₀, if it is not the symmetric point.
+    residual: Option<&'a VectorSpec>,
+}
+
+/// One rule to be built.
+struct Builder<'a> {
+    rule: &'a RuleSpec,
+    devices: &'a Devices,
+    shape: Shape,
+    start: Start<'a>,
+    key: Key,
+}
+
+impl Builder<'_> {
+    fn build<T: Number>(&self) -> Result<Box<dyn Rule<T>>, BuildError> {
+        let RuleSpec { pulses, transfer_pulses, source, .. } = *self.rule;
+        Ok(match &self.rule.kind {
+            RuleKind::Digital => Box::new(Digital::new(&self.first_weights::<T>(), source)?),
+            RuleKind::Analog => Box::new(Analog::new(self.main::<T>(pulses)?, source)?),
+            RuleKind::TikiTaka { mixing, transfer } => {
+                let (w, p) = (self.main(transfer_pulses)?, self.plain_residual(pulses)?);
+                let (mixing, transfer) = (*mixing, self.own(transfer));
+                Box::new(TikiTaka::<T>::new(w, p, TikiTakaConfig { mixing, transfer, source })?)
+            }
+            RuleKind::Chopped { chop, auto_scale, tail_weight, transfer } => {
+                let (w, p) = (self.main(transfer_pulses)?, self.plain_residual(pulses)?);
+                let (chop, auto_scale, tail_weight) = (*chop, *auto_scale, *tail_weight);
+                let config = ChoppedConfig { chop, transfer: self.own(transfer), auto_scale, tail_weight };
+                Box::new(ChoppedTikiTaka::<T>::new(w, p, config)?)
+            }
+            RuleKind::MixedPrecision { every, granularity, quantize: [errors, inputs] } => {
+                let (every, granularity) = (*every, *granularity);
+                let (quantize_errors, quantize_inputs) = (*errors, *inputs);
+                let config = MixedConfig { every, granularity, quantize_errors, quantize_inputs };
+                Box::new(MixedPrecision::new(self.main::<T>(pulses)?, config)?)
+            }
+            RuleKind::Residual(spec) => self.residual_learning(spec)?,
+        })
+    }
+
+    fn residual_learning<T: Number>(&self, spec: &ResidualSpec) -> Result<Box<dyn Rule<T>>, BuildError> {
+        let RuleSpec { pulses, transfer_pulses, source, .. } = *self.rule;
+        let count = self.rule.transfer_rates.len();
+        let (mut residuals, mut points) = (Vec::new(), Vec::new());
+        for n in 0..count {
+            // Exact arrays are counted from 0, tiles from 1: the names decide their draws.
+            let n_name = n + usize::from(self.devices.residual.is_tile());
+            let name = if spec.cascade { format!("residual {n_name}") } else { "residual".into() };
+            // The last one meets the gradient, the others transfers.
+            let scheme = if n + 1 == count { pulses } else { transfer_pulses };
+            let (array, point) = self.residual(spec, &name, scheme)?;
+            residuals.push(array);
+            points.push(point);
+        }
+        let config = ResidualConfig {
+            mixing: spec.mixing,
+            symmetric_point: SymmetricPoint::Zero,
+            transfer: self.own(&spec.transfer),
+            source,
+            cell_gain: self.gains(spec, transfer_pulses, pulses)?,
+        };
+        let mut rule = ResidualLearning::cascade(self.main::<T>(transfer_pulses)?, residuals, config)?;
+        for (n, point) in points.into_iter().enumerate() {
+            if let Some(point) = point {
+                rule = rule.symmetric_point(n, &SymmetricPoint::Given(point))?;
+            }
+        }
+        Ok(Box::new(rule))
+    }
+
+    /// A transfer as this array has it: of more columns than there are it moves all, and its lines are those of the array.
+    fn own(&self, transfer: &Transfer) -> Transfer {
+        let columns = match transfer.columns {
+            Columns::Some(n) if n > self.shape.cols => Columns::All,
+            columns => columns,
+        };
+        Transfer { columns, readout: transfer.readout.around(self.key.named("transfer lines")), ..*transfer }
+    }
+
+    fn cells(&self) -> usize {
+        self.shape.rows * self.shape.cols
+    }
+
+    fn first_weights<T: Number>(&self) -> Vec<T> {
+        match self.start.main {
+            Some(start) => start.iter().map(|w| T::from_f64(*w)).collect(),
+            None => vec![T::ZERO; self.cells()],
+        }
+    }
+
+    fn main<T: Number>(&self, scheme: Scheme) -> Result<Box<dyn Array<T>>, BuildError> {
+        self.array(&self.devices.main, "main", scheme, self.start.main, "initial.main")
+    }
+
+    /// The residual array of a rule without symmetric points.
+    fn plain_residual<T: Number>(&self, scheme: Scheme) -> Result<Box<dyn Array<T>>, BuildError> {
+        let start = self.residual_start("residual")?;
+        self.array(&self.devices.residual, "residual", scheme, start.as_deref(), "initial.residual")
+    }
+
+    /// P₀, if the spec gives it.
+    fn residual_start(&self, name: &str) -> Result<Option<Vec<f64>>, BuildError> {
+        let build = |spec: &VectorSpec| spec.build(self.cells(), self.key.named(name));
+        let start = self.start.residual.map(build).transpose();
+        start.map_err(|e| BuildError::Field(format!("initial.residual {e}")))
+    }
+
+    /// The array `name`, whose first state, if it has one by now, comes from `field`.
+    fn array<T: Number>(
+        &self,
+        device: &DeviceSpec,
+        name: &str,
+        scheme: Scheme,
+        start: Option<&[f64]>,
+        field: &str,
+    ) -> Result<Box<dyn Array<T>>, BuildError> {
+        if device.is_tile() {
+            let mut array = T::tile(device, self.shape, scheme, self.key.named(name))?;
+            if let Some(start) = start {
+                let start: Vec<T> = start.iter().map(|w| T::from_f64(*w)).collect();
+                array.program(&start, self.key.named(name).named("initial"))?;
+            }
+            return Ok(array);
+        }
+        let cells = self.cells_of(device, name)?;
+        let first = |i: usize| start.map_or_else(|| cells.response(i).range().clip(0.0), |start| start[i]);
+        let start: Vec<f64> = (0..self.cells()).map(first).collect();
+        if let Some((i, w)) = start.iter().enumerate().find(|(i, w)| !cells.response(*i).range().contains(**w))
+        {
+            let range = cells.response(i).range();
+            let message = format!("{field} must be inside the dynamic range {range} of cell {i}, got {w}");
+            return Err(BuildError::Field(message));
+        }
+        let start: Vec<T> = start.iter().map(|w| T::from_f64(*w)).collect();
+        let array =
+            ExactArray::new(&start, cells, device.update()).and_then(|array| array.with_shape(self.shape));
+        array.map(|array| Box::new(array) as Box<dyn Array<T>>).map_err(of(name))
+    }
+
+    fn cells_of(&self, device: &DeviceSpec, name: &str) -> Result<Arc<dyn Cells>, BuildError> {
+        let cells = device.cells(self.cells(), self.key.named(name).named("device"));
+        cells.map_err(|e| BuildError::Field(format!("{name} array: {e}")))
+    }
+
+    /// A residual array at the point that the rule believes to be symmetric, and that point unless it is 0.
+    fn residual<T: Number>(
+        &self,
+        spec: &ResidualSpec,
+        name: &str,
+        scheme: Scheme,
+    ) -> Result<(Box<dyn Array<T>>, Option<Vec<T>>), BuildError> {
+        let (device, given) = (&self.devices.residual, self.residual_start(name)?);
+        if device.is_tile() {
+            let mut array = self.array(device, name, scheme, None, "")?;
+            let point = self.point_of_tile(spec, &mut *array, name)?;
+            let start = given.map(|start| start.into_iter().map(T::from_f64).collect());
+            let key = self.key.named(name).named("symmetric point");
+            if let Some(start) = start.as_ref().or(point.as_ref()) {
+                array.program(start, key)?;
+            }
+            return Ok((array, point));
+        }
+        let point = self.point_of_exact::<T>(spec, name)?;
+        let (start, field) = match &given {
+            Some(start) => (start, "initial.residual"),
+            None => (&point, "rule.symmetric_point"),
+        };
+        let array = self.array(device, name, scheme, Some(start), field)?;
+        Ok((array, Some(point.into_iter().map(T::from_f64).collect())))
+    }
+
+    fn given_point(&self, spec: &VectorSpec) -> Result<Vec<f64>, BuildError> {
+        let point = spec.build(self.cells(), self.key.named("symmetric_point"));
+        point.map_err(|e| BuildError::Field(format!("rule.symmetric_point {e}")))
+    }
+
+    /// What the rule believes of a tile; a measurement pulses it.
+    fn point_of_tile<T: Number>(
+        &self,
+        spec: &ResidualSpec,
+        array: &mut dyn Array<T>,
+        name: &str,
+    ) -> Result<Option<Vec<T>>, BuildError> {
+        // A cell without a point stays where it is.
+        let known = |array: &dyn Array<T>| array.symmetric_points().into_iter().map(|p| p.unwrap_or(T::ZERO));
+        Ok(match &spec.symmetric_point {
+            None | Some(SymmetricPointSpec::Zero) => None,
+            Some(SymmetricPointSpec::Known) => Some(known(array).collect()),
+            Some(SymmetricPointSpec::Given(spec)) => {
+                Some(self.given_point(spec)?.into_iter().map(T::from_f64).collect())
+            }
+            Some(SymmetricPointSpec::Error(spec)) => {
+                let errors = self.given_point(spec)?;
+                Some(known(array).zip(errors).map(|(p, error)| p + T::from_f64(error)).collect())
+            }
+            Some(SymmetricPointSpec::Measured(settings)) => {
+                let key = self.key.named(name).named("zero shift");
+                Some(array.zero_shift(settings, key)?.symmetric_point)
+            }
+        })
+    }
+
+    /// What the rule believes of exact cells, in double precision.
+    fn point_of_exact<T: Number>(&self, spec: &ResidualSpec, name: &str) -> Result<Vec<f64>, BuildError> {
+        let (device, n) = (&self.devices.residual, self.cells());
+        let cells = self.cells_of(device, name)?;
+        let known = || symmetric_points(&*cells, n, "residual_learning");
+        Ok(match &spec.symmetric_point {
+            None | Some(SymmetricPointSpec::Known) => known()?,
+            Some(SymmetricPointSpec::Zero) => vec![0.0; n],
+            Some(SymmetricPointSpec::Given(spec)) => self.given_point(spec)?,
+            Some(SymmetricPointSpec::Error(spec)) => {
+                known()?.iter().zip(self.given_point(spec)?).map(|(point, error)| point + error).collect()
+            }
+            Some(SymmetricPointSpec::Measured(settings)) => {
+                let mut array = self.array::<T>(device, name, Scheme::default(), None, "")?;
+                let measured = array.zero_shift(settings, self.key.named("zero_shift"))?;
+                measured.symmetric_point.into_iter().map(Scalar::to_f64).collect()
+            }
+        })
+    }
+
+    /// The gains of W and of the array that meets the gradient.
+    fn gains<T: Number>(
+        &self,
+        spec: &ResidualSpec,
+        main: Scheme,
+        residual: Scheme,
+    ) -> Result<Option<[Vec<T>; 2]>, BuildError> {
+        let measured = |settings: &ZeroShift, mut array: Box<dyn Array<T>>, name: &str| {
+            let key = self.key.named("cell_gain").named(name);
+            Ok::<_, BuildError>(array.zero_shift(settings, key)?.gain)
+        };
+        let known = |device: &DeviceSpec, array: &dyn Array<T>, name: &str| {
+            if device.is_tile() {
+                let points = array.symmetric_points().into_iter().map(|p| p.unwrap_or(T::ZERO)).enumerate();
+                let half = T::from_f64(0.5);
+                let gain = |(i, w)| half * (array.response(i, false, w) + array.response(i, true, w));
+                return Ok::<_, BuildError>(points.map(gain).collect());
+            }
+            let cells = self.cells_of(device, name)?;
+            let points = symmetric_points(&*cells, self.cells(), "cell_gain")?;
+            let gain = |(i, w): (usize, &f64)| T::from_f64(cells.response(i).gain(*w));
+            Ok(points.iter().enumerate().map(gain).collect())
+        };
+        if spec.cell_gain == CellGain::Off {
+            return Ok(None);
+        }
+        // Arrays like those of the rule, so that a measurement leaves these where they are.
+        let (w, p) = (self.main::<T>(main)?, self.residual::<T>(spec, "residual", residual)?.0);
+        Ok(Some(match &spec.cell_gain {
+            CellGain::Measured { procedure } => {
+                [measured(procedure, w, "main")?, measured(procedure, p, "residual")?]
+            }
+            _ => [known(&self.devices.main, &*w, "main")?, known(&self.devices.residual, &*p, "residual")?],
+        }))
+    }
+}
+
+/// Says of which array an error is.
+fn of(name: &str) -> impl Fn(ParameterError) -> BuildError {
+    move |e| BuildError::Field(format!("{name} array: {e}"))
+}
+
+impl RuleSpec {
+    /// The rule on arrays of `rows × cols` cells of these devices, in single precision; weights are programmed afterwards.
+    ///
+    /// # Errors
+    /// If a number is impossible.
+    pub fn build(
+        &self,
+        devices: &Devices,
+        [rows, cols]: [usize; 2],
+        key: Key,
+    ) -> Result<Box<dyn Rule<f32>>, BuildError> {
+        let (shape, start) = (Shape { rows, cols }, Start::default());
+        Builder { rule: self, devices, shape, start, key }.build()
+    }
+}
+
+impl Spec {
+    /// The rule of one seed: on exact arrays in double precision, on tiles in single.
+    ///
+    /// # Errors
+    /// A sentence that names the field.
+    pub fn build_rule(&self, seed: u64) -> Result<Box<dyn Rule>, String> {
+        let key = Key::new(seed).named("rule");
+        let n = self.problem.dim();
+        let main = self.initial.main.build(n, key.named("main")).map_err(|e| format!("initial.main {e}"))?;
+        let Some(devices) = &self.devices else {
+            return match self.rule.kind {
+                RuleKind::Digital => {
+                    Ok(Box::new(Digital::new(&main, self.rule.source).map_err(|e| e.to_string())?))
+                }
+                _ => Err("device is missing: this rule writes to analog memory".into()),
+            };
+        };
+        let start = Start { main: Some(&main), residual: self.initial.residual.as_ref() };
+        let builder = Builder { rule: &self.rule, devices, shape: Shape { rows: n, cols: 1 }, start, key };
+        let text = |e: BuildError| e.to_string();
+        if devices.has_tiles() && !self.rule.is_digital() {
+            return Ok(Box::new(Widened::new(builder.build().map_err(text)?)));
+        }
+        builder.build().map_err(text)
+    }
+}
+
+/// A rule in single precision as a problem in double precision sees it.
+#[derive(Debug)]
+struct Widened {
+    rule: Box<dyn Rule<f32>>,
+    effective: Vec<f64>,
+    states: Vec<(&'static str, Vec<f64>)>,
+    /// The gradient, or errors and inputs.
+    narrow: [Vec<f32>; 2],
+}
+
+impl Widened {
+    fn new(rule: Box<dyn Rule<f32>>) -> Self {
+        let mut wide = Self { rule, effective: Vec::new(), states: Vec::new(), narrow: Default::default() };
+        wide.look();
+        wide
+    }
+
+    fn look(&mut self) {
+        let copy = |to: &mut Vec<f64>, from: &[f32]| {
+            to.clear();
+            to.extend(from.iter().map(|w| f64::from(*w)));
+        };
+        copy(&mut self.effective, self.rule.effective_weights());
+        let states = self.rule.states();
+        self.states.resize(states.len(), ("", Vec::new()));
+        for ((name, to), (own, from)) in self.states.iter_mut().zip(states) {
+            *name = own;
+            copy(to, from);
+        }
+    }
+}
+
+impl UpdateRule for Widened {
+    fn effective_weights(&self) -> &[f64] {
+        &self.effective
+    }
+
+    fn step(&mut self, gradient: Gradient<'_>, rates: &Rates, key: Key) -> Result<(), StepError> {
+        let narrow = |to: &mut Vec<f32>, from: &[f64]| {
+            to.clear();
+            to.extend(from.iter().map(|x| *x as f32));
+        };
+        let [first, second] = &mut self.narrow;
+        let gradient = match gradient {
+            Gradient::Dense(gradient) => {
+                narrow(first, gradient);
+                Gradient::Dense(first)
+            }
+            Gradient::Outer { batch, errors, inputs } => {
+                narrow(first, errors);
+                narrow(second, inputs);
+                Gradient::Outer { batch, errors: first, inputs: second }
+            }
+        };
+        self.rule.step(gradient, rates, key)?;
+        // A step of a problem is a mini-batch of a network.
+        self.rule.age(key.named("age"));
+        self.look();
+        Ok(())
+    }
+}
+
+impl Inspect for Widened {
+    fn label(&self) -> String {
+        self.rule.label()
+    }
+
+    fn arrays(&self) -> Vec<(&'static str, &dyn Array<f64>)> {
+        Vec::new()
+    }
+
+    fn states(&self) -> Vec<(&'static str, &[f64])> {
+        self.states.iter().map(|(name, state)| (*name, state.as_slice())).collect()
+    }
+
+    fn effective_rates(&self, rates: &Rates, batch: usize) -> EffectiveRates {
+        self.rule.effective_rates(rates, batch)
+    }
+
+    fn pulses_sent(&self) -> u64 {
+        self.rule.pulses_sent()
+    }
+
+    fn range(&self) -> Option<[f64; 2]> {
+        self.rule.range().map(|range| range.map(f64::from))
+    }
+}
+
+impl State for Widened {
+    fn tensors(&self) -> Tensors {
+        self.rule.tensors()
+    }
+
+    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
+        self.rule.load(from)?;
+        self.look();
+        Ok(())
+    }
+}
+
+impl Rule for Widened {
+    fn program(&mut self, weights: &[f64], key: Key) -> Result<(), ParameterError> {
+        let narrow: Vec<f32> = weights.iter().map(|w| *w as f32).collect();
+        self.rule.program(&narrow, key)?;
+        self.look();
+        Ok(())
+    }
+
+    fn age(&mut self, key: Key) {
+        self.rule.age(key);
+        self.look();
+    }
+}

@@ -1,0 +1,426 @@
+//! The responses of exact arrays: closed forms whose parameters may vary between cells, tables, formulas, mixtures.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use residuum::cells::{Cells, Confined, Mixed, Uniform};
+use residuum::population::{self, Distribution, PopulationError};
+use residuum::response::{
+    Ceiling, Constant, Exponential, Formula, Linear, Power, SoftBounds, Tabulated, Tanh, Wavy,
+};
+use residuum::{Key, ParameterError, Range, ResponseFunction};
+use serde_json::{Value as Json, json};
+
+use super::device::DeviceTable;
+use super::folders::digest;
+use super::node::{Node, SpecError, Value};
+use super::section::{Declaration, Default, Required, RequiredIf, Section as _, Takes, section};
+use super::table::{At, Table};
+use super::types::{TakesExt as _, number, table, word};
+
+/// The responses a spec can name, with their formulas.
+pub(super) const RESPONSES: [(&str, &str); 12] = [
+    ("constant", "q± = value"),
+    ("linear", "q± = 1 ∓ slope·w/radius"),
+    ("power", "q± = (1 ∓ w/radius)^shape"),
+    ("exponential", "q± = (exp(shape(1 ∓ w/radius)) − 1)/(exp(shape) − 1)"),
+    ("tanh", "q± = gain(1 ∓ slope·tanh((w − center)/width)), regular on the whole line"),
+    ("soft_bounds", "q₊ = gain_plus(1 − w/radius_plus), q₋ = gain_minus(1 + w/radius_minus)"),
+    ("ceiling", "q₊ falls from max to min as cos² over 0 ≤ w ≤ width, q₋(w) = q₊(−w): the hard instance"),
+    ("wavy", "q± = 1 ∓ amplitude·sin(¾πw/radius)(1 ∓ skew·w/radius): not monotone"),
+    ("exp_step", "AIHWKIT's exponential step: 1 − amplitude·e^{±rate·z}, z = 2·stretch·w/(max − min) + shift"),
+    ("table", "shape-preserving interpolation of measured points"),
+    ("formula", "two expressions in w"),
+    ("mixture", "fractions of cells with different responses"),
+];
+
+section! {
+    /// A number for all cells, or a distribution over them.
+    pub(crate) struct DistributionTable by kind as "a distribution" {
+        /// which distribution; `log_spaced` runs over the index and is not random
+        kind: &'static str = word(["normal", "log_normal", "uniform", "log_spaced"]), "–", Required;
+        /// over the cells
+        mean: Option<f64> = number(), "that of the field", RequiredIf, of kind ["normal"];
+        /// over the cells
+        median: Option<f64> = number().checked_later(" > 0"), "that of the field", RequiredIf, of kind ["log_normal"];
+        /// between cells; of the logarithm for `log_normal`
+        deviation: Option<f64> = number().checked_later(" ≥ 0"), "that of the field; none for `log_normal`", RequiredIf,
+            of kind ["normal" "log_normal"];
+        /// lower end
+        lo: Option<f64> = number(), "that of the field", RequiredIf, of kind ["uniform" "log_spaced"];
+        /// upper end
+        hi: Option<f64> = number().checked_later(" > lo"), "that of the field", RequiredIf, of kind ["uniform" "log_spaced"];
+    }
+}
+
+/// A parameter of a response: a number for all cells, or a distribution over them. `limits` are for the reference.
+pub(super) fn parameter(limits: &'static str) -> impl Takes<Value = Distribution> {
+    number()
+        .checked_later(limits)
+        .map(Distribution::Constant)
+        .or(table::<DistributionTable>().then(distribution))
+}
+
+fn distribution(fields: DistributionTable, at: &At<'_>) -> Result<Distribution, SpecError> {
+    let table = at.table()?;
+    let needed = |value: Option<f64>, name: &str| value.ok_or_else(|| table.missing(name));
+    let deviation = || needed(fields.deviation, "deviation");
+    let ends = || Ok((needed(fields.lo, "lo")?, needed(fields.hi, "hi")?));
+    let distribution = match fields.kind {
+        "normal" => Distribution::Normal { mean: needed(fields.mean, "mean")?, deviation: deviation()? },
+        "log_normal" => {
+            Distribution::LogNormal { median: needed(fields.median, "median")?, deviation: deviation()? }
+        }
+        "uniform" => ends().map(|(lo, hi)| Distribution::Uniform { lo, hi })?,
+        _ => ends().map(|(lo, hi)| Distribution::LogSpaced { lo, hi })?,
+    };
+    distribution.validate().map_err(|e| table.blame(&e))?;
+    Ok(distribution)
+}
+
+/// The response of a population.
+#[derive(Clone, Debug)]
+pub enum ResponseSpec {
+    /// A closed form.
+    Family {
+        /// The cells for values of the parameters.
+        build: BuildCells,
+        /// One number for all cells or a distribution over them, by name.
+        parameters: Vec<(&'static str, Distribution)>,
+        /// A dynamic range smaller than the formula's own.
+        range: Option<Range>,
+    },
+    /// A measured table or a formula in text: the same for all cells.
+    Shared(Arc<dyn ResponseFunction>),
+    /// Fractions of cells with different responses.
+    Mixture(Vec<(f64, Arc<dyn ResponseFunction>)>),
+}
+
+/// Makes the cells of a closed form.
+pub type BuildCells = fn(&Population<'_>) -> Result<Arc<dyn Cells>, PopulationError>;
+
+/// Cells to be made: how many, from which parameters.
+#[derive(Debug)]
+pub struct Population<'a> {
+    parameters: &'a [(&'static str, Distribution)],
+    n: usize,
+    key: Key,
+    range: Option<Range>,
+}
+
+impl Population<'_> {
+    fn build<R: ResponseFunction + 'static>(
+        &self,
+        make: impl Fn(&[f64]) -> Result<R, ParameterError>,
+    ) -> Result<Arc<dyn Cells>, PopulationError> {
+        match self.range {
+            None => self.cells(make),
+            Some(range) => self.cells(|p| Confined::new(make(p)?, range)),
+        }
+    }
+
+    fn cells<R: ResponseFunction + 'static>(
+        &self,
+        make: impl Fn(&[f64]) -> Result<R, ParameterError>,
+    ) -> Result<Arc<dyn Cells>, PopulationError> {
+        let constants: Option<Vec<f64>> = self.parameters.iter().map(|(_, d)| constant(d)).collect();
+        if let Some(values) = constants {
+            return Ok(Arc::new(Uniform::new(make(&values)?)));
+        }
+        let cells = population::vary(self.n, self.key, |cell| {
+            let drawn = self.parameters.iter().map(|(name, d)| cell.draw(name, d));
+            make(&drawn.collect::<Result<Vec<f64>, _>>()?)
+        })?;
+        Ok(Arc::new(cells))
+    }
+}
+
+/// The value of a parameter that is the same for all cells.
+pub(super) fn constant(distribution: &Distribution) -> Option<f64> {
+    if let Distribution::Constant(value) = distribution { Some(*value) } else { None }
+}
+
+impl ResponseSpec {
+    /// The response that the fields of a device name.
+    pub(super) fn new(response: &str, f: &DeviceTable, at: &Table<'_>) -> Result<Self, SpecError> {
+        let needed = |value: &Option<Distribution>, name: &str| value.clone().ok_or_else(|| at.missing(name));
+        let family = |build: BuildCells, parameters: Vec<(&'static str, Distribution)>| {
+            Ok(Self::Family { build, parameters, range: f.range.or(f.exact_range) })
+        };
+        let radius = ("radius", f.radius.clone());
+        let spec = match response {
+            "constant" => family(|p| p.build(|x| Constant::new(x[0])), vec![("value", f.value.clone())]),
+            "linear" if f.hardware_condition.is_some() == f.slope.is_some() => {
+                let given = if f.slope.is_some() { "both" } else { "neither" };
+                let path = at.path("slope");
+                return Err(at.error(format!("{path} or hardware_condition must be given, got {given}")));
+            }
+            "linear" => match &f.hardware_condition {
+                Some(condition) => family(
+                    |p| p.build(|x| Linear::with_condition(x[0], x[1])),
+                    vec![("hardware_condition", condition.clone()), radius],
+                ),
+                None => family(
+                    |p| p.build(|x| Linear::new(x[0], x[1])),
+                    vec![("slope", needed(&f.slope, "slope")?), radius],
+                ),
+            },
+            "power" => family(
+                |p| p.build(|x| Power::new(x[0], x[1])),
+                vec![("shape", needed(&f.shape, "shape")?), radius],
+            ),
+            "exponential" => family(
+                |p| p.build(|x| Exponential::new(x[0], x[1])),
+                vec![("shape", needed(&f.shape, "shape")?), radius],
+            ),
+            "tanh" => family(
+                |p| p.build(|x| Tanh::new(x[0], x[1], x[2], x[3])),
+                vec![
+                    ("gain", f.gain.clone()),
+                    ("slope", needed(&f.slope, "slope")?),
+                    ("width", f.width.clone()),
+                    ("center", f.center.clone()),
+                ],
+            ),
+            "soft_bounds" => family(
+                |p| p.build(|x| SoftBounds::new(x[0], x[1], x[2], x[3])),
+                vec![
+                    ("gain_plus", f.gain_plus.clone()),
+                    ("gain_minus", f.gain_minus.clone()),
+                    ("radius_plus", needed(&f.radius_plus, "radius_plus")?),
+                    ("radius_minus", needed(&f.radius_minus, "radius_minus")?),
+                ],
+            ),
+            "ceiling" => family(
+                |p| p.build(|x| Ceiling::new(x[0], x[1], x[2])),
+                vec![("min", needed(&f.min, "min")?), ("max", f.max.clone()), ("width", f.width.clone())],
+            ),
+            "wavy" => family(
+                |p| p.build(|x| Wavy::new(x[0], x[1], x[2])),
+                vec![("amplitude", f.wavy_amplitude.clone()), ("skew", f.skew.clone()), radius],
+            ),
+            "table" => measured(f, at),
+            "formula" => formula(f, at),
+            _ => f.parts.clone().map(Self::Mixture).ok_or_else(|| at.missing("parts")),
+        }?;
+        // Whatever cannot be a device of one cell can be none of many; refuse it while the line is at hand.
+        spec.cells(1, Key::new(0)).map_err(|e| blame(at, &e))?;
+        Ok(spec)
+    }
+
+    /// The cells of an array of `n`.
+    ///
+    /// # Errors
+    /// If a parameter, given or drawn, makes no response.
+    pub fn cells(&self, n: usize, key: Key) -> Result<Arc<dyn Cells>, PopulationError> {
+        match self {
+            Self::Family { build, parameters, range } => {
+                build(&Population { parameters, n, key, range: *range })
+            }
+            Self::Shared(response) => Ok(Arc::new(Uniform(Arc::clone(response)))),
+            Self::Mixture(parts) => {
+                let fractions: Vec<f64> = parts.iter().map(|(fraction, _)| *fraction).collect();
+                let part_of = population::assign(n, key.named("part"), &fractions)?;
+                let responses = parts.iter().map(|(_, r)| Arc::clone(r)).collect();
+                Ok(Arc::new(Mixed::new(responses, part_of)?))
+            }
+        }
+    }
+
+    /// Whether all cells are alike.
+    pub fn is_uniform(&self) -> bool {
+        match self {
+            Self::Family { parameters, .. } => parameters.iter().all(|(_, d)| constant(d).is_some()),
+            Self::Shared(_) => true,
+            Self::Mixture(parts) => parts.len() == 1,
+        }
+    }
+
+    /// One response that stands for the population: the shared one, the one at the centre of the distributions, or
+    /// the first part of a mixture.
+    ///
+    /// # Errors
+    /// If the centre of the distributions is no device.
+    pub fn representative(&self) -> Result<Arc<dyn ResponseFunction>, PopulationError> {
+        Ok(match self {
+            Self::Shared(response) => Arc::clone(response),
+            Self::Mixture(parts) => Arc::clone(&parts[0].1),
+            Self::Family { build, parameters, range } => {
+                let centers: Vec<(&'static str, Distribution)> =
+                    parameters.iter().map(|(name, d)| (*name, Distribution::Constant(center(d)))).collect();
+                let one = Population { parameters: &centers, n: 1, key: Key::new(0), range: *range };
+                Arc::new(CellOf(build(&one)?))
+            }
+        })
+    }
+
+    /// One line for reports.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Mixture(parts) => {
+                let mut text = String::from("mixture of");
+                for (fraction, response) in parts {
+                    let _ = write!(text, " {:.0} % {};", 100.0 * fraction, response.describe());
+                }
+                text.trim_end_matches(';').into()
+            }
+            _ => self.cells(1, Key::new(0)).map_or_else(|e| e.to_string(), |c| c.response(0).describe()),
+        }
+    }
+}
+
+fn measured(f: &DeviceTable, at: &Table<'_>) -> Result<ResponseSpec, SpecError> {
+    let path = f.csv.as_ref().ok_or_else(|| at.missing("csv"))?;
+    let field = at.path("csv");
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| at.error(format!("{field}: cannot read {}: {e}", path.display())))?;
+    at.contents("csv", digest(text.as_bytes()));
+    let table =
+        Tabulated::from_csv(&text).map_err(|e| at.error(format!("{field}: {}: {e}", path.display())))?;
+    Ok(ResponseSpec::Shared(Arc::new(table)))
+}
+
+fn formula(f: &DeviceTable, at: &Table<'_>) -> Result<ResponseSpec, SpecError> {
+    let range = f.range.ok_or_else(|| at.error(format!("{} is missing: give [lo, hi]", at.path("range"))))?;
+    let curve = |curve: &Option<String>, name: &str| curve.clone().ok_or_else(|| at.missing(name));
+    let formula = Formula::parse(&curve(&f.q_plus, "q_plus")?, &curve(&f.q_minus, "q_minus")?, range)
+        // The sentence begins with the name of the curve.
+        .map_err(|e| at.error(at.path(&e.to_string())))?;
+    Ok(ResponseSpec::Shared(Arc::new(formula)))
+}
+
+section! {
+    /// Fractions of cells with different responses. The other fields of a part are those of a device, with fixed parameters.
+    pub(crate) struct PartTable {
+        /// how many cells are like this
+        fraction: f64 = number().checked_later(", 0 to 1"), "share of the cells", Required;
+    }
+}
+
+/// The parts of a mixture.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parts;
+
+impl Takes for Parts {
+    type Value = Vec<(f64, Arc<dyn ResponseFunction>)>;
+
+    fn accepts(&self, node: &Node) -> bool {
+        matches!(node.value, Value::List(_))
+    }
+
+    fn read(&self, at: &At<'_>) -> Result<Self::Value, SpecError> {
+        let Value::List(items) = &at.node.value else { return Err(at.must(&self.noun())) };
+        items.iter().enumerate().map(|(i, item)| part(&at.item(i, item))).collect()
+    }
+
+    fn noun(&self) -> String {
+        "a list of tables".into()
+    }
+
+    fn schema(&self) -> Json {
+        let fraction = number().schema();
+        json!({ "type": "array", "items": { "type": "object", "properties": { "fraction": fraction } } })
+    }
+
+    fn tables(&self) -> Vec<fn() -> &'static Declaration> {
+        vec![PartTable::declaration]
+    }
+}
+
+fn part(at: &At<'_>) -> Result<(f64, Arc<dyn ResponseFunction>), SpecError> {
+    at.table()?;
+    let share = at.node.entries().iter().filter(|(name, _)| name == "fraction").cloned().collect();
+    let share = Node { line: at.node.line, value: Value::Table(share) };
+    let rest = at.node.without(&["fraction"]);
+    let PartTable { fraction } = PartTable::read(&at.with(&share).table()?)?;
+    let at = at.with(&rest);
+    let table = at.table()?;
+    let fields = DeviceTable::read(&table)?;
+    let name = fields.response.ok_or_else(|| table.missing("response"))?;
+    let response = ResponseSpec::new(name, &fields, &table)?;
+    if !response.is_uniform() {
+        let path = table.path("response");
+        return Err(table.error(format!("{path}: the parts of a mixture have fixed parameters")));
+    }
+    Ok((fraction, response.representative().map_err(|e| blame(&table, &e))?))
+}
+
+/// Where a distribution is centred.
+fn center(distribution: &Distribution) -> f64 {
+    match *distribution {
+        Distribution::Constant(value) => value,
+        Distribution::Normal { mean, .. } => mean,
+        Distribution::LogNormal { median, .. } => median,
+        Distribution::Uniform { lo, hi } => 0.5 * (lo + hi),
+        Distribution::LogSpaced { lo, hi } => (lo * hi).sqrt(),
+    }
+}
+
+fn blame(at: &Table<'_>, error: &PopulationError) -> SpecError {
+    match error {
+        PopulationError::Parameter(e) => at.blame(e),
+        other => at.error(format!("{}: {other}", at.path("response"))),
+    }
+}
+/// A one-cell population seen as the response of its cell.
+#[derive(Debug)]
+struct CellOf(Arc<dyn Cells>);
+
+impl ResponseFunction for CellOf {
+    fn q_plus(&self, w: f64) -> f64 {
+        self.0.response(0).q_plus(w)
+    }
+    fn q_minus(&self, w: f64) -> f64 {
+        self.0.response(0).q_minus(w)
+    }
+    fn q_plus_derivative(&self, w: f64) -> f64 {
+        self.0.response(0).q_plus_derivative(w)
+    }
+    fn q_minus_derivative(&self, w: f64) -> f64 {
+        self.0.response(0).q_minus_derivative(w)
+    }
+    fn range(&self) -> Range {
+        self.0.response(0).range()
+    }
+    fn symmetric_point(&self) -> Option<f64> {
+        self.0.response(0).symmetric_point()
+    }
+    fn describe(&self) -> String {
+        self.0.response(0).describe()
+    }
+    fn asymmetry_potential(&self, w: f64) -> f64 {
+        self.0.response(0).asymmetry_potential(w)
+    }
+    fn bounds(&self, over: Range) -> residuum::Bounds {
+        self.0.response(0).bounds(over)
+    }
+}
+
+/// A line of the catalogue of responses.
+#[derive(Clone, Debug)]
+pub struct CatalogueEntry {
+    /// The word in a spec.
+    pub name: &'static str,
+    /// q±.
+    pub formula: &'static str,
+    /// Fields, with defaults.
+    pub parameters: String,
+}
+
+/// The responses a spec can name.
+pub fn catalogue() -> Vec<CatalogueEntry> {
+    let parameters = |name: &str| {
+        let own = DeviceTable::declaration().fields.iter().filter(|field| {
+            let of = |tag: &str| field.conditions.iter().find(|c| c.field == tag);
+            of("response").is_some_and(|c| c.values.contains(&name))
+                && of("array").is_none_or(|c| c.values.contains(&"exact"))
+        });
+        let shown = own.map(|field| match field.default {
+            Default::Value(value) => format!("{} = {value}", field.name),
+            _ => field.name.to_string(),
+        });
+        shown.collect::<Vec<_>>().join(", ")
+    };
+    let entry = |(name, formula)| CatalogueEntry { name, formula, parameters: parameters(name) };
+    RESPONSES.into_iter().map(entry).collect()
+}
