@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::crc32c::{checksum, checksum_file};
+use crate::checksum::{checksum, checksum_file};
 use crate::state::{FileError, read_safetensors, write_safetensors};
 
 /// Version of the format. A change that older versions would misread raises it.

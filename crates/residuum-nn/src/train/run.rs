@@ -14,7 +14,7 @@ use super::{
     weight_histograms,
 };
 use crate::Network;
-use crate::crc32c::checksum;
+use crate::checksum::checksum;
 use crate::data::{Batches, Prefetch};
 use crate::state::Scope;
 
