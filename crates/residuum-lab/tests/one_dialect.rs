@@ -87,7 +87,8 @@ fn every_rule_minimises_on_every_array() {
                 .map_err(|e| e.to_string())
                 .and_then(|spec| run(&spec, &Silent).map_err(|e| e.to_string()));
             match outcome {
-                Ok(records) if records.iter().any(|r| r.step == 30 && r.value != 0.0) => {}
+                Ok(trials)
+                    if trials.iter().flat_map(|(_, rows)| rows).any(|r| r.step == 30 && r.value != 0.0) => {}
                 Ok(_) => wrong.push(format!("{device} {rule}: nothing moved")),
                 Err(e) => wrong.push(format!("{device} {rule}: {e}")),
             }
@@ -210,7 +211,7 @@ fn effective_rates_count_samples_and_columns() {
     let rule = "kind = \"tiki_taka\", transfer_rate = 0.1, every = { samples = 1 }";
     let explained = |text: &str| {
         let plans = plans(text, &Folders::new("."), None, "x").unwrap();
-        Explanation::new(&plans, Path::new(".")).rates
+        Explanation::new(&plans, Path::new("."), 1).rates
     };
     // 64 pixels and 4 hidden units, 5 samples a step, one column a sample.
     let rates = explained(&network(TILE, rule));

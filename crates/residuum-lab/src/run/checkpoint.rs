@@ -4,9 +4,9 @@ use residuum::{Rule, Tensors};
 use residuum_nn::checkpoint::Position;
 use serde::{Deserialize, Serialize};
 
-use super::Record;
 use super::recorder::Kept;
 use crate::spec::RecordSpec;
+use crate::store::Row;
 
 /// Where a trial was; its numbers are tensors beside it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub(super) struct Progressed {
     next: usize,
     tail_count: u64,
     /// Step, place of the metric in the spec, index; the values are a tensor.
-    records: Vec<(u64, usize, Option<usize>)>,
+    rows: Vec<(u64, usize, Option<u64>)>,
 }
 
 impl Position for Progressed {
@@ -35,20 +35,21 @@ pub(super) fn save(
     metrics: &RecordSpec,
     kept: &Kept,
 ) -> (Progressed, Tensors) {
-    let place = |record: &Record| metrics.metrics.iter().position(|&m| m == record.metric);
-    let placed: Vec<(&Record, usize)> = kept.records.iter().filter_map(|r| Some((r, place(r)?))).collect();
-    let values: Vec<f64> = placed.iter().map(|(record, _)| record.value).collect();
+    let names: Vec<String> = metrics.metrics.iter().map(ToString::to_string).collect();
+    let place = |row: &Row| names.iter().position(|name| *name == row.metric);
+    let placed: Vec<(&Row, usize)> = kept.rows.iter().filter_map(|r| Some((r, place(r)?))).collect();
+    let values: Vec<f64> = placed.iter().map(|(row, _)| row.value).collect();
     let mut tensors = Tensors::new();
     tensors.nest("rule", rule.tensors());
     tensors.vector("tail_sum", &kept.tail_sum);
-    tensors.vector("records", &values);
+    tensors.vector("rows", &values);
     let position = Progressed {
         description: description.into(),
         step,
         seconds,
         next: kept.next,
         tail_count: kept.tail_count,
-        records: placed.iter().map(|(record, place)| (record.step, *place, record.index)).collect(),
+        rows: placed.iter().map(|(row, place)| (row.step, *place, row.index)).collect(),
     };
     (position, tensors)
 }
@@ -60,26 +61,26 @@ pub(super) fn restore(
     rule: &mut dyn Rule,
     metrics: &RecordSpec,
     kept: &mut Kept,
-    seed: u64,
 ) -> bool {
-    let mut values = vec![0.0; position.records.len()];
+    let mut values = vec![0.0; position.rows.len()];
     let mut tail_sum = kept.tail_sum.clone();
     let mut expected = Tensors::new();
     expected.nest("rule", rule.tensors());
     expected.vector("tail_sum", &tail_sum);
-    expected.vector("records", &values);
+    expected.vector("rows", &values);
     if state.fit(&expected).is_err() {
         return false;
     }
     state.read("tail_sum", &mut tail_sum);
-    state.read("records", &mut values);
-    let record = |(&(step, place, index), &value): (&(u64, usize, Option<usize>), &f64)| {
-        Some(Record { seed, step, metric: *metrics.metrics.get(place)?, index, value })
+    state.read("rows", &mut values);
+    let row = |(&(step, place, index), &value): (&(u64, usize, Option<u64>), &f64)| {
+        let metric = metrics.metrics.get(place)?.to_string();
+        Some(Row { epoch: None, step, metric, part: String::new(), index, value })
     };
-    let Some(records) = position.records.iter().zip(&values).map(record).collect() else { return false };
+    let Some(rows) = position.rows.iter().zip(&values).map(row).collect() else { return false };
     if rule.load(&state.within("rule")).is_err() {
         return false;
     }
-    *kept = Kept { next: position.next, tail_count: position.tail_count, tail_sum, records };
+    *kept = Kept { next: position.next, tail_count: position.tail_count, tail_sum, rows };
     true
 }
