@@ -71,23 +71,23 @@ pub struct SpecSettings {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     #[command(visible_aliases = ["train", "sweep"])]
-    Run(RunOptions),
-    Check(CheckOptions),
-    Explain(ExplainOptions),
-    Schema(SchemaOptions),
-    Runs(RunsOptions),
-    Eval(EvalOptions),
-    Export(ExportOptions),
-    Convert(ConvertOptions),
-    Rates(RatesOptions),
-    Device(DeviceOptions),
-    Verify(VerifyOptions),
-    Reproduce(ReproduceOptions),
-    Report(ReportOptions),
-    Compare(CompareOptions),
-    Data(DataOptions),
-    Completions(CompletionsOptions),
-    Man(ManOptions),
+    Run(RunArgs),
+    Check(CheckArgs),
+    Explain(ExplainArgs),
+    Schema(SchemaArgs),
+    Runs(RunsArgs),
+    Eval(EvalArgs),
+    Export(ExportArgs),
+    Convert(ConvertArgs),
+    Rates(RatesArgs),
+    Device(DeviceArgs),
+    Verify(VerifyArgs),
+    Reproduce(ReproduceArgs),
+    Report(ReportArgs),
+    Compare(CompareArgs),
+    Data(DataArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 /// Which trial of a store is meant.
@@ -113,7 +113,7 @@ pub struct TrialSettings {
 Examples:
   residuum eval runs/digits name=residual seed=0
   residuum eval runs/digits/trials/3f9a          the beginning of its id, as `residuum runs list` shows it")]
-pub struct EvalOptions {
+pub struct EvalArgs {
     #[command(flatten)]
     pub trial: TrialSettings,
     /// Folder of all data sets, as `residuum data --dir` has it.
@@ -127,7 +127,7 @@ pub struct EvalOptions {
 Examples:
   residuum export runs/digits name=residual seed=0 --to residual.safetensors
   residuum export runs/digits/trials/3f9a --to trial.safetensors")]
-pub struct ExportOptions {
+pub struct ExportArgs {
     #[command(flatten)]
     pub trial: TrialSettings,
     /// The file.
@@ -143,7 +143,7 @@ pub struct ExportOptions {
 #[command(after_help = "\
 Example:
   residuum convert package/model.json --to weights/keras-resnet50.safetensors")]
-pub struct ConvertOptions {
+pub struct ConvertArgs {
     /// The tfjs model; its shards lie beside it.
     #[arg(value_name = "MODEL.json")]
     pub model: PathBuf,
@@ -161,7 +161,7 @@ pub struct ConvertOptions {
 #[command(after_help = "\
 Example:
   residuum rates experiments/toy.toml")]
-pub struct RatesOptions {
+pub struct RatesArgs {
     /// The spec; its rule may leave the rates out with rates = "practical".
     #[arg(value_name = "SPEC.toml")]
     pub spec: PathBuf,
@@ -169,7 +169,7 @@ pub struct RatesOptions {
 
 /// List the built-in responses, or report on one response.
 #[derive(Args, Debug)]
-pub struct DeviceOptions {
+pub struct DeviceArgs {
     #[command(subcommand)]
     pub action: DeviceAction,
 }
@@ -178,7 +178,7 @@ pub struct DeviceOptions {
 pub enum DeviceAction {
     /// The built-in responses with their formulas and parameters.
     List,
-    Show(ShowOptions),
+    Show(ShowArgs),
 }
 
 /// Report on a response: q±, symmetric point, κ₂ on a range, asymmetry, penalty, predicted drift.
@@ -189,7 +189,7 @@ Examples:
   residuum device show measured.csv                        columns w,q_plus,q_minus
   residuum device show my_device.toml --range -0.4,0.4
   residuum device show formula q_plus='(1-w/0.6)^2' q_minus='(1+w/0.6)^2' range=[-0.6,0.6] --out report")]
-pub struct ShowOptions {
+pub struct ShowArgs {
     /// A built-in response, a TOML file with a [device] table, or a CSV file with the columns w,q_plus,q_minus.
     #[arg(value_name = "RESPONSE|FILE")]
     pub device: String,
@@ -230,7 +230,7 @@ Examples:
   residuum verify --quick              all claims with fewer samples, under 20 s
   residuum verify --list               the names
   residuum verify thm-implicit-penalty --json")]
-pub struct VerifyOptions {
+pub struct VerifyArgs {
     /// Names of claims; all by default.
     #[arg(value_name = "CLAIM")]
     pub claims: Vec<String>,
@@ -254,7 +254,7 @@ Examples:
   residuum data fetch mnist cifar10
   residuum data fetch mnist --from ~/torch-data       files you have, plain, gzipped or in their archive
   residuum data verify")]
-pub struct DataOptions {
+pub struct DataArgs {
     /// Folder of all data sets.
     #[arg(long, global = true, value_name = "DIR")]
     pub dir: Option<PathBuf>,
@@ -266,7 +266,7 @@ pub struct DataOptions {
 pub enum DataAction {
     /// What there is, and what of it is here.
     List,
-    Fetch(FetchOptions),
+    Fetch(FetchArgs),
     /// Check every file; exits with 1 if one is missing or damaged.
     Verify {
         /// Names of data sets; by default those that are here.
@@ -280,7 +280,7 @@ pub enum DataAction {
 /// Files that are here and whole are kept. A download that was broken off is continued. Contents are checked before
 /// files take their place.
 #[derive(Args, Debug)]
-pub struct FetchOptions {
+pub struct FetchArgs {
     /// Names of data sets, or `all`.
     #[arg(value_name = "NAME", required = true)]
     pub names: Vec<String>,
@@ -299,7 +299,7 @@ Examples:
   residuum completions bash > ~/.local/share/bash-completion/completions/residuum
   residuum completions zsh > ~/.zfunc/_residuum
   residuum completions fish > ~/.config/fish/completions/residuum.fish")]
-pub struct CompletionsOptions {
+pub struct CompletionsArgs {
     /// The shell.
     #[arg(value_name = "SHELL")]
     pub shell: Shell,
@@ -313,4 +313,4 @@ pub struct CompletionsOptions {
 Examples:
   residuum man | man -l -
   residuum man --out ~/.local/share/man/man1")]
-pub struct ManOptions {}
+pub struct ManArgs {}

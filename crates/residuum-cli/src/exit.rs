@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use residuum_data::fetch::FetchError;
 use residuum_lab::progress::Cancelled;
 use residuum_lab::reproduce::ReproduceError;
-use residuum_lab::run::RunError;
+use residuum_lab::run::ProblemRunError;
 use residuum_lab::verify::VerifyError;
 use thiserror::Error as ErrorKind;
 
@@ -53,7 +53,7 @@ impl From<Exit> for ExitCode {
 fn is_interruption(error: &(dyn Error + 'static)) -> bool {
     error.is::<Interrupted>()
         || error.is::<Cancelled>()
-        || matches!(error.downcast_ref(), Some(RunError::Cancelled(_)))
+        || matches!(error.downcast_ref(), Some(ProblemRunError::Cancelled(_)))
         || matches!(error.downcast_ref(), Some(VerifyError::Cancelled(_)))
         || matches!(error.downcast_ref(), Some(ReproduceError::Cancelled(_)))
         || matches!(error.downcast_ref(), Some(FetchError::Interrupted))
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(code(anyhow!("x").context("interrupted; nothing was written")), Exit::Failed);
         let lab: [anyhow::Error; 5] = [
             Cancelled.into(),
-            RunError::from(Cancelled).into(),
+            ProblemRunError::from(Cancelled).into(),
             VerifyError::from(Cancelled).into(),
             ReproduceError::from(Cancelled).into(),
             Interrupted("the same command goes on".into()).into(),

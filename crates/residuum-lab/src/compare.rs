@@ -16,8 +16,8 @@ use thiserror::Error;
 
 use crate::plan::{Plan, plans};
 use crate::report::paired::{LEVEL, Paired, holm};
-use crate::report::table::{Cell, Column, Table};
-use crate::report::{Options, Report, Trial, end, head_of, main_metric};
+use crate::report::table::{Column, Table, TableCell};
+use crate::report::{Report, ReportOptions, StoredTrial, end, head_of, main_metric};
 use crate::spec::{Difference, Folders, Node, SpecError};
 
 /// More differences than this are two experiments, not one.
@@ -50,7 +50,7 @@ pub struct Side<'a> {
     pub text: &'a str,
     /// The folder that its paths are relative to.
     pub base: &'a Path,
-    /// Cell, variant and swept values, joined by `-`; needed if there are several trials.
+    /// TableCell, variant and swept values, joined by `-`; needed if there are several trials.
     pub trial: Option<&'a str>,
 }
 
@@ -153,12 +153,12 @@ impl Attribution {
 
     /// The effects as a report: `trials` are those of [`Attribution::plans`] that have records, in any order. Without a metric, the
     /// main one of the experiment is taken.
-    pub fn report(&self, trials: &[Trial], metric: Option<&str>, title: &str) -> Report {
+    pub fn report(&self, trials: &[StoredTrial], metric: Option<&str>, title: &str) -> Report {
         let named = self.named(trials, title);
-        let options = Options {
+        let options = ReportOptions {
             title: Some(title.to_string()),
             metrics: metric.map(String::from).into_iter().collect(),
-            ..Options::default()
+            ..ReportOptions::default()
         };
         let mut report = Report::new(&named, &options);
         for section in &mut report.sections {
@@ -171,7 +171,7 @@ impl Attribution {
     }
 
     /// The trials of each point under its name.
-    fn named(&self, trials: &[Trial], title: &str) -> Vec<Trial> {
+    fn named(&self, trials: &[StoredTrial], title: &str) -> Vec<StoredTrial> {
         let mut named = Vec::new();
         for point in &self.points {
             for plan in &point.plans {
@@ -189,7 +189,7 @@ impl Attribution {
     }
 
     /// The ends of a point, seed by seed.
-    fn ends(&self, point: usize, trials: &[Trial], metric: &str) -> Vec<(u64, f64)> {
+    fn ends(&self, point: usize, trials: &[StoredTrial], metric: &str) -> Vec<(u64, f64)> {
         let plans = &self.points[point].plans;
         let of = |plan: &Plan| {
             let id = plan.id();
@@ -200,7 +200,7 @@ impl Attribution {
     }
 
     /// The table of effects on one metric.
-    pub fn table(&self, trials: &[Trial], metric: &str) -> Table {
+    pub fn table(&self, trials: &[StoredTrial], metric: &str) -> Table {
         let n = self.switches.len();
         let ends: Vec<Vec<(u64, f64)>> = (0..self.points.len()).map(|i| self.ends(i, trials, metric)).collect();
         let effect = |to: usize, from: usize| Paired::new(&ends[to], &ends[from]);
@@ -212,33 +212,37 @@ impl Attribution {
 
         let cells = |paired: &Paired, p: Option<f64>| {
             let best = p.is_some_and(|p| p < LEVEL);
-            match Cell::estimate(paired.difference) {
-                Cell::Estimate { summary, .. } => {
-                    [Cell::Estimate { summary, best }, p.map_or(Cell::Missing, Cell::Probability)]
-                }
-                other => [other, Cell::Missing],
+            match TableCell::estimate(paired.difference) {
+                TableCell::Estimate { summary, .. } => [
+                    TableCell::Estimate { summary, best },
+                    p.map_or(TableCell::Missing, TableCell::Probability),
+                ],
+                other => [other, TableCell::Missing],
             }
         };
-        let words = |value: &Option<String>| Cell::Text(value.clone().unwrap_or_else(|| "default".into()));
+        let words = |value: &Option<String>| TableCell::Text(value.clone().unwrap_or_else(|| "default".into()));
         let mut rows = Vec::new();
         for (i, switch) in self.switches.iter().enumerate() {
-            let mut row = vec![Cell::Text(switch.field.clone()), words(&switch.a), words(&switch.b)];
+            let mut row = vec![TableCell::Text(switch.field.clone()), words(&switch.a), words(&switch.b)];
             row.extend(cells(&alone[i], adjusted[i]));
             row.extend(cells(&removed[i], adjusted[n + i]));
             rows.push(row);
         }
-        let mut all =
-            vec![Cell::Text("all: B − A".into()), Cell::Text(String::new()), Cell::Text(String::new())];
+        let mut all = vec![
+            TableCell::Text("all: B − A".into()),
+            TableCell::Text(String::new()),
+            TableCell::Text(String::new()),
+        ];
         all.extend(cells(&total, adjusted[2 * n]));
         all.extend(cells(&total, adjusted[2 * n]));
         rows.push(all);
         let rest = |steps: &dyn Fn(usize) -> [usize; 2]| self.rest(&ends, steps);
         let mut left = vec![
-            Cell::Text("left for interactions".into()),
-            Cell::Text(String::new()),
-            Cell::Text(String::new()),
+            TableCell::Text("left for interactions".into()),
+            TableCell::Text(String::new()),
+            TableCell::Text(String::new()),
         ];
-        left.extend([rest(&|i| [2 + i, 0]), Cell::Missing, rest(&|i| [1, 2 + n + i]), Cell::Missing]);
+        left.extend([rest(&|i| [2 + i, 0]), TableCell::Missing, rest(&|i| [1, 2 + n + i]), TableCell::Missing]);
         rows.push(left);
         Table {
             name: "effects".into(),
@@ -258,7 +262,7 @@ impl Attribution {
     }
 
     /// What the sum of effects leaves of the whole, over seeds that every point has.
-    fn rest(&self, ends: &[Vec<(u64, f64)>], steps: &dyn Fn(usize) -> [usize; 2]) -> Cell {
+    fn rest(&self, ends: &[Vec<(u64, f64)>], steps: &dyn Fn(usize) -> [usize; 2]) -> TableCell {
         let at =
             |point: usize, seed: u64| ends[point].iter().find(|(s, _)| *s == seed).map(|(_, value)| *value);
         let left = |seed: u64| {
@@ -269,7 +273,7 @@ impl Attribution {
             }
             Some(rest)
         };
-        Cell::estimate(Summary::of(ends[0].iter().filter_map(|(seed, _)| left(*seed))))
+        TableCell::estimate(Summary::of(ends[0].iter().filter_map(|(seed, _)| left(*seed))))
     }
 
     fn notes(&self, n: usize) -> Vec<String> {

@@ -11,7 +11,7 @@ use residuum::theory::magnitude::Sampling;
 use residuum::{Bounds, Key, Noise, Noisy, ParameterError, Range, ResponseFunction};
 use serde_json::{Value, json};
 
-use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Panel, Reference};
+use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Panel, ReferenceLine};
 
 /// The scalar problem on which drift is predicted: ½h(w − w*)² with Gaussian noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -226,7 +226,7 @@ impl<'a> DeviceReport<'a> {
         let curve = |f: &dyn Fn(f64) -> f64| -> Vec<f64> { xs.iter().map(|&w| f(w)).collect() };
         let mark = |panel: Panel| match r.symmetric_point() {
             Some(w) if self.range.contains(w) => {
-                panel.reference(Reference::vertical(w).label("w^{⋄}").color(Color::GREY))
+                panel.reference(ReferenceLine::vertical(w).label("w^{⋄}").color(Color::GREY))
             }
             _ => panel,
         };

@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::spec::{
     Folders, Grid, MAX_TRIALS, Node, Point, Resolved, Spec, SpecError, TrainingSpec, TrialSpec, describe,
 };
-use crate::store::{Parameter, TrialManifest};
+use crate::store::{StoredParameter, TrialManifest};
 
 /// Version of the numbers: raised when the same spec and seed give other records than before, so that old records are not taken
 /// for new ones.
@@ -230,8 +230,8 @@ pub fn replan(manifest: &TrialManifest, folders: &Folders) -> Result<Plan, SpecE
     let mut plans = seeded(&plans(&text, folders, None, &manifest.experiment)?, manifest.seed);
     let plan = plans.swap_remove(0);
     // What a manifest does not give back is not guessed.
-    let is_seed = |p: &Parameter| p.field.split('.').any(|part| part == "seeds");
-    let same = |p: &&Parameter| {
+    let is_seed = |p: &StoredParameter| p.field.split('.').any(|part| part == "seeds");
+    let same = |p: &&StoredParameter| {
         is_digest(p) || is_seed(p) || plan.resolved().iter().any(|r| r.path == p.field && r.value == p.value)
     };
     match manifest.spec.iter().find(|p| !same(p)) {
@@ -245,7 +245,7 @@ pub fn replan(manifest: &TrialManifest, folders: &Folders) -> Result<Plan, SpecE
 }
 
 /// Whether a parameter is the digest of a file, which the reader adds.
-fn is_digest(parameter: &Parameter) -> bool {
+fn is_digest(parameter: &StoredParameter) -> bool {
     parameter.field.ends_with(".contents")
 }
 
@@ -318,7 +318,7 @@ mod tests {
         let plan = &plans(CATALOGUE[0].text, &folders, None, "one").unwrap()[0];
         let mut odd = manifest(plan);
         let Some(first) = odd.spec.iter().find(|p| !p.given).cloned() else { panic!("no default") };
-        odd.spec.push(Parameter { value: "\"odd\"".into(), ..first });
+        odd.spec.push(StoredParameter { value: "\"odd\"".into(), ..first });
         assert!(replan(&odd, &folders).unwrap_err().message.contains("must make a spec again"));
     }
 }

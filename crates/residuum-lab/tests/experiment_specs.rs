@@ -11,7 +11,7 @@ use residuum::tile::{
 };
 use residuum::{Key, Schedule};
 use residuum_lab::spec::{Experiment, Rate, ResidualSpec, RuleKind, ScheduleSpec, SpecError, TrialSpec};
-use residuum_lab::train::{CATALOGUE, Origin, Trial};
+use residuum_lab::train::{CATALOGUE, NetworkTrial, WeightsFrom};
 use residuum_nn::Loss;
 use residuum_nn::analog::OutputScaling;
 
@@ -474,7 +474,7 @@ fn rules_of_one_seed_start_equal() {
     );
     let trials = parse(&text).unwrap().trials;
     let start = |spec: &TrialSpec, seed| {
-        let trial = Trial::prepare(spec, seed, Path::new("."), Origin::Spec).unwrap();
+        let trial = NetworkTrial::prepare(spec, seed, Path::new("."), WeightsFrom::Spec).unwrap();
         let state = trial.parts.network.state(residuum_nn::state::Scope::Network);
         let order = trial.train.epoch(0).order().to_vec();
         let bias = state["3.bias"].data.as_f32().unwrap().to_vec();

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::checksum::{checksum, checksum_file};
-use crate::state::{FileError, read_safetensors, write_safetensors};
+use crate::state::{TensorFileError, read_safetensors, write_safetensors};
 
 /// Version of the format. A change that older versions would misread raises it.
 const VERSION: u32 = 2;
@@ -50,7 +50,7 @@ pub enum CheckpointError {
     },
     /// A checkpoint that could not be written. The one before is whole.
     #[error(transparent)]
-    Write(#[from] FileError),
+    Write(#[from] TensorFileError),
     /// A checkpoint of a format that this version does not know.
     #[error("checkpoint {} must have format version {supported}, got {stored}", path.display())]
     Version {
@@ -169,11 +169,11 @@ impl<P: Position> Checkpoints<P> {
         Ok(self.last.as_deref().unwrap_or(&self.folder))
     }
 
-    fn write_whole(&self, path: &Path, position: &P, state: &Tensors) -> Result<(), FileError> {
+    fn write_whole(&self, path: &Path, position: &P, state: &Tensors) -> Result<(), TensorFileError> {
         let partial = self.folder.join(PARTIAL);
         let io = |path: &Path| {
             let path = path.to_owned();
-            |source| FileError::Io { path, source }
+            |source| TensorFileError::Io { path, source }
         };
         remove(&partial).and_then(|()| fs::create_dir_all(&partial)).map_err(io(&partial))?;
         let written = (|| {

@@ -54,4 +54,4 @@ pub use layer::{Layer, Mode, Pass};
 pub use loss::Loss;
 pub use model::Network;
 pub use tensor::{Shape, Tensor};
-pub use weights::{Digital, Sgd, StepError, Weights};
+pub use weights::{DigitalWeights, Sgd, TrainStepError, Weights};

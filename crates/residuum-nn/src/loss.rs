@@ -20,7 +20,7 @@ pub enum Loss {
 
 /// What a batch came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct BatchOutcome {
     /// Mean loss.
     pub loss: f64,
     /// Samples whose largest score is that of the label.
@@ -46,13 +46,13 @@ impl Loss {
     ///
     /// # Panics
     /// If there is not one label for each sample, or a label is no class.
-    pub fn evaluate(self, scores: &Tensor, labels: &[u32], mut errors: Option<&mut Tensor>) -> Outcome {
+    pub fn evaluate(self, scores: &Tensor, labels: &[u32], mut errors: Option<&mut Tensor>) -> BatchOutcome {
         assert_eq!(labels.len(), scores.batch(), "one label for each sample");
         let classes = scores.shape().len();
         if let Some(errors) = errors.as_deref_mut() {
             errors.resize(scores.batch(), scores.shape());
         }
-        let mut outcome = Outcome::default();
+        let mut outcome = BatchOutcome::default();
         let mut log_probabilities = vec![0.0; classes];
         for (b, &label) in labels.iter().enumerate() {
             let (x, label) = (scores.sample(b), label as usize);

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 pub use residuum::state::{Data, StateError, Tensors};
-use residuum::state::{Tensor, same};
+use residuum::state::{SavedTensor, same};
 
 mod file;
 mod tfjs;
 
-pub use file::{FileError, read_safetensors, write_safetensors};
+pub use file::{TensorFileError, read_safetensors, write_safetensors};
 pub use tfjs::read_tfjs;
 
 /// What a tensor is to the network.
@@ -52,12 +52,12 @@ impl Collection {
 
     /// Adds a tensor with its shape (PyTorch's: outputs, inputs, height, width).
     pub fn tensor(&mut self, name: &str, role: Role, shape: &[usize], values: Vec<f32>) {
-        self.insert(name, role, Tensor::f32(shape, values));
+        self.insert(name, role, SavedTensor::f32(shape, values));
     }
 
     /// Adds a counter.
     pub fn counter(&mut self, name: &str, role: Role, value: u64) {
-        self.insert(name, role, Tensor::count(value));
+        self.insert(name, role, SavedTensor::count(value));
     }
 
     /// Adds the state of something behind `path`.
@@ -67,7 +67,7 @@ impl Collection {
         }
     }
 
-    fn insert(&mut self, name: &str, role: Role, tensor: Tensor) {
+    fn insert(&mut self, name: &str, role: Role, tensor: SavedTensor) {
         self.roles.insert(name.to_owned(), role);
         self.tensors.insert(name, tensor);
     }
@@ -83,7 +83,7 @@ impl Collection {
     }
 
     /// All tensors with their roles, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, Role, &Tensor)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Role, &SavedTensor)> {
         self.tensors.iter().map(|(name, tensor)| (name, self.roles[name], tensor))
     }
 
@@ -141,7 +141,7 @@ pub fn import(network: &mut dyn Named, scope: Scope, state: &Tensors) -> Result<
 }
 
 /// Refuses a NaN or an infinity in a parameter or buffer.
-fn finite(name: &str, tensor: &Tensor) -> Result<(), StateError> {
+fn finite(name: &str, tensor: &SavedTensor) -> Result<(), StateError> {
     let Data::F32(values) = &tensor.data else { return Ok(()) };
     match values.iter().position(|v| !v.is_finite()) {
         None => Ok(()),

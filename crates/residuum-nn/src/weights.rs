@@ -17,7 +17,7 @@ use crate::state::{Collection, Role, StateError, Tensors};
 /// What can go wrong when weights learn.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
-pub enum StepError {
+pub enum TrainStepError {
     /// The loss left the numbers: the rates are too large, or the data is not what it should be.
     #[error("the loss must stay finite, but at step {k} it is {value}; lower the learning rate")]
     Diverged {
@@ -56,7 +56,7 @@ pub trait Weights: State + Debug + Send + Sync {
     ///
     /// # Errors
     /// If the rule behind the weights refuses the step.
-    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), StepError>;
+    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), TrainStepError>;
 
     /// Whether [`Weights::step`] can change anything. Errors are not passed below the first layer that learns.
     fn trains(&self) -> bool {
@@ -201,7 +201,7 @@ impl Weights for Still {
         self.0.read_transposed(errors, outputs, key);
     }
 
-    fn step(&mut self, _: u64, _: &[f32], _: &[f32], _: Key) -> Result<(), StepError> {
+    fn step(&mut self, _: u64, _: &[f32], _: &[f32], _: Key) -> Result<(), TrainStepError> {
         Ok(())
     }
 
@@ -234,7 +234,7 @@ impl State for Still {
 
 /// Weights in digital memory, read exactly and trained by SGD, or frozen.
 #[derive(Clone, Debug)]
-pub struct Digital {
+pub struct DigitalWeights {
     rows: usize,
     cols: usize,
     values: Vec<f32>,
@@ -242,7 +242,7 @@ pub struct Digital {
     sgd: Option<Sgd>,
 }
 
-impl Digital {
+impl DigitalWeights {
     /// A matrix (`rows × cols`) that learns by `sgd`, or never.
     ///
     /// # Errors
@@ -257,7 +257,7 @@ impl Digital {
     }
 }
 
-impl Weights for Digital {
+impl Weights for DigitalWeights {
     fn rows(&self) -> usize {
         self.rows
     }
@@ -276,7 +276,7 @@ impl Weights for Digital {
         gemm(size, Operand::Plain(errors), Operand::Plain(&self.values), outputs, 0.0, 1.0);
     }
 
-    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], _: Key) -> Result<(), StepError> {
+    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], _: Key) -> Result<(), TrainStepError> {
         let Some(sgd) = self.sgd else { return Ok(()) };
         let rate = sgd.learning_rate.at(k) as f32;
         let size = [self.rows, errors.len() / self.rows, self.cols];
@@ -310,7 +310,7 @@ impl Weights for Digital {
     }
 }
 
-impl State for Digital {
+impl State for DigitalWeights {
     fn tensors(&self) -> Tensors {
         let mut tensors = Tensors::new();
         if self.sgd.is_some_and(|sgd| sgd.momentum > 0.0) {

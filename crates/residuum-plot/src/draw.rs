@@ -3,7 +3,7 @@
 use super::axis::Fitted;
 use super::color::Color;
 use super::marks::{Band, Bars, Line, Mark, Points};
-use super::notes::{Arrow, Compass, Marker, Note, Reference};
+use super::notes::{Arrow, Compass, Marker, Note, ReferenceLine};
 use super::svg::{Fill, Path, Rect, Stroke, Svg};
 use super::text::{Anchor, BASE_SIZE, Label};
 
@@ -60,7 +60,7 @@ impl Mark {
             Self::Points(points) => draw_points(points, svg, frame),
             Self::Band(band) => draw_band(band, svg, frame),
             Self::Bars(bars) => draw_bars(bars, svg, frame),
-            Self::Reference(reference) => draw_reference(reference, svg, frame),
+            Self::ReferenceLine(reference) => draw_reference(reference, svg, frame),
             Self::Arrow(arrow) => draw_arrow(arrow, svg, frame),
             Self::Field(field) => field.draw(svg, frame),
             Self::Note(_) => {}
@@ -70,7 +70,7 @@ impl Mark {
     /// The part of a mark that lies on top of everything and may overhang.
     pub(crate) fn draw_text(&self, svg: &mut Svg, frame: &Frame) {
         match self {
-            Self::Reference(reference) => draw_reference_label(reference, svg, frame),
+            Self::ReferenceLine(reference) => draw_reference_label(reference, svg, frame),
             Self::Note(note) => draw_note(note, svg, frame),
             Self::Arrow(arrow) => {
                 if let (Some(text), Some(tip)) = (&arrow.label, frame.at(arrow.to.0, arrow.to.1)) {
@@ -195,7 +195,7 @@ fn draw_bars(bars: &Bars, svg: &mut Svg, frame: &Frame) {
     }
 }
 
-fn draw_reference(reference: &Reference, svg: &mut Svg, frame: &Frame) {
+fn draw_reference(reference: &ReferenceLine, svg: &mut Svg, frame: &Frame) {
     let rect = frame.rect;
     let ends = if reference.vertical {
         frame.horizontal(reference.at).map(|x| ((x, rect.bottom), (x, rect.top)))
@@ -208,7 +208,7 @@ fn draw_reference(reference: &Reference, svg: &mut Svg, frame: &Frame) {
     }
 }
 
-fn draw_reference_label(reference: &Reference, svg: &mut Svg, frame: &Frame) {
+fn draw_reference_label(reference: &ReferenceLine, svg: &mut Svg, frame: &Frame) {
     let Some(text) = &reference.label else { return };
     let rect = frame.rect;
     if reference.vertical {

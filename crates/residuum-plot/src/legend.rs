@@ -63,7 +63,7 @@ impl Entry {
                 (Swatch::Stroke(bars.color, 1.4, Dash::Solid), bars.label.as_ref())
             }
             Mark::Bars(bars) => (Swatch::Patch(bars.color, bars.opacity), bars.label.as_ref()),
-            Mark::Reference(_) | Mark::Note(_) | Mark::Arrow(_) | Mark::Field(_) => return None,
+            Mark::ReferenceLine(_) | Mark::Note(_) | Mark::Arrow(_) | Mark::Field(_) => return None,
         };
         label.map(|label| Self { swatch, label: label.clone() })
     }

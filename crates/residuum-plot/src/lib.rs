@@ -38,7 +38,7 @@ pub use color::{Color, Ramp};
 pub use field::{Field, Grid};
 pub use legend::Legend;
 pub use marks::{Band, Bars, Line, Mark, Points};
-pub use notes::{Arrow, Compass, Marker, Note, Reference};
+pub use notes::{Arrow, Compass, Marker, Note, ReferenceLine};
 pub use panel::Panel;
 pub use scene::{Pin, Scene, Surface};
 pub use svg::Dash;

@@ -7,7 +7,7 @@ use super::draw::Frame;
 use super::field::Field;
 use super::legend::{self, Entry, Legend};
 use super::marks::{Band, Bars, Line, Mark, Points};
-use super::notes::{Arrow, Note, Reference};
+use super::notes::{Arrow, Note, ReferenceLine};
 use super::svg::{Rect, Stroke, Svg};
 use super::text::{Anchor, BASE_SIZE, Label, SMALL_SIZE, width};
 use super::ticks::{Ticks, number};
@@ -104,8 +104,8 @@ impl Panel {
     }
 
     /// Adds a line across the panel.
-    pub fn reference(self, reference: Reference) -> Self {
-        self.mark(Mark::Reference(reference))
+    pub fn reference(self, reference: ReferenceLine) -> Self {
+        self.mark(Mark::ReferenceLine(reference))
     }
 
     /// Adds text, or a named point.
@@ -296,7 +296,7 @@ impl Mark {
                 y.add(0.0);
                 y.baseline = Some(0.0);
             }
-            Self::Reference(reference) => if reference.vertical { x } else { y }.add(reference.at),
+            Self::ReferenceLine(reference) => if reference.vertical { x } else { y }.add(reference.at),
             Self::Note(note) => {
                 x.add(note.at.0);
                 y.add(note.at.1);

@@ -58,14 +58,14 @@ impl Data {
 
 /// Numbers with a shape.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tensor {
+pub struct SavedTensor {
     /// Sizes of its dimensions; empty for a single number.
     pub shape: Vec<usize>,
     /// Row by row.
     pub data: Data,
 }
 
-impl Tensor {
+impl SavedTensor {
     /// Single-precision numbers.
     pub fn f32(shape: &[usize], values: Vec<f32>) -> Self {
         Self { shape: shape.to_vec(), data: Data::F32(values) }
@@ -80,7 +80,7 @@ impl Tensor {
 /// Tensors by name, in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct Tensors {
-    entries: Vec<(String, Arc<Tensor>)>,
+    entries: Vec<(String, Arc<SavedTensor>)>,
     places: BTreeMap<String, usize>,
 }
 
@@ -175,7 +175,7 @@ impl Tensors {
     }
 
     /// Adds a tensor, or replaces the one of this name.
-    pub fn insert(&mut self, name: impl Into<String>, tensor: impl Into<Arc<Tensor>>) {
+    pub fn insert(&mut self, name: impl Into<String>, tensor: impl Into<Arc<SavedTensor>>) {
         let (name, tensor) = (name.into(), tensor.into());
         if let Some(place) = self.places.get(&name) {
             self.entries[*place].1 = tensor;
@@ -187,22 +187,22 @@ impl Tensors {
 
     /// Adds numbers as a vector.
     pub fn vector<T: Scalar>(&mut self, name: &str, values: &[T]) {
-        self.insert(name, Tensor { shape: vec![values.len()], data: T::into_data(values.to_vec()) });
+        self.insert(name, SavedTensor { shape: vec![values.len()], data: T::into_data(values.to_vec()) });
     }
 
     /// Adds numbers as a matrix, row by row.
     pub fn matrix<T: Scalar>(&mut self, name: &str, shape: [usize; 2], values: &[T]) {
-        self.insert(name, Tensor { shape: shape.to_vec(), data: T::into_data(values.to_vec()) });
+        self.insert(name, SavedTensor { shape: shape.to_vec(), data: T::into_data(values.to_vec()) });
     }
 
     /// Adds a counter.
     pub fn count(&mut self, name: &str, value: u64) {
-        self.insert(name, Tensor { shape: Vec::new(), data: Data::U64(vec![value]) });
+        self.insert(name, SavedTensor { shape: Vec::new(), data: Data::U64(vec![value]) });
     }
 
     /// Adds small counters.
     pub fn counts(&mut self, name: &str, values: &[u32]) {
-        self.insert(name, Tensor { shape: vec![values.len()], data: Data::U32(values.to_vec()) });
+        self.insert(name, SavedTensor { shape: vec![values.len()], data: Data::U32(values.to_vec()) });
     }
 
     /// Adds all of `other` under `prefix.name`.
@@ -235,7 +235,7 @@ impl Tensors {
     }
 
     /// The tensor of this name.
-    pub fn get(&self, name: &str) -> Option<&Tensor> {
+    pub fn get(&self, name: &str) -> Option<&SavedTensor> {
         self.places.get(name).map(|place| &*self.entries[*place].1)
     }
 
@@ -245,12 +245,12 @@ impl Tensors {
     }
 
     /// The tensor of this name, to change it.
-    pub fn get_mut(&mut self, name: &str) -> Option<&mut Tensor> {
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut SavedTensor> {
         self.places.get(name).map(|place| Arc::make_mut(&mut self.entries[*place].1))
     }
 
     /// Takes the tensor of this name out.
-    pub fn remove(&mut self, name: &str) -> Option<Tensor> {
+    pub fn remove(&mut self, name: &str) -> Option<SavedTensor> {
         let found = self.places.get(name).map(|place| (*self.entries[*place].1).clone())?;
         *self = self.filtered(|own| own != name);
         Some(found)
@@ -262,7 +262,7 @@ impl Tensors {
     }
 
     /// All, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &SavedTensor)> {
         self.entries.iter().map(|(name, tensor)| (name.as_str(), &**tensor))
     }
 
@@ -325,7 +325,7 @@ impl Tensors {
 ///
 /// # Errors
 /// If it has one.
-pub fn same(name: &str, expected: &Tensor, given: &Tensor) -> Result<(), StateError> {
+pub fn same(name: &str, expected: &SavedTensor, given: &SavedTensor) -> Result<(), StateError> {
     let name = || name.to_owned();
     if expected.data.type_name() != given.data.type_name() {
         let (expected, given) = (expected.data.type_name(), given.data.type_name());
@@ -346,11 +346,11 @@ impl PartialEq for Tensors {
 }
 
 impl Index<&str> for Tensors {
-    type Output = Tensor;
+    type Output = SavedTensor;
 
     /// # Panics
     /// If there is no tensor of this name.
-    fn index(&self, name: &str) -> &Tensor {
+    fn index(&self, name: &str) -> &SavedTensor {
         match self.get(name) {
             Some(tensor) => tensor,
             None => panic!("no tensor {name}"),
@@ -359,8 +359,8 @@ impl Index<&str> for Tensors {
 }
 
 impl IntoIterator for Tensors {
-    type Item = (String, Tensor);
-    type IntoIter = std::vec::IntoIter<(String, Tensor)>;
+    type Item = (String, SavedTensor);
+    type IntoIter = std::vec::IntoIter<(String, SavedTensor)>;
 
     fn into_iter(self) -> Self::IntoIter {
         let owned: Vec<_> =
@@ -369,14 +369,14 @@ impl IntoIterator for Tensors {
     }
 }
 
-impl<const N: usize> From<[(String, Tensor); N]> for Tensors {
-    fn from(entries: [(String, Tensor); N]) -> Self {
+impl<const N: usize> From<[(String, SavedTensor); N]> for Tensors {
+    fn from(entries: [(String, SavedTensor); N]) -> Self {
         entries.into_iter().collect()
     }
 }
 
-impl FromIterator<(String, Tensor)> for Tensors {
-    fn from_iter<I: IntoIterator<Item = (String, Tensor)>>(entries: I) -> Self {
+impl FromIterator<(String, SavedTensor)> for Tensors {
+    fn from_iter<I: IntoIterator<Item = (String, SavedTensor)>>(entries: I) -> Self {
         let mut tensors = Self::default();
         for (name, tensor) in entries {
             tensors.insert(name, tensor);

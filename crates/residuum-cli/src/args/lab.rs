@@ -15,7 +15,7 @@ use super::SpecSettings;
 Examples:
   residuum check my.toml
   residuum check mnist-table --profile quick")]
-pub struct CheckOptions {
+pub struct CheckArgs {
     /// A spec, or the name of one that ships with the program.
     #[arg(value_name = "NAME|SPEC.toml")]
     pub spec: String,
@@ -32,7 +32,7 @@ pub struct CheckOptions {
 Examples:
   residuum explain experiments/toy.toml
   residuum explain mnist-fcn --profile quick --json")]
-pub struct ExplainOptions {
+pub struct ExplainArgs {
     /// A spec, or the name of one that ships with the program.
     #[arg(value_name = "NAME|SPEC.toml")]
     pub spec: String,
@@ -52,7 +52,7 @@ Example:
   residuum schema > residuum.schema.json
 
 In a spec, the first line `#:schema residuum.schema.json` tells Taplo and VS Code where it is.")]
-pub struct SchemaOptions {}
+pub struct SchemaArgs {}
 
 /// Run every trial of a spec into a store, each once; then a table, a sentence and a figure of how they ended.
 ///
@@ -98,7 +98,7 @@ Examples:
   residuum run my.toml --out results --shard 0/4   every fourth trial; 1/4, 2/4, 3/4 elsewhere
   residuum eval runs/digits name=residual seed=0
   residuum report runs/digits --to report.html")]
-pub struct RunOptions {
+pub struct RunArgs {
     /// A spec, or the name of one that ships with the program.
     #[arg(value_name = "NAME|SPEC.toml")]
     pub spec: Option<String>,
@@ -145,22 +145,22 @@ Examples:
   residuum runs show runs/digits 3f9a
   residuum runs rm runs/digits 3f9a 77c0
   residuum runs export runs/digits --to records.csv")]
-pub struct RunsOptions {
+pub struct RunsArgs {
     #[command(subcommand)]
     pub action: RunsAction,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum RunsAction {
-    List(ListOptions),
-    Show(ShowRunOptions),
-    Rm(RemoveOptions),
-    Export(ExportRunsOptions),
+    List(ListArgs),
+    Show(ShowRunArgs),
+    Rm(RemoveArgs),
+    Export(ExportRunsArgs),
 }
 
 /// The trials of a store.
 #[derive(Args, Debug)]
-pub struct ListOptions {
+pub struct ListArgs {
     /// The store.
     #[arg(value_name = "STORE")]
     pub store: PathBuf,
@@ -171,7 +171,7 @@ pub struct ListOptions {
 
 /// One trial: its spec, what it took, its last numbers.
 #[derive(Args, Debug)]
-pub struct ShowRunOptions {
+pub struct ShowRunArgs {
     /// The store.
     #[arg(value_name = "STORE")]
     pub store: PathBuf,
@@ -182,7 +182,7 @@ pub struct ShowRunOptions {
 
 /// Remove trials and say which. One that is being run is refused.
 #[derive(Args, Debug)]
-pub struct RemoveOptions {
+pub struct RemoveArgs {
     /// The store.
     #[arg(value_name = "STORE")]
     pub store: PathBuf,
@@ -196,7 +196,7 @@ pub struct RemoveOptions {
 
 /// All records in one CSV file: a column for the id, the experiment, each label and the seed, then those of the records.
 #[derive(Args, Debug)]
-pub struct ExportRunsOptions {
+pub struct ExportRunsArgs {
     /// The store.
     #[arg(value_name = "STORE")]
     pub store: PathBuf,
@@ -237,7 +237,7 @@ Figures and tables:
 Examples:
   residuum reproduce fig-toy --out figures
   residuum reproduce all --profile quick --data ~/data --out results")]
-pub struct ReproduceOptions {
+pub struct ReproduceArgs {
     /// Names of figures and tables, or `all`.
     #[arg(value_name = "NAME", required = true)]
     pub names: Vec<String>,
@@ -265,7 +265,7 @@ Examples:
   residuum report runs/mnist-fcn --to report.html
   residuum report runs/a runs/b --to tables.tex
   residuum report runs/toy --metric gap --metric effective_mean --to toy.md --figures figures")]
-pub struct ReportOptions {
+pub struct ReportArgs {
     /// Run stores; their trials are reported together.
     #[arg(value_name = "STORE", required = true)]
     pub stores: Vec<PathBuf>,
@@ -302,7 +302,7 @@ Examples:
   residuum compare a.toml b.toml --metric test_loss --jobs 2 --out runs/imperfections
 
 A trial of a spec with several is named after a colon: cell, variant and swept values, joined by '-'.")]
-pub struct CompareOptions {
+pub struct CompareArgs {
     /// A spec, or the name of one that ships with the program.
     #[arg(value_name = "A")]
     pub a: String,

@@ -11,7 +11,7 @@ use residuum_lab::sweep::{SweepOptions, default_jobs, sweep};
 use super::report::renderer;
 use super::spec_file::SpecFile;
 use super::{Context, data_root};
-use crate::args::CompareOptions;
+use crate::args::CompareArgs;
 use crate::exit::Interrupted;
 use crate::live::Live;
 use crate::terminal;
@@ -39,7 +39,7 @@ impl Named {
     }
 }
 
-pub fn compare(context: &Context, options: &CompareOptions) -> anyhow::Result<bool> {
+pub fn compare(context: &Context, options: &CompareArgs) -> anyhow::Result<bool> {
     let render = options.to.as_deref().map(renderer).transpose()?;
     let (a, b) = (Named::new(&options.a)?, Named::new(&options.b)?);
     let data = data_root(options.settings.data.as_deref());

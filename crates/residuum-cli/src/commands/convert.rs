@@ -4,10 +4,10 @@ use residuum_nn::state::{read_tfjs, write_safetensors};
 use serde_json::json;
 
 use super::Context;
-use crate::args::ConvertOptions;
+use crate::args::ConvertArgs;
 use crate::terminal;
 
-pub fn convert(context: &Context, options: &ConvertOptions) -> anyhow::Result<bool> {
+pub fn convert(context: &Context, options: &ConvertArgs) -> anyhow::Result<bool> {
     let given = read_tfjs(&options.model)?;
     let state = keras::to_torchvision(given.clone());
     // What has no place in the other network keeps its name.

@@ -6,16 +6,16 @@ use residuum::Control;
 use residuum_lab::progress::Progress as _;
 use residuum_nn::data::Verified;
 use residuum_nn::data::catalogue::{Entry, catalogue, default_root, find};
-use residuum_nn::data::fetch::{self, Event, Fetched, Origin, Patience};
+use residuum_nn::data::fetch::{self, Event, Fetched, FileOrigin, Patience};
 use serde_json::{Value, json};
 
 use super::Context;
-use crate::args::{DataAction, DataOptions, FetchOptions};
+use crate::args::{DataAction, DataArgs, FetchArgs};
 use crate::terminal;
 
 const SCHEMA: &str = "residuum.data/1";
 
-pub fn data(context: &Context, options: &DataOptions) -> anyhow::Result<bool> {
+pub fn data(context: &Context, options: &DataArgs) -> anyhow::Result<bool> {
     let root = options.dir.clone().or_else(default_root);
     let root = root.ok_or_else(|| anyhow!("no data folder is known; give --dir DIR or set RESIDUUM_DATA"))?;
     match &options.action {
@@ -85,7 +85,7 @@ fn state(entry: &Entry, root: &Path) -> State {
     }
 }
 
-fn get(context: &Context, root: &Path, options: &FetchOptions) -> anyhow::Result<bool> {
+fn get(context: &Context, root: &Path, options: &FetchArgs) -> anyhow::Result<bool> {
     // All names are checked before the first byte is asked for.
     let entries = match options.names.as_slice() {
         [all] if all == "all" => catalogue(),
@@ -183,11 +183,11 @@ fn verify(context: &Context, root: &Path, names: &[String]) -> anyhow::Result<bo
     Ok(passed)
 }
 
-fn origin(origin: Origin) -> &'static str {
+fn origin(origin: FileOrigin) -> &'static str {
     match origin {
-        Origin::Present => "was here",
-        Origin::Downloaded => "downloaded",
-        Origin::Imported => "imported",
+        FileOrigin::Present => "was here",
+        FileOrigin::Downloaded => "downloaded",
+        FileOrigin::Imported => "imported",
     }
 }
 

@@ -8,17 +8,17 @@ use anyhow::bail;
 use residuum_lab::explain::missing_data;
 use residuum_lab::files::save_figure;
 use residuum_lab::plan::{Plan, Work, points, selected};
-use residuum_lab::report::{Outcome, trials_of};
+use residuum_lab::report::{Comparison, trials_of};
 use residuum_lab::run::{run as run_spec, to_csv};
 use residuum_lab::spec::Spec;
-use residuum_lab::store::{Row, State, Store};
+use residuum_lab::store::{Row, Store, TrialState};
 use residuum_lab::sweep::{FailedTrial, SweepOptions, SweepSummary, default_jobs, sweep};
 use residuum_lab::train::CATALOGUE;
 use serde_json::{Value, json};
 
 use super::spec_file::SpecFile;
 use super::{Context, data_root, short_id, words};
-use crate::args::RunOptions;
+use crate::args::RunArgs;
 use crate::exit::Interrupted;
 use crate::live::Live;
 use crate::terminal;
@@ -30,7 +30,7 @@ const MAIN_JOB_OUT: &str = "residuum-out";
 /// Points that a terminal's table is made for; of more, `residuum report` makes a page.
 const MOST_POINTS: usize = 400;
 
-pub fn run(context: &Context, options: &RunOptions) -> anyhow::Result<bool> {
+pub fn run(context: &Context, options: &RunArgs) -> anyhow::Result<bool> {
     if options.list {
         let names: Vec<&str> = CATALOGUE.iter().map(|s| s.name).collect();
         terminal::print(&format!("{}\n", names.join("\n")))?;
@@ -74,9 +74,9 @@ fn execute(context: &Context, plans: &[Plan], path: &Path, options: &SweepOption
     let title = plans[0].title.clone().unwrap_or_else(|| plans[0].experiment.clone());
     // A table of so many points is a page, and reading all records for it would take long.
     let trials = if points(plans).count() <= MOST_POINTS { trials_of(plans, &store)? } else { Vec::new() };
-    let outcome = Outcome::new(&title, &trials).filter(|_| !summary.interrupted);
+    let outcome = Comparison::new(&title, &trials).filter(|_| !summary.interrupted);
     let mut files = Vec::new();
-    if let Some(figure) = outcome.as_ref().and_then(Outcome::figure) {
+    if let Some(figure) = outcome.as_ref().and_then(Comparison::figure) {
         let (svg, png) = save_figure(&figure, path, &plans[0].experiment)?;
         files.extend([svg, png]);
     }
@@ -94,7 +94,7 @@ fn execute(context: &Context, plans: &[Plan], path: &Path, options: &SweepOption
 /// Work must not begin without its data.
 fn refuse_missing_data(plans: &[Plan], path: &Path, root: &Path) -> anyhow::Result<()> {
     let store = Store::open(path).ok();
-    let is_open = |plan: &&Plan| store.as_ref().is_none_or(|s| s.state(&plan.id()) != State::Done);
+    let is_open = |plan: &&Plan| store.as_ref().is_none_or(|s| s.state(&plan.id()) != TrialState::Done);
     let open: Vec<Plan> = plans.iter().filter(is_open).cloned().collect();
     match missing_data(&open, root).first() {
         Some(missing) => bail!("{missing}"),
@@ -102,7 +102,7 @@ fn refuse_missing_data(plans: &[Plan], path: &Path, root: &Path) -> anyhow::Resu
     }
 }
 
-fn ending(summary: &SweepSummary, outcome: Option<&Outcome<'_>>, store: &Path, files: &[PathBuf]) -> String {
+fn ending(summary: &SweepSummary, outcome: Option<&Comparison<'_>>, store: &Path, files: &[PathBuf]) -> String {
     let SweepSummary { total, done, already, elsewhere, failed, .. } = summary;
     let mut text = outcome.map_or_else(String::new, |outcome| outcome.to_text() + "\n");
     for FailedTrial { id, labels, seed, sentence, kept } in failed {
@@ -138,7 +138,7 @@ fn document(
     title: &str,
     plans: &[Plan],
     summary: &SweepSummary,
-    outcome: Option<&Outcome<'_>>,
+    outcome: Option<&Comparison<'_>>,
     store: &Path,
     files: &[PathBuf],
 ) -> Value {
@@ -155,8 +155,8 @@ fn document(
         "elsewhere": summary.elsewhere,
         "failed": summary.failed.iter().map(failed).collect::<Vec<_>>(),
         "interrupted": summary.interrupted,
-        "findings": outcome.map(Outcome::findings).unwrap_or_default(),
-        "trials": outcome.map(Outcome::to_json).unwrap_or_default(),
+        "findings": outcome.map(Comparison::findings).unwrap_or_default(),
+        "trials": outcome.map(Comparison::to_json).unwrap_or_default(),
         "files": files,
     })
 }

@@ -4,16 +4,16 @@ use std::path::Path;
 
 use anyhow::bail;
 use residuum_lab::files::{csv_field, write_atomic};
-use residuum_lab::store::{Row, State, Store, TrialManifest};
+use residuum_lab::store::{Row, Store, TrialManifest, TrialState};
 use serde_json::{Value, json};
 
 use super::{Context, short_id, words};
-use crate::args::{ExportRunsOptions, ListOptions, RemoveOptions, RunsAction, RunsOptions, ShowRunOptions};
+use crate::args::{ExportRunsArgs, ListArgs, RemoveArgs, RunsAction, RunsArgs, ShowRunArgs};
 use crate::terminal;
 
 const SCHEMA: &str = "residuum.runs/1";
 
-pub fn runs(context: &Context, options: &RunsOptions) -> anyhow::Result<bool> {
+pub fn runs(context: &Context, options: &RunsArgs) -> anyhow::Result<bool> {
     match &options.action {
         RunsAction::List(options) => list(context, options),
         RunsAction::Show(options) => show(context, options),
@@ -86,12 +86,12 @@ pub fn title(manifest: &TrialManifest) -> String {
     manifest.labels.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn list(context: &Context, options: &ListOptions) -> anyhow::Result<bool> {
+fn list(context: &Context, options: &ListArgs) -> anyhow::Result<bool> {
     let store = Store::open(&options.store)?;
     let mut trials = known(&store)?;
     let settled = trials.len();
     trials.retain(|trial| trial.fits(&options.filters));
-    let begun = store.ids()?.iter().filter(|id| store.state(id) == State::Begun).count();
+    let begun = store.ids()?.iter().filter(|id| store.state(id) == TrialState::Begun).count();
     if context.json {
         let row = |t: &Known| {
             let m = &t.manifest;
@@ -117,7 +117,7 @@ fn list(context: &Context, options: &ListOptions) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-fn show(context: &Context, options: &ShowRunOptions) -> anyhow::Result<bool> {
+fn show(context: &Context, options: &ShowRunArgs) -> anyhow::Result<bool> {
     let store = Store::open(&options.store)?;
     let id = store.find(&options.id)?;
     let Some(Known { manifest, sentence }) = known(&store)?.into_iter().find(|t| t.manifest.id == id) else {
@@ -173,7 +173,7 @@ fn row_json(r: &Row) -> Value {
     json!({ "epoch": r.epoch, "step": r.step, "metric": r.metric, "part": r.part, "index": r.index, "value": value })
 }
 
-fn remove(context: &Context, options: &RemoveOptions) -> anyhow::Result<bool> {
+fn remove(context: &Context, options: &RemoveArgs) -> anyhow::Result<bool> {
     let store = Store::open(&options.store)?;
     let mut ids: Vec<String> = options.ids.iter().map(|prefix| store.find(prefix)).collect::<Result<_, _>>()?;
     if let Some(experiment) = &options.experiment {
@@ -197,7 +197,7 @@ fn remove(context: &Context, options: &RemoveOptions) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-fn export(context: &Context, options: &ExportRunsOptions) -> anyhow::Result<bool> {
+fn export(context: &Context, options: &ExportRunsArgs) -> anyhow::Result<bool> {
     let store = Store::open(&options.store)?;
     let mut trials = known(&store)?;
     trials.retain(|trial| trial.sentence.is_none() && trial.fits(&options.filters));

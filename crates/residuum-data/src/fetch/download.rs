@@ -8,7 +8,7 @@ use residuum::Control;
 use super::client::{Client, Failure, Patience};
 use super::error::{FetchError, Refusal, Refusals};
 use super::install::install_archive;
-use super::{Event, Fetched, Origin, Watch, each_download};
+use super::{Event, Fetched, FileOrigin, Watch, each_download};
 use crate::catalogue::{Download, Entry};
 use crate::check::{Verified, expect_md5, fingerprint};
 
@@ -32,7 +32,7 @@ pub fn fetch(
         let mut refusals = Refusals::default();
         for address in addresses {
             match fetch_from(&client, &address, download, folder, watch) {
-                Ok(verified) => return Ok((Origin::Downloaded, verified)),
+                Ok(verified) => return Ok((FileOrigin::Downloaded, verified)),
                 Err(Failure::Remote(refusal)) => refusals.0.push((address, refusal)),
                 Err(Failure::Local(error)) => return Err(error),
             }

@@ -53,7 +53,7 @@ pub type Watch<'a> = &'a mut dyn FnMut(Event<'_>) -> Control;
 
 /// Where a file came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum FileOrigin {
     /// It was there, and whole.
     Present,
     /// It was downloaded now.
@@ -68,7 +68,7 @@ pub struct Fetched {
     /// Its name.
     pub file: String,
     /// Where it came from.
-    pub origin: Origin,
+    pub origin: FileOrigin,
     /// How sure that is.
     pub verified: Verified,
 }
@@ -78,7 +78,7 @@ pub struct Fetched {
 pub fn import(entry: &Entry, from: &Path, folder: &Path) -> Result<Vec<Fetched>, FetchError> {
     fs::metadata(from).map_err(FetchError::reading(from))?;
     each_download(entry, folder, |download| {
-        import_download(entry, download, from, folder).map(|verified| (Origin::Imported, verified))
+        import_download(entry, download, from, folder).map(|verified| (FileOrigin::Imported, verified))
     })
 }
 
@@ -92,7 +92,7 @@ pub fn verify(entry: &Entry, folder: &Path) -> Vec<(String, Result<Verified, Fet
 fn each_download(
     entry: &Entry,
     folder: &Path,
-    mut get: impl FnMut(&Download) -> Result<(Origin, Vec<Verified>), FetchError>,
+    mut get: impl FnMut(&Download) -> Result<(FileOrigin, Vec<Verified>), FetchError>,
 ) -> Result<Vec<Fetched>, FetchError> {
     fs::create_dir_all(folder).map_err(FetchError::writing(folder))?;
     let _lock = lock(folder)?;
@@ -101,7 +101,7 @@ fn each_download(
         let present: Result<Vec<Verified>, FetchError> =
             download.files.iter().map(|file| file.check(&folder.join(&file.name))).collect();
         let (origin, verified) = match present {
-            Ok(verified) => (Origin::Present, verified),
+            Ok(verified) => (FileOrigin::Present, verified),
             Err(FetchError::Missing { .. } | FetchError::Corrupt(_)) => get(download)?,
             Err(error) => return Err(error),
         };

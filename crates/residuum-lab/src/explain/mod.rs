@@ -29,7 +29,7 @@ pub struct Explanation {
     /// All trials.
     pub trials: usize,
     /// Every parameter of any of them.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<ExplainedParameter>,
     /// How fast the arrays of each point move at the first step; digital networks have none.
     pub rates: Vec<PointRates>,
     /// What theory says of the rates of the first point, where it says something.
@@ -53,7 +53,7 @@ pub struct PointRates {
 
 /// One parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameter {
+pub struct ExplainedParameter {
     /// Dotted path.
     pub path: String,
     /// Its values in TOML notation, in the order of the grid; one unless it varies.
@@ -63,12 +63,12 @@ pub struct Parameter {
     /// What it means.
     pub meaning: &'static str,
     /// Where the values come from.
-    pub origin: Origin,
+    pub origin: ValueOrigin,
 }
 
 /// Where the values of a parameter come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ValueOrigin {
     /// The spec.
     Given,
     /// It is the default.
@@ -77,7 +77,7 @@ pub enum Origin {
     Swept,
 }
 
-impl Origin {
+impl ValueOrigin {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -140,9 +140,9 @@ impl Explanation {
     }
 }
 
-fn parameters(points: &[&Plan]) -> Vec<Parameter> {
+fn parameters(points: &[&Plan]) -> Vec<ExplainedParameter> {
     let mut place: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut parameters: Vec<Parameter> = Vec::new();
+    let mut parameters: Vec<ExplainedParameter> = Vec::new();
     for plan in points {
         let mut last: BTreeMap<&str, (&str, bool)> = BTreeMap::new();
         for r in plan.resolved() {
@@ -151,19 +151,19 @@ fn parameters(points: &[&Plan]) -> Vec<Parameter> {
             if !place.contains_key(r.path.as_str()) {
                 let field = reference::find(&r.path);
                 place.insert(&r.path, parameters.len());
-                parameters.push(Parameter {
+                parameters.push(ExplainedParameter {
                     path: r.path.clone(),
                     values: Vec::new(),
                     unit: field.map_or("–", |f| f.unit),
                     meaning: field.map_or("digest of the file", |f| f.meaning.as_str()),
-                    origin: if r.given { Origin::Given } else { Origin::Default },
+                    origin: if r.given { ValueOrigin::Given } else { ValueOrigin::Default },
                 });
             }
         }
         for (path, (value, given)) in last {
             let parameter = &mut parameters[place[path]];
-            if given && parameter.origin == Origin::Default {
-                parameter.origin = Origin::Given;
+            if given && parameter.origin == ValueOrigin::Default {
+                parameter.origin = ValueOrigin::Given;
             }
             // Long axes are shown by their first values: the search must not be quadratic in them.
             if parameter.values.len() < MOST_VALUES && !parameter.values.iter().any(|v| v == value) {
@@ -172,7 +172,7 @@ fn parameters(points: &[&Plan]) -> Vec<Parameter> {
         }
     }
     for parameter in parameters.iter_mut().filter(|parameter| parameter.values.len() > 1) {
-        parameter.origin = Origin::Swept;
+        parameter.origin = ValueOrigin::Swept;
     }
     parameters
 }

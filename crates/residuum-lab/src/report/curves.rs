@@ -7,7 +7,7 @@ use residuum::stats::{Summary, density};
 use super::measure::Measure;
 use super::plot::{Chart, Plot, Series, colors};
 use super::study::{Arm, Block, Study};
-use super::{Options, Spread};
+use super::{Bands, ReportOptions};
 use crate::figure::Color;
 use crate::store::Kind;
 
@@ -27,7 +27,7 @@ const NETWORK: [&str; 3] = ["test_accuracy", "train_loss", "test_loss"];
 const PROBLEM: [&str; 6] = ["gap", "distance", "objective", "effective_mean", "effective_std", "main_mean"];
 
 /// The learning curves of a study, a chart for each block and metric.
-pub(super) fn curves(study: &Study<'_>, options: &Options) -> Option<Plot> {
+pub(super) fn curves(study: &Study<'_>, options: &ReportOptions) -> Option<Plot> {
     let metrics: Vec<&str> = match study.kind {
         _ if !options.metrics.is_empty() => options.metrics.iter().map(String::as_str).collect(),
         Kind::Network => NETWORK.to_vec(),
@@ -41,8 +41,8 @@ pub(super) fn curves(study: &Study<'_>, options: &Options) -> Option<Plot> {
         }
     }
     let band = match options.spread {
-        Spread::StandardError => "bands: ± one standard error",
-        Spread::Range => "bands: from the least to the largest seed",
+        Bands::StandardError => "bands: ± one standard error",
+        Bands::Range => "bands: from the least to the largest seed",
     };
     let several = study.blocks.iter().flat_map(|b| &b.arms).any(|a| a.runs.len() > 1);
     let band = if several { format!("mean over seeds; {band}") } else { "one seed".into() };
@@ -95,7 +95,7 @@ fn chart(
     study: &Study<'_>,
     block: &Block<'_>,
     measure: &Measure,
-    spread: Spread,
+    spread: Bands,
     palette: &Palette,
 ) -> Option<Chart> {
     let curves: Vec<(&Arm, Vec<Point>)> =
@@ -112,8 +112,8 @@ fn chart(
             let points = thinned(points);
             let of = |f: &dyn Fn(&Point) -> f64| points.iter().map(f).collect::<Vec<f64>>();
             let band = match spread {
-                Spread::StandardError => [of(&|p| p.mean.mean - p.mean.se), of(&|p| p.mean.mean + p.mean.se)],
-                Spread::Range => [of(&|p| p.low), of(&|p| p.high)],
+                Bands::StandardError => [of(&|p| p.mean.mean - p.mean.se), of(&|p| p.mean.mean + p.mean.se)],
+                Bands::Range => [of(&|p| p.low), of(&|p| p.high)],
             };
             let several = points.iter().any(|p| p.mean.n > 1);
             let finite = band.iter().flatten().all(|x| x.is_finite());

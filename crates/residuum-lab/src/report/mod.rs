@@ -32,18 +32,18 @@ pub mod table;
 use std::path::{Path, PathBuf};
 
 use crate::files::{FigureError, save_figure};
-use crate::store::{Parameter, Row, TrialManifest};
+use crate::store::{Row, StoredParameter, TrialManifest};
 use ends::Contrasts;
 pub use load::load;
 pub use measure::{UnknownMetric, check_metrics, end};
 pub(crate) use measure::{head_of, main_metric};
-pub use outcome::{Outcome, trials_of};
+pub use outcome::{Comparison, trials_of};
 pub use plot::{Chart, Plot, Series};
 use table::Table;
 
 /// A trial with its records.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trial {
+pub struct StoredTrial {
     /// What it is, and what it took.
     pub manifest: TrialManifest,
     /// Its numbers.
@@ -52,7 +52,7 @@ pub struct Trial {
 
 /// What the bands around curves show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Spread {
+pub enum Bands {
     /// The mean ± one standard error over seeds.
     #[default]
     StandardError,
@@ -62,7 +62,7 @@ pub enum Spread {
 
 /// How a report is made.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct ReportOptions {
     /// Above the page; the names of the experiments by default.
     pub title: Option<String>,
     /// The label whose values are compared; `variant`, `rule.kind` or `rule` by default.
@@ -70,7 +70,7 @@ pub struct Options {
     /// Metrics of tables and curves; those that are known by default.
     pub metrics: Vec<String>,
     /// What bands show.
-    pub spread: Spread,
+    pub spread: Bands,
 }
 
 /// Tables and figures of one or more experiments.
@@ -96,21 +96,21 @@ pub struct Section {
     /// What was run, on what and for how long.
     pub provenance: Vec<(String, String)>,
     /// Every parameter.
-    pub settings: Settings,
+    pub settings: SharedSettings,
 }
 
 /// The parameters of an experiment.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct SharedSettings {
     /// Those that all trials share.
-    pub shared: Vec<Parameter>,
+    pub shared: Vec<StoredParameter>,
     /// Those that differ: the field, and its values in words.
     pub varied: Vec<(String, String)>,
 }
 
 impl Report {
     /// A report on some trials.
-    pub fn new(trials: &[Trial], options: &Options) -> Self {
+    pub fn new(trials: &[StoredTrial], options: &ReportOptions) -> Self {
         let studies = study::studies(trials, options.compared.as_deref());
         let names: Vec<&str> = studies.iter().map(|s| s.name).collect();
         let title = options.title.clone().unwrap_or_else(|| names.join(", "));
@@ -134,7 +134,7 @@ impl Report {
     }
 }
 
-fn section(study: &study::Study<'_>, options: &Options) -> Section {
+fn section(study: &study::Study<'_>, options: &ReportOptions) -> Section {
     let measures = measure::measures(study, &options.metrics);
     let tested: Vec<_> = ends::tested(&measures, !options.metrics.is_empty())
         .into_iter()

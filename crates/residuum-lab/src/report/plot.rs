@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::figure::{Axis, Band, Color, Figure, Legend, Line, Panel, Reference};
+use crate::figure::{Axis, Band, Color, Figure, Legend, Line, Panel, ReferenceLine};
 use crate::files::csv_field;
 
 /// Charts that belong together.
@@ -129,7 +129,7 @@ impl Chart {
             panel = series.draw(panel);
         }
         for (at, name) in &self.bounds {
-            let line = Reference::vertical(*at).color(Color::GREY).along(0.94).label(name);
+            let line = ReferenceLine::vertical(*at).color(Color::GREY).along(0.94).label(name);
             panel = panel.reference(if *at > 0.0 { line.other_side() } else { line });
         }
         panel

@@ -15,7 +15,7 @@
 //! | `table-cifar-exp` | `table:CIFAR-fine-tune-exp` | the same, exponential response |
 //! | `table-bounds` | `table:mu-sc-classical-bounds` | upper and lower bounds beside what is measured |
 //!
-//! Everything follows from the name and the [`Options`]: no clock, no thread count, no machine enters a number. Networks are
+//! Everything follows from the name and the [`ReproduceOptions`]: no clock, no thread count, no machine enters a number. Networks are
 //! trained into a [`Store`](crate::store::Store), so that work that was broken off goes on where it was.
 
 mod ablation;
@@ -43,8 +43,8 @@ use residuum::{Key, ParameterError};
 use serde::Serialize;
 
 pub use networks::NetworkOptions;
-pub use page::{Entry, Page};
-pub use verdict::{ONE_RUN_TOLERANCE, Verdict};
+pub use page::{Page, PageEntry};
+pub use verdict::{ONE_RUN_TOLERANCE, PaperVerdict};
 
 use crate::figure::Figure;
 use crate::files::{FigureError, save_figure, write_atomic};
@@ -102,7 +102,7 @@ pub enum Profile {
 
 /// What a reproduction may be asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct ReproduceOptions {
     /// Seed of every random number; networks with several seeds count from it on.
     pub seed: u64,
     /// Replicas of `fig-toy`; the profile decides if not given.
@@ -123,7 +123,7 @@ pub struct Finding {
     /// What we measured.
     pub ours: String,
     /// How the two compare; computed from the numbers, not written down beforehand.
-    pub verdict: Verdict,
+    pub verdict: PaperVerdict,
     /// What a reader should know besides; may be empty.
     pub note: String,
 }
@@ -247,7 +247,7 @@ pub fn check_names(names: &[&str]) -> Result<(), ReproduceError> {
 /// If the name is unknown, an option is impossible, or `progress` asks to stop.
 pub fn reproduce(
     name: &str,
-    options: &Options,
+    options: &ReproduceOptions,
     progress: &dyn Progress,
 ) -> Result<Reproduction, ReproduceError> {
     match name {
@@ -268,12 +268,16 @@ pub fn reproduce(
 }
 
 /// The root of a figure's random numbers: figures do not share draws.
-fn key(name: &str, options: &Options) -> Key {
+fn key(name: &str, options: &ReproduceOptions) -> Key {
     Key::new(options.seed).named(name)
 }
 
 /// The settings of one figure with the options they were run under.
-fn settings<S: Serialize>(name: &str, options: &Options, settings: &S) -> Result<String, ReproduceError> {
+fn settings<S: Serialize>(
+    name: &str,
+    options: &ReproduceOptions,
+    settings: &S,
+) -> Result<String, ReproduceError> {
     #[derive(Serialize)]
     struct Document<'a, S> {
         figure: &'a str,

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{Finding, ONE_RUN_TOLERANCE, Options, Profile, Reproduction, Verdict, paper_label};
+use super::{Finding, ONE_RUN_TOLERANCE, PaperVerdict, Profile, ReproduceOptions, Reproduction, paper_label};
 
 /// One item of the page.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct PageEntry {
     /// One of [`NAMES`](super::NAMES).
     pub name: String,
     /// What was found, or the sentence of the error that prevented it.
@@ -21,7 +21,7 @@ pub struct Entry {
     pub training_seconds: f64,
 }
 
-impl Entry {
+impl PageEntry {
     /// Of an item that went well.
     pub fn new(reproduction: &Reproduction, files: Vec<String>, seconds: f64) -> Self {
         Self {
@@ -44,14 +44,14 @@ impl Entry {
             Ok(findings) => findings,
             Err(sentence) => return format!("not run: {sentence}"),
         };
-        let kinds: [(&str, fn(&Verdict) -> bool); 5] = [
-            ("agree", |v| matches!(v, Verdict::Agrees)),
-            ("same ordering", |v| matches!(v, Verdict::SameOrdering(_))),
-            ("differ", |v| matches!(v, Verdict::Differs | Verdict::DiffersBy(_))),
-            ("not stated in the paper", |v| matches!(v, Verdict::NotStated)),
-            ("not run", |v| matches!(v, Verdict::NotRun(_))),
+        let kinds: [(&str, fn(&PaperVerdict) -> bool); 5] = [
+            ("agree", |v| matches!(v, PaperVerdict::Agrees)),
+            ("same ordering", |v| matches!(v, PaperVerdict::SameOrdering(_))),
+            ("differ", |v| matches!(v, PaperVerdict::Differs | PaperVerdict::DiffersBy(_))),
+            ("not stated in the paper", |v| matches!(v, PaperVerdict::NotStated)),
+            ("not run", |v| matches!(v, PaperVerdict::NotRun(_))),
         ];
-        let count = |is: fn(&Verdict) -> bool| findings.iter().filter(|f| is(&f.verdict)).count();
+        let count = |is: fn(&PaperVerdict) -> bool| findings.iter().filter(|f| is(&f.verdict)).count();
         let parts: Vec<String> = kinds
             .iter()
             .map(|(words, is)| (words, count(*is)))
@@ -91,12 +91,12 @@ pub struct Page {
     /// The commit of the program, if known.
     pub commit: Option<String>,
     /// In the order they were asked for.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PageEntry>,
 }
 
 impl Page {
     /// An empty page for these options.
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &ReproduceOptions) -> Self {
         Self {
             profile: options.profile,
             seed: options.seed,
@@ -140,7 +140,7 @@ impl Page {
             "jobs": self.jobs,
             "tolerance_of_a_single_run_points": ONE_RUN_TOLERANCE,
             "seconds": self.seconds(),
-            "items": self.entries.iter().map(Entry::to_json).collect::<Vec<_>>(),
+            "items": self.entries.iter().map(PageEntry::to_json).collect::<Vec<_>>(),
         })
     }
 
@@ -182,7 +182,7 @@ impl Page {
     }
 }
 
-fn section(text: &mut String, entry: &Entry) {
+fn section(text: &mut String, entry: &PageEntry) {
     let _ = writeln!(text, "\n## {}\n", entry.name);
     let picture = format!("{}.png", entry.name);
     if entry.files.contains(&picture) {

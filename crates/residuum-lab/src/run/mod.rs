@@ -13,12 +13,12 @@ use crate::progress::{Cancelled, Progress};
 use crate::spec::Spec;
 use crate::store::Row;
 
-pub use trial::{Keep, Trial, trial};
+pub use trial::{Keep, ProblemTrial, trial};
 
 /// A run that could not be finished.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
-pub enum RunError {
+pub enum ProblemRunError {
     /// The spec cannot be built for this seed.
     #[error("seed {seed}: {message}")]
     Build {
@@ -59,7 +59,7 @@ pub enum RunError {
 ///
 /// # Errors
 /// The error of the first seed that fails; no records are kept then.
-pub fn run(spec: &Spec, progress: &dyn Progress) -> Result<Vec<(u64, Vec<Row>)>, RunError> {
+pub fn run(spec: &Spec, progress: &dyn Progress) -> Result<Vec<(u64, Vec<Row>)>, ProblemRunError> {
     progress.begin("steps", spec.steps * spec.seeds.len() as u64);
     let trials: Vec<_> = spec.seeds.par_iter().map(|&seed| trial(spec, seed, None, progress)).collect();
     spec.seeds.iter().zip(trials).map(|(&seed, trial)| Ok((seed, trial?.rows))).collect()

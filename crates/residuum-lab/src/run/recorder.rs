@@ -1,6 +1,6 @@
 use residuum::{Objective, Rule};
 
-use super::RunError;
+use super::ProblemRunError;
 use crate::spec::{Metric, RecordSpec, Variable};
 use crate::store::Row;
 
@@ -52,7 +52,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    pub(super) fn observe(&mut self, k: u64, rule: &dyn Rule) -> Result<(), RunError> {
+    pub(super) fn observe(&mut self, k: u64, rule: &dyn Rule) -> Result<(), ProblemRunError> {
         let due = self.spec.steps.get(self.kept.next) == Some(&k);
         let in_tail = self.wants_tail && k >= self.spec.tail_from;
         if !due && !in_tail {
@@ -78,10 +78,16 @@ impl<'a> Recorder<'a> {
         Some((self.shown?.to_string(), self.newest.take()?))
     }
 
-    pub(super) fn check_finite(&self, step: u64, rule: &dyn Rule) -> Result<(), RunError> {
+    pub(super) fn check_finite(&self, step: u64, rule: &dyn Rule) -> Result<(), ProblemRunError> {
         for (variable, state) in rule.states() {
             if let Some(index) = state.iter().position(|w| !w.is_finite()) {
-                return Err(RunError::Diverged { seed: self.seed, step, variable, index, value: state[index] });
+                return Err(ProblemRunError::Diverged {
+                    seed: self.seed,
+                    step,
+                    variable,
+                    index,
+                    value: state[index],
+                });
             }
         }
         Ok(())

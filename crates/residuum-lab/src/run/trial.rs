@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use residuum::{Control, Key, Rule, minimize_observed};
 use residuum_nn::checkpoint::{Checkpoint, Checkpoints};
 
-use super::RunError;
+use super::ProblemRunError;
 use super::checkpoint::{Progressed, restore, save};
 use super::recorder::Recorder;
 use crate::progress::{Cancelled, Progress};
@@ -32,7 +32,7 @@ pub struct Keep<'a> {
 
 /// What came of a trial.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trial {
+pub struct ProblemTrial {
     /// Its numbers.
     pub rows: Vec<Row>,
     /// Wall time of the steps, those before a resumption included.
@@ -50,9 +50,9 @@ pub fn trial(
     seed: u64,
     keep: Option<Keep<'_>>,
     progress: &dyn Progress,
-) -> Result<Trial, RunError> {
+) -> Result<ProblemTrial, ProblemRunError> {
     let key = Key::new(seed);
-    let fail = |message: String| RunError::Build { seed, message };
+    let fail = |message: String| ProblemRunError::Build { seed, message };
     let objective = spec.problem.build(key.named("problem")).map_err(|e| fail(e.to_string()))?;
     let oracle = noisy(objective, &spec.noise).map_err(|e| fail(e.to_string()))?;
     let mut rule = spec.build_rule(seed).map_err(fail)?;
@@ -93,7 +93,7 @@ pub fn trial(
         }
         k = until;
         if k == spec.steps {
-            return Ok(Trial { rows: recorder.kept.rows, seconds: seconds() });
+            return Ok(ProblemTrial { rows: recorder.kept.rows, seconds: seconds() });
         }
         // A diverging run need not be recorded to be stopped.
         recorder.check_finite(k, &*rule)?;
@@ -103,7 +103,7 @@ pub fn trial(
         {
             let (position, state) = save(keep.description, (k, seconds()), &*rule, &recorder.kept);
             pace.wrote(|| checkpoints.write(&position, &state).map(|_| ()))
-                .map_err(|e| RunError::Checkpoint { message: e.to_string() })?;
+                .map_err(|e| ProblemRunError::Checkpoint { message: e.to_string() })?;
         }
         if cancelled {
             return Err(Cancelled.into());

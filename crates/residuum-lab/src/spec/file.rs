@@ -17,7 +17,8 @@ use super::training::{DigitalTable, MappingTable, TrainingTable};
 use super::types::{count, interval, table, text};
 
 /// What a spec is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// An objective: `[problem]`.
     Problem,

@@ -2,19 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a trial did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Minimised an objective.
-    Problem,
-    /// Trained a network.
-    Network,
-}
+use crate::spec::Kind;
 
 /// One parameter as it was used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parameter {
+pub struct StoredParameter {
     /// Dotted path of the field.
     pub field: String,
     /// Its value in TOML notation.
@@ -43,7 +35,7 @@ pub struct TrialManifest {
     /// Its seed.
     pub seed: u64,
     /// Every parameter.
-    pub spec: Vec<Parameter>,
+    pub spec: Vec<StoredParameter>,
     /// Version of the program.
     pub version: String,
     /// Version of the numbers.

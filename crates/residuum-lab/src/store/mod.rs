@@ -24,9 +24,10 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use crate::spec::Kind;
 pub use error::StoreError;
 pub use lease::Lease;
-pub use manifest::{Failure, Kind, Parameter, TrialManifest};
+pub use manifest::{Failure, StoredParameter, TrialManifest};
 pub use row::{Row, RowError, rows_from_csv, rows_to_csv};
 
 use crate::files::write_atomic;
@@ -52,7 +53,7 @@ pub struct Store {
 
 /// How far a trial is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum TrialState {
     /// Nothing is there.
     Absent,
     /// It was begun; it may be going on.
@@ -65,13 +66,13 @@ pub enum State {
 
 /// Whether a trial may be run.
 #[derive(Debug)]
-pub enum Claim {
+pub enum TrialClaim {
     /// By us.
     Ours(Lease),
     /// Another process runs it.
     Busy,
     /// There is nothing left to do: it is done or has failed.
-    Settled(State),
+    Settled(TrialState),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -168,16 +169,16 @@ impl Store {
     }
 
     /// How far a trial is.
-    pub fn state(&self, id: &str) -> State {
+    pub fn state(&self, id: &str) -> TrialState {
         let folder = self.folder(id);
         if ends_in_line(&folder.join(RECORDS)) {
-            State::Done
+            TrialState::Done
         } else if ends_in_line(&folder.join(FAILURE)) {
-            State::Failed
+            TrialState::Failed
         } else if folder.is_dir() {
-            State::Begun
+            TrialState::Begun
         } else {
-            State::Absent
+            TrialState::Absent
         }
     }
 
@@ -185,23 +186,23 @@ impl Store {
     ///
     /// # Errors
     /// If its folder cannot be written.
-    pub fn claim(&self, id: &str) -> Result<Claim, StoreError> {
+    pub fn claim(&self, id: &str) -> Result<TrialClaim, StoreError> {
         if !self.path.join(STORE).is_file() {
             return Err(StoreError::NoStore { path: self.path.clone() });
         }
         let before = self.state(id);
-        if matches!(before, State::Done | State::Failed) {
-            return Ok(Claim::Settled(before));
+        if matches!(before, TrialState::Done | TrialState::Failed) {
+            return Ok(TrialClaim::Settled(before));
         }
-        let Some(lease) = Lease::take(&self.folder(id))? else { return Ok(Claim::Busy) };
+        let Some(lease) = Lease::take(&self.folder(id))? else { return Ok(TrialClaim::Busy) };
         // Somebody may have finished it before the lock was ours.
         match self.state(id) {
-            settled @ (State::Done | State::Failed) => Ok(Claim::Settled(settled)),
+            settled @ (TrialState::Done | TrialState::Failed) => Ok(TrialClaim::Settled(settled)),
             _ => {
-                if before == State::Begun {
+                if before == TrialState::Begun {
                     lease.tidy()?;
                 }
-                Ok(Claim::Ours(lease))
+                Ok(TrialClaim::Ours(lease))
             }
         }
     }
@@ -213,7 +214,7 @@ impl Store {
     pub fn trials(&self) -> Result<Vec<TrialManifest>, StoreError> {
         let mut trials = Vec::new();
         for id in self.ids()? {
-            if self.state(&id) == State::Done {
+            if self.state(&id) == TrialState::Done {
                 trials.push(self.manifest(&id)?);
             }
         }
@@ -228,7 +229,7 @@ impl Store {
     pub fn failures(&self) -> Result<Vec<Failure>, StoreError> {
         let mut failures = Vec::new();
         for id in self.ids()? {
-            if self.state(&id) == State::Failed {
+            if self.state(&id) == TrialState::Failed {
                 failures.push(self.failure(&id)?);
             }
         }
@@ -311,7 +312,7 @@ impl Store {
     /// # Errors
     /// If another process runs it, or the system refuses.
     pub fn remove(&self, id: &str) -> Result<(), StoreError> {
-        if self.state(id) == State::Absent {
+        if self.state(id) == TrialState::Absent {
             return Err(StoreError::NotOne { prefix: id.into(), count: 0 });
         }
         match Lease::take(&self.folder(id))? {

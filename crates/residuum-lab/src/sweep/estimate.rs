@@ -13,7 +13,7 @@ use crate::progress::Silent;
 use crate::run::run;
 use crate::spec::{DataSpec, Resolved, Spec, TrialSpec};
 use crate::store::Row;
-use crate::train::{Origin, Parts};
+use crate::train::{NetworkParts, WeightsFrom};
 
 /// Measuring all kinds goes on for about this long, in seconds, where their steps are shorter than that.
 const ENOUGH_FOR_ALL: f64 = 2.0;
@@ -238,8 +238,8 @@ fn of_network(spec: &TrialSpec, seed: u64, enough: f64) -> Result<Probe, String>
     let [train, test] = samples(&spec.data)?;
     let batch = spec.training.batch_size.min(train);
     let steps = train.div_ceil(batch);
-    let mut parts =
-        Parts::build(spec, seed, (image, classes), steps as u64, Origin::Spec).map_err(|e| e.to_string())?;
+    let mut parts = NetworkParts::build(spec, seed, (image, classes), steps as u64, WeightsFrom::Spec)
+        .map_err(|e| e.to_string())?;
     let key = Key::new(seed).named("estimate");
     let features = match &mut parts.backbone {
         Some(backbone) => forward_seconds(backbone, 1, key),
@@ -323,7 +323,7 @@ fn step_seconds(
     Ok(taken / f64::from(count))
 }
 
-fn memory(parts: &mut Parts, spec: &TrialSpec, batch: usize, samples: usize) -> Memory {
+fn memory(parts: &mut NetworkParts, spec: &TrialSpec, batch: usize, samples: usize) -> Memory {
     let (image, _) = spec.data.image();
     let mut memory = Memory { data: (samples * image.len()) as u64, ..Memory::default() };
     for network in [Some(&mut parts.network), parts.backbone.as_mut()].into_iter().flatten() {
@@ -333,7 +333,7 @@ fn memory(parts: &mut Parts, spec: &TrialSpec, batch: usize, samples: usize) -> 
         }
     }
     if spec.devices.is_some() && !spec.rule.is_digital() {
-        // State is one number a cell; its parameters are four.
+        // TrialState is one number a cell; its parameters are four.
         memory.devices = 4 * memory.state;
     }
     memory.activations = (4 * batch * parts.network.held()) as u64;

@@ -38,11 +38,7 @@ pub trait Listener: Sync {
     }
 }
 
-/// Nobody listens.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
-
-impl Listener for Silent {}
+impl Listener for crate::progress::Silent {}
 
 /// How a trial ended.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,12 +16,13 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+pub use crate::progress::Silent;
 pub use estimate::{Cost, Memory};
-pub use listener::{End, Listener, Silent};
+pub use listener::{End, Listener};
 pub use network::network_rows;
 
 use crate::plan::{Plan, Work};
-use crate::store::{State, Store, StoreError};
+use crate::store::{Store, StoreError, TrialState};
 use queue::Queue;
 #[cfg(test)]
 pub(crate) use trial::manifest_of;
@@ -167,12 +168,12 @@ pub fn sweep(
     let (mut open, mut settled) = (Vec::new(), Vec::new());
     for job in jobs {
         match store.state(&job.id) {
-            State::Done => {
+            TrialState::Done => {
                 summary.already += 1;
                 settled.push(job.id);
             }
-            State::Failed => summary.failed.push(job.failed(store.failure(&job.id)?.sentence, true)),
-            State::Absent | State::Begun => open.push(job),
+            TrialState::Failed => summary.failed.push(job.failed(store.failure(&job.id)?.sentence, true)),
+            TrialState::Absent | TrialState::Begun => open.push(job),
         }
     }
     listener.begins(summary.total, summary.total - open.len());

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{End, Job, SweepError, SweepSummary};
-use crate::store::{State, Store};
+use crate::store::{Store, TrialState};
 
 /// Time between two looks at a trial that another process runs.
 const POLL: Duration = Duration::from_millis(50);
@@ -78,7 +78,7 @@ impl<'a> Queue<'a> {
         if let Some(error) = error {
             return Err(error);
         }
-        let gone = settled.iter().filter(|id| store.state(id) != State::Done).count();
+        let gone = settled.iter().filter(|id| store.state(id) != TrialState::Done).count();
         if gone > 0 {
             return Err(SweepError::Gone { path: store.path().into(), gone, of: settled.len() });
         }

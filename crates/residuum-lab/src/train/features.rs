@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use residuum::ParameterError;
-use residuum::state::{Data, Tensor as Saved, Tensors};
+use residuum::state::{Data, SavedTensor, Tensors};
 use residuum_nn::data::Batches;
 use residuum_nn::layer::Pass;
 use residuum_nn::state::{self, Scope, read_safetensors, write_safetensors};
-use residuum_nn::train::Listener;
+use residuum_nn::train::TrainingListener;
 use residuum_nn::{Network, Shape, Tensor};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-use super::trial::{Parts, Trial};
+use super::trial::{NetworkParts, NetworkTrial};
 use crate::spec::Model;
 
 /// Samples of a file.
@@ -48,7 +48,7 @@ pub enum FeatureError {
     },
     /// A part cannot be written.
     #[error(transparent)]
-    Write(#[from] state::FileError),
+    Write(#[from] state::TensorFileError),
     /// They do not fit the samples.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
@@ -66,13 +66,13 @@ pub enum Flow {
 /// What may be done in the folder of features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Parts that are there are read.
+    /// NetworkParts that are there are read.
     Read,
     /// And new ones are written.
     Write,
 }
 
-impl Trial {
+impl NetworkTrial {
     /// Sends all images through the backbone, if there is one, and lets the batches hold what comes out. With `beside`, parts
     /// that lie in this folder are read instead, and new ones are written there where that is allowed.
     ///
@@ -82,9 +82,9 @@ impl Trial {
         &mut self,
         model: &Model,
         beside: Option<(&Path, Access)>,
-        listener: &mut dyn Listener,
+        listener: &mut dyn TrainingListener,
     ) -> Result<Flow, FeatureError> {
-        let Parts { backbone: Some(backbone), .. } = &mut self.parts else { return Ok(Flow::Continue) };
+        let NetworkParts { backbone: Some(backbone), .. } = &mut self.parts else { return Ok(Flow::Continue) };
         let of = self.train.dataset().len() + self.test.dataset().len();
         let mut done = 0;
         for batches in [&mut self.train, &mut self.test] {
@@ -121,7 +121,7 @@ fn part(
     batches: &Batches,
     samples: &Range<usize>,
     file: Option<&(PathBuf, Access)>,
-    listener: &dyn Listener,
+    listener: &dyn TrainingListener,
 ) -> Result<Option<Vec<f32>>, FeatureError> {
     if listener.cancelled() {
         return Ok(None);
@@ -129,7 +129,7 @@ fn part(
     let shape = vec![samples.len(), backbone.classes()];
     if let Some((path, _)) = file
         && let Ok(mut state) = read_safetensors(path)
-        && let Some(Saved { shape: given, data: Data::F32(values) }) = state.remove(TENSOR)
+        && let Some(SavedTensor { shape: given, data: Data::F32(values) }) = state.remove(TENSOR)
         && given == shape
     {
         return Ok(Some(values));
@@ -144,7 +144,10 @@ fn part(
         values.extend(features(backbone, batches, first..samples.end.min(first + batch)));
     }
     if let Some((path, Access::Write)) = file {
-        write_safetensors(path, &Tensors::from([(TENSOR.to_owned(), Saved::f32(&shape, values.clone()))]))?;
+        write_safetensors(
+            path,
+            &Tensors::from([(TENSOR.to_owned(), SavedTensor::f32(&shape, values.clone()))]),
+        )?;
     }
     Ok(Some(values))
 }
@@ -166,7 +169,7 @@ fn digest(model: &Model, backbone: &mut Network, batches: &Batches) -> String {
     // Layers and transforms with their options; the program's version stands for its arithmetic.
     let text = |hash: &mut Sha256, text: String| hash.update(format!("{} {text}", text.len()));
     text(&mut hash, format!("{} {model:?} {:?}", env!("CARGO_PKG_VERSION"), batches.pipeline()));
-    let mut state: Vec<(String, Saved)> = backbone.state(Scope::Network).into_iter().collect();
+    let mut state: Vec<(String, SavedTensor)> = backbone.state(Scope::Network).into_iter().collect();
     state.sort_by(|a, b| a.0.cmp(&b.0));
     for (name, tensor) in state {
         text(&mut hash, format!("{name} {:?}", tensor.shape));

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use residuum_nn::Network;
 use residuum_nn::state;
-use residuum_nn::train::{Evaluation, Listener, Silent, Warning, evaluate, restore};
+use residuum_nn::train::{Evaluation, TrainingListener, Unwatched, Warning, evaluate, restore};
 
 use super::features::Access;
-use super::run::RunError;
-use super::trial::{Origin, Parts, Trial};
+use super::run::NetworkError;
+use super::trial::{NetworkParts, NetworkTrial, WeightsFrom};
 use crate::plan::{Work, replan};
 use crate::spec::{Folders, TrialSpec};
 use crate::store::{Store, TrialManifest};
@@ -35,7 +35,7 @@ pub struct Opened {
     pub spec: Arc<TrialSpec>,
     /// Steps done.
     pub steps: u64,
-    trial: Trial,
+    trial: NetworkTrial,
 }
 
 impl Opened {
@@ -44,10 +44,16 @@ impl Opened {
     ///
     /// # Errors
     /// If it has no network, or its data or checkpoint cannot be read.
-    pub fn new(store: &Store, id: &str, root: &Path, base: &Path, damage: Damage) -> Result<Self, RunError> {
+    pub fn new(
+        store: &Store,
+        id: &str,
+        root: &Path,
+        base: &Path,
+        damage: Damage,
+    ) -> Result<Self, NetworkError> {
         let (manifest, spec) = network_of(store, id, base)?;
-        let mut trial = Trial::prepare(&spec, manifest.seed, root, Origin::Checkpoint)?;
-        trial.take_features(&spec.network.model, Some((store.path(), Access::Read)), &mut Silent)?;
+        let mut trial = NetworkTrial::prepare(&spec, manifest.seed, root, WeightsFrom::Checkpoint)?;
+        trial.take_features(&spec.network.model, Some((store.path(), Access::Read)), &mut Unwatched)?;
         let steps = newest(&mut trial.parts.network, &store.run_folder(id), damage)?;
         Ok(Self { manifest, spec, steps, trial })
     }
@@ -61,8 +67,8 @@ impl Opened {
     ///
     /// # Errors
     /// If the data do not fit.
-    pub fn evaluate(&mut self) -> Result<Evaluation, RunError> {
-        let Trial { parts, test, key, .. } = &mut self.trial;
+    pub fn evaluate(&mut self) -> Result<Evaluation, NetworkError> {
+        let NetworkTrial { parts, test, key, .. } = &mut self.trial;
         Ok(evaluate(&mut parts.network, test, self.spec.training.loss, key.named("evaluation"))?)
     }
 }
@@ -83,28 +89,34 @@ pub struct Exported {
 ///
 /// # Errors
 /// If the trial has no network, its checkpoint cannot be read, or the file cannot be written.
-pub fn export(store: &Store, id: &str, to: &Path, base: &Path, damage: Damage) -> Result<Exported, RunError> {
+pub fn export(
+    store: &Store,
+    id: &str,
+    to: &Path,
+    base: &Path,
+    damage: Damage,
+) -> Result<Exported, NetworkError> {
     let (manifest, spec) = network_of(store, id, base)?;
     // The length of an epoch shapes rates alone, and nothing is learned here.
-    let mut parts = Parts::build(&spec, manifest.seed, spec.data.image(), 1, Origin::Checkpoint)?;
+    let mut parts = NetworkParts::build(&spec, manifest.seed, spec.data.image(), 1, WeightsFrom::Checkpoint)?;
     let steps = newest(&mut parts.network, &store.run_folder(id), damage)?;
     let state = parts.state();
     state::write_safetensors(to, &state)?;
     Ok(Exported { manifest, steps, tensors: state.len() })
 }
 
-fn network_of(store: &Store, id: &str, base: &Path) -> Result<(TrialManifest, Arc<TrialSpec>), RunError> {
+fn network_of(store: &Store, id: &str, base: &Path) -> Result<(TrialManifest, Arc<TrialSpec>), NetworkError> {
     let manifest = store.manifest(id)?;
-    let plan =
-        replan(&manifest, &Folders::new(base)).map_err(|source| RunError::Spec { id: id.into(), source })?;
+    let plan = replan(&manifest, &Folders::new(base))
+        .map_err(|source| NetworkError::Spec { id: id.into(), source })?;
     match plan.work {
         Work::Network(spec) => Ok((manifest, spec)),
-        Work::Problem(_) => Err(RunError::NoNetwork { id: id.into() }),
+        Work::Problem(_) => Err(NetworkError::NoNetwork { id: id.into() }),
     }
 }
 
 /// Loads the newest checkpoint and gives the steps done.
-fn newest(network: &mut Network, folder: &Path, damage: Damage) -> Result<u64, RunError> {
+fn newest(network: &mut Network, folder: &Path, damage: Damage) -> Result<u64, NetworkError> {
     let mut tries = 0;
     loop {
         let mut damaged = Damaged::default();
@@ -117,7 +129,9 @@ fn newest(network: &mut Network, folder: &Path, damage: Damage) -> Result<u64, R
         }
         let steps = restored?;
         return match damaged.0.into_iter().next() {
-            Some((path, reason)) if damage == Damage::Refuse => Err(RunError::Damaged { path, reason, steps }),
+            Some((path, reason)) if damage == Damage::Refuse => {
+                Err(NetworkError::Damaged { path, reason, steps })
+            }
             _ => Ok(steps),
         };
     }
@@ -127,7 +141,7 @@ fn newest(network: &mut Network, folder: &Path, damage: Damage) -> Result<u64, R
 #[derive(Default)]
 struct Damaged(Vec<(PathBuf, String)>);
 
-impl Listener for Damaged {
+impl TrainingListener for Damaged {
     fn warned(&mut self, warning: &Warning) {
         if let Warning::DamagedCheckpoint { path, reason } = warning {
             self.0.push((path.clone(), reason.clone()));

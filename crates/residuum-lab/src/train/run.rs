@@ -6,12 +6,14 @@ use std::thread;
 use std::time::Duration;
 
 use residuum_nn::state;
-use residuum_nn::train::{EarlyStop, Listener, Metric, Outcome, Run, Summary, TrainError, Training};
+use residuum_nn::train::{
+    EarlyStop, Outcome, Run, StopMetric, TrainError, Training, TrainingListener, TrainingSummary,
+};
 use thiserror::Error;
 
 use super::features::{Access, FeatureError, Flow};
 use super::layers::{LayerWeights, layer_weights};
-use super::trial::{Origin, Trial, TrialError};
+use super::trial::{NetworkTrial, TrialError, WeightsFrom};
 use crate::files::open_lock;
 use crate::spec::{SpecError, TrialSpec};
 use crate::store::StoreError;
@@ -24,10 +26,10 @@ const LOCK_POLL: Duration = Duration::from_millis(100);
 /// Why a network cannot be trained or opened.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum RunError {
+pub enum NetworkError {
     /// It cannot be prepared.
     #[error(transparent)]
-    Trial(#[from] TrialError),
+    NetworkTrial(#[from] TrialError),
     /// What its head is given cannot be kept.
     #[error(transparent)]
     Features(#[from] FeatureError),
@@ -36,7 +38,7 @@ pub enum RunError {
     Train(#[from] TrainError),
     /// Tensors cannot be written.
     #[error(transparent)]
-    Tensors(#[from] state::FileError),
+    Tensors(#[from] state::TensorFileError),
     /// Its trial cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -73,14 +75,14 @@ pub enum RunError {
 #[derive(Debug)]
 pub struct Trained {
     /// What came of the run.
-    pub summary: Summary,
+    pub summary: TrainingSummary,
     /// Every layer that the spec puts on tiles.
     pub layers: Vec<LayerWeights>,
 }
 
 /// Where a trial is at work.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct TrialFolders<'a> {
     /// The folders of data sets.
     pub data_root: &'a Path,
     /// For its checkpoints, metrics and events.
@@ -100,14 +102,17 @@ pub fn train_in(
     spec: &TrialSpec,
     seed: u64,
     description: &str,
-    place: Place<'_>,
-    listener: &mut dyn Listener,
-) -> Result<Trained, RunError> {
-    let Place { data_root, folder, shared, checkpoint_every } = place;
-    let mut trial = Trial::prepare(spec, seed, data_root, Origin::Spec)?;
+    place: TrialFolders<'_>,
+    listener: &mut dyn TrainingListener,
+) -> Result<Trained, NetworkError> {
+    let TrialFolders { data_root, folder, shared, checkpoint_every } = place;
+    let mut trial = NetworkTrial::prepare(spec, seed, data_root, WeightsFrom::Spec)?;
     if take_shared_features(&mut trial, spec, shared, listener)? == Flow::Cancel {
         let outcome = Outcome::Cancelled { k: 0, resume_from: None };
-        return Ok(Trained { summary: Summary { outcome, steps: 0, records: Vec::new() }, layers: Vec::new() });
+        return Ok(Trained {
+            summary: TrainingSummary { outcome, steps: 0, records: Vec::new() },
+            layers: Vec::new(),
+        });
     }
     let start = layer_weights(&trial.parts.network, &spec.network.analog);
     let mut training = training(spec, &trial);
@@ -134,11 +139,11 @@ pub fn train_in(
 
 /// Features that lie in a folder which other trials use at the same time: one of them makes them, the others read.
 fn take_shared_features(
-    trial: &mut Trial,
+    trial: &mut NetworkTrial,
     spec: &TrialSpec,
     shared: &Path,
-    listener: &mut dyn Listener,
-) -> Result<Flow, RunError> {
+    listener: &mut dyn TrainingListener,
+) -> Result<Flow, NetworkError> {
     if trial.parts.backbone.is_none() {
         return Ok(Flow::Continue);
     }
@@ -155,11 +160,11 @@ fn take_shared_features(
     Ok(trial.take_features(&spec.network.model, Some((shared, Access::Write)), listener)?)
 }
 
-fn training(spec: &TrialSpec, trial: &Trial) -> Training {
+fn training(spec: &TrialSpec, trial: &NetworkTrial) -> Training {
     let own = &spec.training;
     let mut training = Training::new(own.epochs, own.loss);
     training.early_stop = own.early_stop.map(|stop| EarlyStop {
-        metric: if stop.loss { Metric::TestLoss } else { Metric::TestAccuracy },
+        metric: if stop.loss { StopMetric::TestLoss } else { StopMetric::TestAccuracy },
         patience: stop.patience,
         min_delta: stop.min_delta,
     });
@@ -169,7 +174,7 @@ fn training(spec: &TrialSpec, trial: &Trial) -> Training {
     training
 }
 
-impl Trial {
+impl NetworkTrial {
     fn run<'a>(
         &'a mut self,
         training: &'a Training,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use residuum::response::Swapped;
-use residuum::theory::coefficients::Rates;
+use residuum::theory::coefficients::LemmaRates;
 use residuum::theory::operator::Inequality;
 use residuum::{Key, ResponseFunction};
 
@@ -83,8 +83,8 @@ impl Context<'_> {
     }
 
     /// The same for all rates of Residual Learning.
-    pub(super) fn rates(&self, rates: Rates) -> Rates {
+    pub(super) fn rates(&self, rates: LemmaRates) -> LemmaRates {
         let (learning_rate, transfer_rate) = (self.rate(rates.learning_rate), self.rate(rates.transfer_rate));
-        Rates { learning_rate, transfer_rate, ..rates }
+        LemmaRates { learning_rate, transfer_rate, ..rates }
     }
 }

@@ -36,7 +36,7 @@ use residuum::theory::coefficients::CoefficientError;
 use crate::progress::{Cancelled, Progress};
 pub use check::{Check, Comparison, Relation, Verdict};
 use context::{Bench, Context};
-pub use report::{ClaimReport, Report};
+pub use report::{ClaimReport, VerifyReport};
 
 /// One claim of the paper, or of the notes beyond it.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +104,7 @@ pub enum VerifyError {
 
 /// What can be chosen about a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct VerifyOptions {
     /// Decides every random number.
     pub seed: u64,
     /// Fewer replicas and steps, the same claims: seconds instead of a minute.
@@ -140,16 +140,20 @@ pub fn claims() -> &'static [Claim] {
 ///
 /// # Errors
 /// If a name is unknown, an experiment cannot be done, or the user stops the work.
-pub fn verify(ids: &[String], options: &Options, progress: &dyn Progress) -> Result<Report, VerifyError> {
+pub fn verify(
+    ids: &[String],
+    options: &VerifyOptions,
+    progress: &dyn Progress,
+) -> Result<VerifyReport, VerifyError> {
     run(&select(ids)?, options, Bench::Faithful, progress)
 }
 
 fn run(
     claims: &[Claim],
-    options: &Options,
+    options: &VerifyOptions,
     bench: Bench,
     progress: &dyn Progress,
-) -> Result<Report, VerifyError> {
+) -> Result<VerifyReport, VerifyError> {
     progress.begin("claims", claims.len() as u64);
     let context = Context { key: Key::new(options.seed), quick: options.quick, bench, progress };
     let reports = claims.par_iter().map(|claim| {
@@ -163,7 +167,7 @@ fn run(
         progress.advance(1);
         Ok(ClaimReport { claim: *claim, checks })
     });
-    Ok(Report { options: *options, claims: reports.collect::<Result<_, VerifyError>>()? })
+    Ok(VerifyReport { options: *options, claims: reports.collect::<Result<_, VerifyError>>()? })
 }
 
 /// The named claims in the order of the paper.

@@ -9,7 +9,7 @@ use residuum::numeric::find_root;
 use residuum::objective::DiagonalQuadratic;
 use residuum::rule::{self, Analog, ResidualConfig, ResidualLearning, Rule};
 use residuum::stats::Summary;
-use residuum::theory::residual_law::Rates;
+use residuum::theory::residual_law::LawRates;
 use residuum::{Control, ExactArray, Key, Noise, Noisy, ResponseFunction, Update, minimize_observed};
 
 use super::ClaimError;
@@ -209,7 +209,7 @@ pub(super) fn residual_learning(
     context: &Context,
     toy: &Toy,
     device: &Device,
-    rates: Rates,
+    rates: LawRates,
     n: usize,
 ) -> Result<Rated, ParameterError> {
     let config = ResidualConfig::mixing(rates.mixing);
@@ -221,7 +221,7 @@ pub(super) fn residual_learning_by(
     context: &Context,
     toy: &Toy,
     device: &Device,
-    (rates, config): (Rates, ResidualConfig),
+    (rates, config): (LawRates, ResidualConfig),
     n: usize,
 ) -> Result<Rated, ParameterError> {
     let bench = context.device(device);
@@ -231,6 +231,6 @@ pub(super) fn residual_learning_by(
 }
 
 /// α and β of a step, as this bench has them.
-pub(super) fn of_step(context: &Context, rates: Rates) -> rule::Rates {
+pub(super) fn of_step(context: &Context, rates: LawRates) -> rule::Rates {
     rule::Rates::new(context.rate(rates.learning_rate), context.rate(rates.transfer_rate))
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use residuum::{Key, ParameterError, RateSchedules, Rule};
 
-use super::{Analog, Mapping, Reads};
+use super::{AnalogWeights, Mapping, Reads};
 use crate::model::{Factory, Select};
-use crate::weights::{Digital, Parameter, Sgd, Weights};
+use crate::weights::{DigitalWeights, Parameter, Sgd, Weights};
 
 /// Builds the rule that holds the weights of one tile.
 pub trait Recipe: Send + Sync {
@@ -64,9 +64,9 @@ impl Factory for AnalogFactory {
         initial: Vec<f32>,
     ) -> Result<Box<dyn Weights>, ParameterError> {
         if !self.select.includes(name) {
-            return Ok(Box::new(Digital::new(rows, cols, initial, Some(self.sgd))?));
+            return Ok(Box::new(DigitalWeights::new(rows, cols, initial, Some(self.sgd))?));
         }
-        Ok(Box::new(Analog::new(name, [rows, cols], &initial, self)?))
+        Ok(Box::new(AnalogWeights::new(name, [rows, cols], &initial, self)?))
     }
 
     fn parameter(&mut self, _: &str, initial: Vec<f32>) -> Parameter {

@@ -14,7 +14,7 @@ pub use factory::{AnalogFactory, Recipe};
 use residuum::{Key, ParameterError, RateSchedules, Readout, State};
 
 use crate::state::{StateError, Tensors};
-use crate::weights::{StepError, Weights, check_weights};
+use crate::weights::{TrainStepError, Weights, check_weights};
 use block::Block;
 
 /// How a matrix comes to lie on tiles.
@@ -93,7 +93,7 @@ impl Reads {
 
 /// A matrix on crossbar tiles.
 #[derive(Debug)]
-pub struct Analog {
+pub struct AnalogWeights {
     rows: usize,
     cols: usize,
     blocks: Vec<Block>,
@@ -104,7 +104,7 @@ pub struct Analog {
     key: Key,
 }
 
-impl Analog {
+impl AnalogWeights {
     /// Cuts `initial` (`rows × cols`) into tiles, each with a rule of the factory's recipe; `name` is for error messages and
     /// decides the variation of the cells.
     ///
@@ -142,7 +142,7 @@ fn even(n: usize, most: usize) -> Vec<std::ops::Range<usize>> {
     (0..parts).map(|p| p * n / parts..(p + 1) * n / parts).collect()
 }
 
-impl Weights for Analog {
+impl Weights for AnalogWeights {
     fn rows(&self) -> usize {
         self.rows
     }
@@ -171,13 +171,13 @@ impl Weights for Analog {
         }
     }
 
-    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), StepError> {
+    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), TrainStepError> {
         let rates = self.rates.at(k);
         for (n, block) in self.blocks.iter_mut().enumerate() {
             let shape = [self.rows, self.cols];
             block.step(k, errors, inputs, shape, &rates, key.fold(n as u64)).map_err(|mut e| {
                 e.array = format!("{} tile {n} {}", self.name, e.array);
-                StepError::Refused(e.at(k))
+                TrainStepError::Refused(e.at(k))
             })?;
         }
         Ok(())
@@ -204,7 +204,7 @@ impl Weights for Analog {
     }
 }
 
-impl State for Analog {
+impl State for AnalogWeights {
     fn tensors(&self) -> Tensors {
         let mut tensors = Tensors::new();
         for (n, block) in self.blocks.iter().enumerate() {

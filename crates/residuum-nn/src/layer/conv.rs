@@ -6,7 +6,7 @@ use super::patches::Patches;
 use super::{Layer, Mode, Pass, ShapeError, join};
 use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
-use crate::{Shape, StepError, Tensor, Weights, kernel};
+use crate::{Shape, Tensor, TrainStepError, Weights, kernel};
 
 /// Values of unfolded images that an evaluation holds at a time: few megabytes, whatever the batch.
 const EVALUATION: usize = 1 << 20;
@@ -144,7 +144,7 @@ impl Layer for Conv2d {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         pass: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         let windows = self.windows(input.shape());
         if let Some(input_errors) = input_errors {
             input_errors.resize(input.batch(), input.shape());

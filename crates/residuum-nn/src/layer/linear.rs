@@ -3,7 +3,7 @@
 use super::{Layer, Pass, ShapeError, join};
 use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
-use crate::{Shape, StepError, Tensor, Weights, kernel};
+use crate::{Shape, Tensor, TrainStepError, Weights, kernel};
 
 /// A fully connected layer: weights wherever they live, and a digital bias.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Layer for Linear {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         pass: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         if let Some(input_errors) = input_errors {
             input_errors.resize(input.batch(), input.shape());
             let key = pass.key.named("read_transposed");

@@ -34,7 +34,7 @@ pub use residual::Residual;
 pub use sequential::Sequential;
 
 use crate::state::Named;
-use crate::{Shape, StepError, Tensor, Weights};
+use crate::{Shape, Tensor, TrainStepError, Weights};
 
 /// What a pass is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ pub trait Layer: Named + Debug + Send + Sync {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         pass: Pass,
-    ) -> Result<(), StepError>;
+    ) -> Result<(), TrainStepError>;
 
     /// Numbers of four bytes that a training step holds of every sample, beside the input and the output of the layer and their
     /// errors; `errors_wanted` tells whether the layers below are given errors.

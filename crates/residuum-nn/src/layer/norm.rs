@@ -6,7 +6,7 @@ use super::{Layer, Mode, Pass, ShapeError, join};
 use crate::kernel::{self, vectorized};
 use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
-use crate::{Shape, StepError, Tensor};
+use crate::{Shape, Tensor, TrainStepError};
 
 /// Batch normalisation over all positions of all samples, by channel. Frozen parameters freeze the statistics too: the
 /// layer then always behaves as in evaluation.
@@ -169,7 +169,7 @@ impl Layer for BatchNorm2d {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         pass: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         let channels = self.mean.len();
         let measured = self.measures(pass.mode);
         if measured {

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::{Geometry, Layer, Pass, ShapeError, no_tensors};
 use crate::kernel::vectorized;
-use crate::{Shape, StepError, Tensor};
+use crate::{Shape, Tensor, TrainStepError};
 
 /// What a pool makes of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl Layer for Pool2d {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         _: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         let Some(input_errors) = input_errors else { return Ok(()) };
         let (image, out, geometry) = (input.shape(), output.shape(), self.geometry);
         input_errors.resize(input.batch(), image);
@@ -193,7 +193,7 @@ impl Layer for GlobalAvgPool {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         _: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         let Some(input_errors) = input_errors else { return Ok(()) };
         let shape = input.shape();
         input_errors.resize(input.batch(), shape);

@@ -2,7 +2,7 @@
 
 use super::{Layer, Pass, Sequential, ShapeError, join};
 use crate::state::{Collection, Named, StateError, Tensors};
-use crate::{Shape, StepError, Tensor, Weights, kernel};
+use crate::{Shape, Tensor, TrainStepError, Weights, kernel};
 
 /// A main path and a shortcut around it: the identity, or layers called `downsample` that change the shape.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl Layer for Residual {
         errors: &Tensor,
         mut input_errors: Option<&mut Tensor>,
         pass: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         self.errors.resize(output.batch(), output.shape());
         let (e, y) = (errors.values(), output.values());
         kernel::zip(self.errors.values_mut(), e, y, |e, y| if y > 0.0 { e } else { 0.0 });

@@ -3,7 +3,7 @@
 use super::{Layer, Pass, ShapeError, join};
 use crate::layer::Mode;
 use crate::state::{Collection, Named, StateError, Tensors};
-use crate::{Shape, StepError, Tensor, Weights};
+use crate::{Shape, Tensor, TrainStepError, Weights};
 
 /// Layers in a row. The name of a layer is part of the names of its tensors and of the key it draws from.
 #[derive(Debug, Default)]
@@ -93,7 +93,7 @@ impl Layer for Sequential {
         errors: &Tensor,
         mut input_errors: Option<&mut Tensor>,
         pass: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         let wanted = input_errors.is_some();
         let lowest = if wanted { 0 } else { self.lowest_trained() };
         if let (true, Some(input_errors)) = (self.layers.is_empty(), &mut input_errors) {

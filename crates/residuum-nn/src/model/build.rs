@@ -4,7 +4,7 @@ use residuum::{Key, ParameterError};
 use thiserror::Error;
 
 use crate::layer::{BatchNorm2d, Conv2d, Geometry, Linear, ShapeError};
-use crate::weights::{Digital, Parameter, Sgd, Weights};
+use crate::weights::{DigitalWeights, Parameter, Sgd, Weights};
 
 /// A network that cannot be built.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -53,7 +53,7 @@ impl Factory for DigitalFactory {
         cols: usize,
         initial: Vec<f32>,
     ) -> Result<Box<dyn Weights>, ParameterError> {
-        Ok(Box::new(Digital::new(rows, cols, initial, self.0)?))
+        Ok(Box::new(DigitalWeights::new(rows, cols, initial, self.0)?))
     }
 
     fn parameter(&mut self, _: &str, initial: Vec<f32>) -> Parameter {
@@ -63,7 +63,7 @@ impl Factory for DigitalFactory {
 
 /// Two factories side by side: the layers that `chosen` names come from one, all others from the other. So heads are
 /// analog and backbones digital, or heads learn and backbones are frozen.
-pub struct Split<'a> {
+pub struct SplitFactory<'a> {
     /// Which layers are meant.
     pub chosen: Select,
     /// Makes those.
@@ -72,13 +72,13 @@ pub struct Split<'a> {
     pub outside: &'a mut dyn Factory,
 }
 
-impl Split<'_> {
+impl SplitFactory<'_> {
     fn pick(&mut self, layer: &str) -> &mut dyn Factory {
         if self.chosen.includes(layer) { self.inside } else { self.outside }
     }
 }
 
-impl Factory for Split<'_> {
+impl Factory for SplitFactory<'_> {
     fn weights(
         &mut self,
         name: &str,

@@ -5,7 +5,7 @@
 //! around, so that the network takes red, green, blue: raw values from 0 to 255 minus [`MEAN`]. Build it with
 //! [`ResNet::keras_resnet50`](super::ResNet::keras_resnet50).
 
-use residuum::state::{Data, Tensor, Tensors};
+use residuum::state::{Data, SavedTensor, Tensors};
 
 /// What to subtract from red, green and blue (0 to 255); nothing is divided.
 pub const MEAN: [f32; 3] = [123.68, 116.779, 103.939];
@@ -60,7 +60,7 @@ fn block(layer: &str) -> Option<String> {
 }
 
 /// Inputs and outputs first, as PyTorch has them; three input channels are the colours, which change their order.
-fn layout(entry: Tensor) -> Tensor {
+fn layout(entry: SavedTensor) -> SavedTensor {
     let Data::F32(values) = &entry.data else { return entry };
     let (window, inputs, outputs) = match *entry.shape {
         [inputs, outputs] => (1, inputs, outputs),
@@ -77,5 +77,5 @@ fn layout(entry: Tensor) -> Tensor {
     }
     let mut shape = vec![outputs, inputs];
     shape.extend(&entry.shape[..entry.shape.len() - 2]);
-    Tensor { shape, data: Data::F32(turned) }
+    SavedTensor { shape, data: Data::F32(turned) }
 }

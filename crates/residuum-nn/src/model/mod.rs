@@ -7,14 +7,14 @@ mod small;
 
 use residuum::Key;
 
-pub use build::{BuildError, DigitalFactory, Factory, Select, Split};
+pub use build::{BuildError, DigitalFactory, Factory, Select, SplitFactory};
 pub use resnet::{ResNet, resnet};
 pub use small::{cnn, fcn, mlp};
 
 use crate::layer::{Layer, Pass, Sequential, ShapeError};
-use crate::loss::{Loss, Outcome};
+use crate::loss::{BatchOutcome, Loss};
 use crate::state::{self, Collection, Named, Scope, StateError, Tensors};
-use crate::{Shape, StepError, Tensor, Weights};
+use crate::{Shape, Tensor, TrainStepError, Weights};
 
 /// Layers that take samples of one shape to class scores.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl Network {
     }
 
     /// The loss of a batch, without learning.
-    pub fn evaluate(&mut self, input: &Tensor, labels: &[u32], loss: Loss, key: Key) -> Outcome {
+    pub fn evaluate(&mut self, input: &Tensor, labels: &[u32], loss: Loss, key: Key) -> BatchOutcome {
         self.forward(input, Pass::evaluate(key));
         loss.evaluate(&self.scores, labels, None)
     }
@@ -96,12 +96,12 @@ impl Network {
         loss: Loss,
         k: u64,
         key: Key,
-    ) -> Result<Outcome, StepError> {
+    ) -> Result<BatchOutcome, TrainStepError> {
         let pass = Pass::train(k, key);
         self.forward(input, pass);
         let outcome = loss.evaluate(&self.scores, labels, Some(&mut self.errors));
         if !outcome.loss.is_finite() {
-            return Err(StepError::Diverged { k, value: outcome.loss });
+            return Err(TrainStepError::Diverged { k, value: outcome.loss });
         }
         self.layers.backward(input, &self.scores, &self.errors, None, pass)?;
         Ok(outcome)

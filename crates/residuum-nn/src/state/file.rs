@@ -8,12 +8,12 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use thiserror::Error;
 
-use residuum::state::{Data, Tensor, Tensors};
+use residuum::state::{Data, SavedTensor, Tensors};
 
 /// A file of tensors that cannot be read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum FileError {
+pub enum TensorFileError {
     /// The disk refuses.
     #[error("{}: {source}", path.display())]
     Io {
@@ -66,10 +66,10 @@ pub enum FileError {
 ///
 /// # Errors
 /// If the file cannot be read, is damaged, or holds numbers other than single-precision tensors and counters.
-pub fn read_safetensors(path: &Path) -> Result<Tensors, FileError> {
-    let bytes = fs::read(path).map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+pub fn read_safetensors(path: &Path) -> Result<Tensors, TensorFileError> {
+    let bytes = fs::read(path).map_err(|source| TensorFileError::Io { path: path.to_owned(), source })?;
     let file = SafeTensors::deserialize(&bytes)
-        .map_err(|source| FileError::Format { path: path.to_owned(), source })?;
+        .map_err(|source| TensorFileError::Format { path: path.to_owned(), source })?;
     file.tensors()
         .into_iter()
         .map(|(name, view)| {
@@ -83,10 +83,10 @@ pub fn read_safetensors(path: &Path) -> Result<Tensors, FileError> {
                 }
                 dtype => {
                     let (path, shape) = (path.to_owned(), view.shape().to_vec());
-                    return Err(FileError::Type { path, name, dtype, shape });
+                    return Err(TensorFileError::Type { path, name, dtype, shape });
                 }
             };
-            Ok((name, Tensor { shape: view.shape().to_vec(), data }))
+            Ok((name, SavedTensor { shape: view.shape().to_vec(), data }))
         })
         .collect()
 }
@@ -96,9 +96,9 @@ pub fn read_safetensors(path: &Path) -> Result<Tensors, FileError> {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write_safetensors(path: &Path, state: &Tensors) -> Result<(), FileError> {
-    let io = |source| FileError::Io { path: path.to_owned(), source };
-    let format = |source| FileError::Format { path: path.to_owned(), source };
+pub fn write_safetensors(path: &Path, state: &Tensors) -> Result<(), TensorFileError> {
+    let io = |source| TensorFileError::Io { path: path.to_owned(), source };
+    let format = |source| TensorFileError::Format { path: path.to_owned(), source };
     let bytes: Vec<(Dtype, Vec<u8>)> = state
         .iter()
         .map(|(_, tensor)| match &tensor.data {

@@ -7,7 +7,7 @@ use super::EpochRecord;
 
 /// What shall improve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metric {
+pub enum StopMetric {
     /// Upwards.
     TestAccuracy,
     /// Downwards.
@@ -18,7 +18,7 @@ pub enum Metric {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EarlyStop {
     /// What shall improve.
-    pub metric: Metric,
+    pub metric: StopMetric,
     /// Epochs without improvement, at least 1.
     pub patience: u64,
     /// What counts as improvement, zero or positive.
@@ -55,8 +55,8 @@ impl Patience {
     /// Takes an epoch in.
     pub fn observe(&mut self, rule: &EarlyStop, record: &EpochRecord) {
         let score = match rule.metric {
-            Metric::TestAccuracy => record.test_accuracy,
-            Metric::TestLoss => -record.test_loss,
+            StopMetric::TestAccuracy => record.test_accuracy,
+            StopMetric::TestLoss => -record.test_loss,
         };
         if self.best_bits.is_none_or(|best| score > f64::from_bits(best) + rule.min_delta) {
             *self = Self { best_bits: Some(score.to_bits()), waited: 0 };

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use residuum::ParameterError;
 use thiserror::Error;
 
-use crate::state::{FileError, StateError};
-use crate::{Shape, StepError};
+use crate::state::{StateError, TensorFileError};
+use crate::{Shape, TrainStepError};
 
 /// A run that cannot begin or go on. Checkpoints written before it stay as they are.
 #[derive(Debug, Error)]
@@ -42,7 +42,7 @@ pub enum TrainError {
         /// The epoch, counted from 1.
         epoch: u64,
         /// Which step, and why.
-        source: StepError,
+        source: TrainStepError,
     },
     /// The test loss left the numbers.
     #[error("the test loss must stay finite, but after epoch {epoch} (step {k}) it is {value}")]
@@ -70,7 +70,7 @@ pub enum TrainError {
         /// The checkpoint before it, which is whole.
         kept: Option<PathBuf>,
         /// Why.
-        source: FileError,
+        source: TensorFileError,
     },
     /// Another process is at work in the directory.
     #[error("{} is in use by another run", directory.display())]

@@ -43,7 +43,7 @@ mod bits {
 
 impl Tally {
     /// Takes in a batch: means weigh by sample, so that a smaller last batch does not count for more.
-    pub fn add(&mut self, outcome: crate::loss::Outcome, samples: usize) {
+    pub fn add(&mut self, outcome: crate::loss::BatchOutcome, samples: usize) {
         self.loss_sum += outcome.loss * samples as f64;
         self.correct += outcome.correct as u64;
         self.samples += samples as u64;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::Network;
 use crate::state::{Collection, Role};
-use residuum::state::{Data, Tensor};
+use residuum::state::{Data, SavedTensor};
 
 /// Bins of a histogram within its range.
 const BINS: usize = 64;
@@ -74,7 +74,7 @@ impl Histogram {
 /// The effective weights of every matrix of a network, by the name of its layer.
 pub fn weight_histograms(network: &Network) -> BTreeMap<String, Histogram> {
     let all = Collection::of(network);
-    let histogram = |(name, role, tensor): (&str, Role, &Tensor)| {
+    let histogram = |(name, role, tensor): (&str, Role, &SavedTensor)| {
         let values = tensor.data.as_f32().filter(|_| role == Role::Parameter && tensor.shape.len() > 1)?;
         let range = all.range(name).map(|range| range.map(f64::from));
         Some((layer(name), Histogram::new(values, range)?))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::EpochRecord;
 
 /// Watches a run: progress bars, Ctrl-C. Epochs are counted from 1.
-pub trait Listener {
+pub trait TrainingListener {
     /// Before the first step: `done` of `of` samples are through the layers that never change.
     fn prepared(&mut self, done: usize, of: usize) {
         let _ = (done, of);
@@ -49,9 +49,9 @@ pub trait Listener {
 
 /// Nobody listens.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
+pub struct Unwatched;
 
-impl Listener for Silent {}
+impl TrainingListener for Unwatched {}
 
 /// What a run can live with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,7 @@
 //! use residuum_nn::data::{Batches, Pipeline, embedded};
 //! use residuum_nn::layer::Activation;
 //! use residuum_nn::model::{DigitalFactory, mlp};
-//! use residuum_nn::train::{Run, Silent, Training};
+//! use residuum_nn::train::{Run, Unwatched, Training};
 //! use residuum_nn::{Loss, Sgd, Shape};
 //!
 //! let key = Key::new(7);
@@ -25,7 +25,7 @@
 //!     directory: None,
 //!     description: "",
 //! };
-//! let summary = run.start(&mut Silent)?;
+//! let summary = run.start(&mut Unwatched)?;
 //! assert!(summary.records[2].test_accuracy > 0.9);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -59,12 +59,12 @@ use std::time::Duration;
 
 use residuum::{ParameterError, Schedule};
 
-pub use early_stop::{EarlyStop, Metric};
+pub use early_stop::{EarlyStop, StopMetric};
 pub use error::TrainError;
 pub use evaluate::{Evaluation, evaluate};
 pub use histogram::{Histogram, pulse_ledger, weight_histograms};
-pub use listener::{Listener, Silent, Warning};
-pub use record::{EpochRecord, Outcome, Summary};
+pub use listener::{TrainingListener, Unwatched, Warning};
+pub use record::{EpochRecord, Outcome, TrainingSummary};
 pub use restore::restore;
 pub use run::Run;
 

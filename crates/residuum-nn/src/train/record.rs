@@ -60,7 +60,7 @@ pub enum Outcome {
 
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Summary {
+pub struct TrainingSummary {
     /// How it ended.
     pub outcome: Outcome,
     /// Steps done.

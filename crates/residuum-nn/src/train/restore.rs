@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::files::{checkpoints, newest};
-use super::{Listener, TrainError};
+use super::{TrainError, TrainingListener};
 use crate::Network;
 use crate::state::Scope;
 
@@ -15,7 +15,7 @@ use crate::state::Scope;
 pub fn restore(
     network: &mut Network,
     directory: &Path,
-    listener: &mut dyn Listener,
+    listener: &mut dyn TrainingListener,
 ) -> Result<u64, TrainError> {
     let found = newest(&mut checkpoints(directory), directory, |warning| listener.warned(warning))?;
     let path = found.path;

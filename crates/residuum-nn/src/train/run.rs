@@ -10,8 +10,8 @@ use super::checkpoint::{Identity, Position};
 use super::evaluate::{Loaded, check_fit, tally};
 use super::files::{Files, Resumption};
 use super::{
-    CheckpointPolicy, EpochRecord, Evaluation, Listener, Outcome, Summary, TrainError, Training, pulse_ledger,
-    weight_histograms,
+    CheckpointPolicy, EpochRecord, Evaluation, Outcome, TrainError, Training, TrainingListener,
+    TrainingSummary, pulse_ledger, weight_histograms,
 };
 use crate::Network;
 use crate::checksum::checksum;
@@ -44,7 +44,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// If the parts do not fit, the directory holds a run or refuses, or training fails.
-    pub fn start(self, listener: &mut dyn Listener) -> Result<Summary, TrainError> {
+    pub fn start(self, listener: &mut dyn TrainingListener) -> Result<TrainingSummary, TrainError> {
         self.check()?;
         let files = self.directory.map(|directory| Files::create(directory, self.identity())).transpose()?;
         let mut session = Session::new(self, files, Position::default(), Vec::new());
@@ -57,7 +57,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// As [`Run::start`], and if there is no checkpoint, or it is of another run.
-    pub fn resume(self, listener: &mut dyn Listener) -> Result<Summary, TrainError> {
+    pub fn resume(self, listener: &mut dyn TrainingListener) -> Result<TrainingSummary, TrainError> {
         self.check()?;
         let directory = self.directory.ok_or(TrainError::NoDirectory)?;
         let (files, resumption) = Files::reopen(directory, self.identity(), |w| listener.warned(w))?;
@@ -111,7 +111,7 @@ impl<'a> Session<'a> {
         Self { run, files, position, records, loaded: Loaded::default(), since: Instant::now(), written: None }
     }
 
-    fn run(mut self, listener: &mut dyn Listener) -> Result<Summary, TrainError> {
+    fn run(mut self, listener: &mut dyn TrainingListener) -> Result<TrainingSummary, TrainError> {
         while !self.finished() && !self.out_of_patience() {
             if self.epoch(listener)? == Flow::Cancel {
                 self.checkpoint(listener)?;
@@ -133,13 +133,13 @@ impl<'a> Session<'a> {
         self.run.training.early_stop.is_some_and(|rule| self.position.patience.exhausted(&rule))
     }
 
-    fn summary(self, outcome: impl FnOnce(u64) -> Outcome) -> Summary {
+    fn summary(self, outcome: impl FnOnce(u64) -> Outcome) -> TrainingSummary {
         let steps = self.position.k;
-        Summary { outcome: outcome(steps), steps, records: self.records }
+        TrainingSummary { outcome: outcome(steps), steps, records: self.records }
     }
 
     /// What is left of the current epoch, its evaluation and its record.
-    fn epoch(&mut self, listener: &mut dyn Listener) -> Result<Flow, TrainError> {
+    fn epoch(&mut self, listener: &mut dyn TrainingListener) -> Result<Flow, TrainError> {
         self.since = Instant::now();
         listener.epoch_begins(self.position.epoch + 1, self.run.train.len() as u64);
         if self.steps(listener)? == Flow::Cancel {
@@ -170,7 +170,7 @@ impl<'a> Session<'a> {
     }
 
     /// What is left of the steps of the current epoch.
-    fn steps(&mut self, listener: &mut dyn Listener) -> Result<Flow, TrainError> {
+    fn steps(&mut self, listener: &mut dyn TrainingListener) -> Result<Flow, TrainError> {
         let Training { loss, checkpoint, batch_loss_every, prefetch, .. } = *self.run.training;
         let is_due = |every: Option<u64>, k: u64| every.is_some_and(|every| k.is_multiple_of(every));
         let key = self.run.key.named("train");
@@ -205,7 +205,7 @@ impl<'a> Session<'a> {
     }
 
     /// The test data; none if cancelled.
-    fn evaluate(&mut self, listener: &dyn Listener) -> Result<Option<Evaluation>, TrainError> {
+    fn evaluate(&mut self, listener: &dyn TrainingListener) -> Result<Option<Evaluation>, TrainError> {
         let (epoch, k) = (self.position.epoch + 1, self.position.k);
         let Training { loss, prefetch, .. } = *self.run.training;
         let key = self.run.key.named("evaluate").fold(epoch);
@@ -240,7 +240,7 @@ impl<'a> Session<'a> {
     }
 
     /// Writes a checkpoint, unless it is there already or there is nowhere to write it to.
-    fn checkpoint(&mut self, listener: &mut dyn Listener) -> Result<(), TrainError> {
+    fn checkpoint(&mut self, listener: &mut dyn TrainingListener) -> Result<(), TrainError> {
         let Some(files) = &mut self.files else { return Ok(()) };
         if files.holds(&self.position) {
             return Ok(());

@@ -36,7 +36,7 @@ pub struct Problem {
 
 /// Step sizes of Residual Learning and the weight of its Lyapunov function.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rates {
+pub struct LemmaRates {
     /// α.
     pub learning_rate: f64,
     /// β.
@@ -47,7 +47,7 @@ pub struct Rates {
     pub weight: f64,
 }
 
-impl Rates {
+impl LemmaRates {
     /// α and γ given, β and C as the lemma couples them to α: β = αγμ q_min/(16 q_max), C = μ.
     pub fn coupled(strong_convexity: f64, bounds: Bounds, learning_rate: f64, mixing: f64) -> Self {
         let transfer_rate = learning_rate * mixing * strong_convexity * bounds.min / (16.0 * bounds.max);
@@ -100,7 +100,7 @@ impl fmt::Display for Condition {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coefficients {
     /// α, β, γ, C.
-    pub rates: Rates,
+    pub rates: LemmaRates,
     /// ρ.
     pub contraction: f64,
     /// X, the argument of the logarithm.
@@ -221,7 +221,7 @@ impl Problem {
         let log_argument = self.log_argument();
         let learning_rate =
             32.0 * bounds.max * log_argument.ln() / (mixing * mu * bounds.min * bounds.min * steps);
-        let rates = Rates::coupled(mu, bounds, learning_rate, mixing);
+        let rates = LemmaRates::coupled(mu, bounds, learning_rate, mixing);
         let mut conditions = vec![Condition::less("1 < X", 1.0, log_argument)];
         conditions.extend(self.conditions(rates));
         if let Some(&condition) = conditions.iter().find(|c| !c.holds()) {
@@ -239,8 +239,8 @@ impl Problem {
     }
 
     /// What the proof asks of α, β, γ and C, whatever K they come from.
-    pub fn conditions(&self, rates: Rates) -> Vec<Condition> {
-        let Rates { learning_rate: alpha, transfer_rate: beta, mixing, weight } = rates;
+    pub fn conditions(&self, rates: LemmaRates) -> Vec<Condition> {
+        let LemmaRates { learning_rate: alpha, transfer_rate: beta, mixing, weight } = rates;
         let (mu, smooth) = (self.strong_convexity, self.smoothness);
         let Bounds { min, max, lipschitz, .. } = self.bounds;
         let hardware = alpha * (self.noise * lipschitz).powi(2) / min;
