@@ -25,7 +25,14 @@ fn rows_are_whole_and_every_field_is_there() {
     for row in page.lines().filter(|line| line.starts_with("| `")) {
         assert_eq!(row.replace("\\|", "").matches('|').count(), 6, "{row}");
     }
-    for path in ["steps", "device.response", "device.cell.gains", "rule.buffer.threshold", "readout.ir_drop.strength", "sweep.zip"] {
+    for path in [
+        "steps",
+        "device.response",
+        "device.cell.gains",
+        "rule.buffer.threshold",
+        "readout.ir_drop.strength",
+        "sweep.zip",
+    ] {
         assert_eq!(page.matches(&format!("| `{path}` |")).count(), 1, "{path}");
     }
 }

@@ -70,11 +70,7 @@ fn errors_name_line_field_and_value() {
     let cases = [
         ("model = \"mlp\"", "model = \"mlq\"", "line 3: network.model must be one of fcn, cnn, mlp, resnet18"),
         ("hidden = [8]", "hiden = [8]", "line 4: network.hiden is not a field; did you mean hidden?"),
-        (
-            "hidden = [8]",
-            "hidden = [0]",
-            "line 4: network.hidden[0] must be at least 1, got 0",
-        ),
+        ("hidden = [8]", "hidden = [0]", "line 4: network.hidden[0] must be at least 1, got 0"),
         ("set = \"digits\"", "set = \"digit\"", "line 6: data.set must be one of digits"),
         ("test_per_class = 2", "test_per_class = 0", "line 8: data.test_per_class must be at least 1, got 0"),
         ("radius = 0.6", "radius = -0.6", "line 12: device.radius must be positive and finite, got -0.6"),
@@ -109,7 +105,11 @@ fn errors_name_line_field_and_value() {
             "mixing = 0.4\ncolumns = 0",
             "line 19: rule.columns must be at least 1, or \"all\", got 0",
         ),
-        ("mixing = 0.4", "mixing = 0.4\nbuffer = {}", "line 19: rule.buffer has no effect with kind = \"residual_learning\""),
+        (
+            "mixing = 0.4",
+            "mixing = 0.4\nbuffer = {}",
+            "line 19: rule.buffer has no effect with kind = \"residual_learning\"",
+        ),
         (
             "mixing = 0.4",
             "mixing = 0.4\npulses = { length = 32 }",
@@ -184,7 +184,8 @@ fn errors_name_line_field_and_value() {
 #[test]
 fn a_symmetric_point_is_chosen_where_it_matters() {
     let message = with("states = 1200", "states = 1200\nimbalance_spread = 0.01").unwrap_err().to_string();
-    let expected = "line 15: rule.symmetric_point must be chosen, since not every cell of this device has it at exactly 0";
+    let expected =
+        "line 15: rule.symmetric_point must be chosen, since not every cell of this device has it at exactly 0";
     assert!(message.starts_with(expected), "{message}");
     for point in ["\"zero\"", "\"known\"", "{ pairs = 10 }", "{ zero_shift = { pairs = 10, averaged = 2 } }"] {
         let text = SPEC.replace("states = 1200", "states = 1200\nimbalance_spread = 0.01");
@@ -205,8 +206,10 @@ fn steps_are_those_at_zero_unless_counted_as_aihwkit_does() {
 #[test]
 fn devices_and_their_imperfections() {
     let text = "preset = \"ecram\"\ncycle_noise = { additive = 0.5 }\nstep_spread = { log_normal = 0.2 }";
-    let device =
-        with_analog("response = \"power\"\nshape = 1.0\nradius = 0.6\nstates = 1200", text).unwrap().devices.unwrap();
+    let device = with_analog("response = \"power\"\nshape = 1.0\nradius = 0.6\nstates = 1200", text)
+        .unwrap()
+        .devices
+        .unwrap();
     let expected = Device {
         cycle_noise: residuum::tile::CycleNoise::Additive(0.5),
         step_spread: Spread::log_normal(0.2),
@@ -214,9 +217,8 @@ fn devices_and_their_imperfections() {
     };
     assert_eq!([device.main.tile(), device.residual.tile()], [Some(&expected); 2]);
 
-    let device = |text: &str| {
-        main_of(&with_analog("response = \"power\"\nshape = 1.0\nradius = 0.6", text).unwrap())
-    };
+    let device =
+        |text: &str| main_of(&with_analog("response = \"power\"\nshape = 1.0\nradius = 0.6", text).unwrap());
     let soft = device("response = \"soft_bounds\"\nbounds = [-0.5, 1.0]\nbound_spread = [0.1, 0.2]");
     assert_eq!(
         (soft.min, soft.max, soft.min_spread.deviation, soft.max_spread.deviation),

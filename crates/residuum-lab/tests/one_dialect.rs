@@ -12,9 +12,12 @@ use residuum_lab::spec::{Document, Experiment, Folders, Spec};
 use residuum_lab::train::{Origin, Trial};
 use residuum_nn::{Loss, Tensor};
 
-const EXACT: &str = "device = { array = \"exact\", response = \"soft_bounds\", radius_plus = 1.0, radius_minus = 0.8 }";
-const PULSED: &str = "device = { array = \"exact\", response = \"power\", shape = 1.0, pulses = { pulse_step = 1e-3 } }";
-const TILE: &str = "device = { array = \"tile\", response = \"power\", shape = 1.0, states = 1200, imbalance_spread = 0.01 }";
+const EXACT: &str =
+    "device = { array = \"exact\", response = \"soft_bounds\", radius_plus = 1.0, radius_minus = 0.8 }";
+const PULSED: &str =
+    "device = { array = \"exact\", response = \"power\", shape = 1.0, pulses = { pulse_step = 1e-3 } }";
+const TILE: &str =
+    "device = { array = \"tile\", response = \"power\", shape = 1.0, states = 1200, imbalance_spread = 0.01 }";
 
 /// Devices that both kinds of specs can name.
 const DEVICES: [&str; 9] = [
@@ -69,7 +72,11 @@ fn network(device: &str, rule: &str) -> String {
 /// What the unit cells cannot say of themselves.
 fn is_possible(device: &str, rule: &str) -> bool {
     let cell = device.contains("cell =");
-    !(cell && (rule.contains("known") || rule.contains("error") || rule.contains("zero_shift") || rule.contains("compensated")))
+    !(cell
+        && (rule.contains("known")
+            || rule.contains("error")
+            || rule.contains("zero_shift")
+            || rule.contains("compensated")))
 }
 
 #[test]
@@ -138,7 +145,11 @@ fn what_has_no_effect_is_an_error_with_a_sentence() {
             "device.radius must be a number with array = \"tile\", whose cells differ by spreads",
         ),
         (TILE, "kind = \"analog\", mixing = 0.4", "rule.mixing has no effect with kind = \"analog\""),
-        (TILE, "kind = \"analog\", epsilon = 1e-8", "rule.epsilon has no effect with source = \"sgd\": it is of adam, adamw"),
+        (
+            TILE,
+            "kind = \"analog\", epsilon = 1e-8",
+            "rule.epsilon has no effect with source = \"sgd\": it is of adam, adamw",
+        ),
         (
             EXACT,
             "kind = \"residual_learning\", transfer_rate = 0.1, mixing = 0.4",
@@ -199,9 +210,13 @@ fn effective_rates_count_samples_and_columns() {
     };
     // 64 pixels and 4 hidden units, 5 samples a step, one column a sample.
     let rates = explained(&network(TILE, rule));
-    let found: Vec<_> = rates.iter().map(|r| (r.columns.unwrap(), r.rates.transfer.unwrap(), r.rates.sweep)).collect();
+    let found: Vec<_> =
+        rates.iter().map(|r| (r.columns.unwrap(), r.rates.transfer.unwrap(), r.rates.sweep)).collect();
     assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].0 < found[1].0 && (4..=5).contains(&found[0].0) && (64..=65).contains(&found[1].0), "{found:?}");
+    assert!(
+        found[0].0 < found[1].0 && (4..=5).contains(&found[0].0) && (64..=65).contains(&found[1].0),
+        "{found:?}"
+    );
     for (columns, transfer, sweep) in found {
         assert!((transfer - 0.1 * 5.0 / columns as f64).abs() < 1e-12, "{columns}: {transfer}");
         assert_eq!(sweep, (columns as u64).div_ceil(5));
@@ -220,5 +235,9 @@ fn weights_that_are_not_numbers_are_refused_when_the_spec_is_read() {
     let file = Tensors::from([("1.weight".to_owned(), Tensor::f32(&[2], vec![0.5, f32::NAN]))]);
     residuum_nn::state::write_safetensors(&folder.path().join("w.safetensors"), &file).unwrap();
     let message = read().unwrap_err();
-    assert!(message.starts_with("line 3: network.weights: ") && message.ends_with("1.weight[1] must be finite, got NaN"), "{message}");
+    assert!(
+        message.starts_with("line 3: network.weights: ")
+            && message.ends_with("1.weight[1] must be finite, got NaN"),
+        "{message}"
+    );
 }

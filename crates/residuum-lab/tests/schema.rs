@@ -38,14 +38,17 @@ fn wrong(root: &Value, schema: &Value, value: &Value, path: &str) -> Option<Stri
             "anyOf" => !argument.as_array().unwrap().iter().any(fits),
             "not" => fits(argument),
             "allOf" => {
-                if let Some(why) = argument.as_array().unwrap().iter().find_map(|s| wrong(root, s, value, path)) {
+                if let Some(why) = argument.as_array().unwrap().iter().find_map(|s| wrong(root, s, value, path))
+                {
                     return Some(why);
                 }
                 false
             }
             "items" => {
                 let items = value.as_array().into_iter().flatten();
-                if let Some(why) = items.enumerate().find_map(|(i, v)| wrong(root, argument, v, &format!("{path}[{i}]"))) {
+                if let Some(why) =
+                    items.enumerate().find_map(|(i, v)| wrong(root, argument, v, &format!("{path}[{i}]")))
+                {
                     return Some(why);
                 }
                 false
@@ -133,7 +136,9 @@ fn slips_do_not_fit() {
         assert!(wrong(&schema, &schema, &value(text), "").is_some(), "{text}");
     }
     // A table that changes another one need not be whole.
-    for text in ["[rule]\nmixing = 0.4", "[device]\nradius = 0.5", "[[cell]]\nname = \"a\"\ndevice = { slope = 0.5 }"] {
+    for text in
+        ["[rule]\nmixing = 0.4", "[device]\nradius = 0.5", "[[cell]]\nname = \"a\"\ndevice = { slope = 0.5 }"]
+    {
         assert_eq!(wrong(&schema, &schema, &value(text), ""), None, "{text}");
     }
 }

@@ -51,8 +51,7 @@ impl Explanation {
 
     fn write_rates(&self, text: &mut String) {
         if !self.rates.is_empty() {
-            let _ =
-                writeln!(text, "\neffective rates at the first step, where q = 1");
+            let _ = writeln!(text, "\neffective rates at the first step, where q = 1");
         }
         for PointRates { point, columns, rates } in self.rates.iter().take(SHOWN_POINTS) {
             let wide = columns.map_or_else(String::new, |columns| format!("tiles of {columns} columns: "));

@@ -13,9 +13,8 @@ use super::table::Table;
 
 /// Reads the device of a file.
 pub(super) fn read(path: &Path, at: &Table<'_>) -> Result<Device, SpecError> {
-    let wrong = |e: &dyn std::fmt::Display| {
-        at.error(format!("{}: {}: {e}", at.path("aihwkit"), path.display()))
-    };
+    let wrong =
+        |e: &dyn std::fmt::Display| at.error(format!("{}: {}: {e}", at.path("aihwkit"), path.display()));
     let text = std::fs::read_to_string(path).map_err(|e| wrong(&e))?;
     at.contents("aihwkit", digest(text.as_bytes()));
     let json: Json = serde_json::from_str(&text).map_err(|e| wrong(&e))?;
@@ -24,8 +23,10 @@ pub(super) fn read(path: &Path, at: &Table<'_>) -> Result<Device, SpecError> {
 
 fn device(json: &Json) -> Result<Device, String> {
     let parameters = json.as_object().ok_or("must be an object with the parameters of a device")?;
-    let name = parameters.get("class").and_then(Json::as_str).ok_or("\"class\" must name a class of AIHWKIT")?;
-    let mut class = Class::named(name).ok_or_else(|| format!("\"class\" must be a pulsed device, got {name:?}"))?;
+    let name =
+        parameters.get("class").and_then(Json::as_str).ok_or("\"class\" must name a class of AIHWKIT")?;
+    let mut class =
+        Class::named(name).ok_or_else(|| format!("\"class\" must be a pulsed device, got {name:?}"))?;
     for (name, value) in parameters.iter().filter(|(name, _)| *name != "class") {
         let value = match (name.as_str(), value) {
             // Of the nested table only the exponent says whether there is any.
@@ -70,8 +71,13 @@ mod tests {
     #[test]
     fn slips_are_named() {
         let message = |file: Json| device(&file).unwrap_err();
-        assert_eq!(message(json!({ "class": "PowStepDevice", "gamma": 1 })), "gamma is not a parameter of this class");
-        assert!(message(json!({ "class": "PowStepDevice", "dw_min": true })).starts_with("dw_min must be a number"));
+        assert_eq!(
+            message(json!({ "class": "PowStepDevice", "gamma": 1 })),
+            "gamma is not a parameter of this class"
+        );
+        assert!(
+            message(json!({ "class": "PowStepDevice", "dw_min": true })).starts_with("dw_min must be a number")
+        );
         assert!(message(json!({ "class": "OneSidedUnitCell" })).contains("must be a pulsed device"));
         let half = device(&json!({ "class": "PowStepDevice", "pow_gamma": 0.5 })).unwrap();
         assert_ne!(Some(half), Class::named("PowStepDevice").and_then(|class| class.to_device().ok()));

@@ -46,11 +46,21 @@ impl BuildError {
 /// A number that arrays of a spec can hold.
 trait Number: Scalar {
     /// A tile, or several that act as one.
-    fn tile(device: &DeviceSpec, shape: Shape, scheme: Scheme, key: Key) -> Result<Box<dyn Array<Self>>, BuildError>;
+    fn tile(
+        device: &DeviceSpec,
+        shape: Shape,
+        scheme: Scheme,
+        key: Key,
+    ) -> Result<Box<dyn Array<Self>>, BuildError>;
 }
 
 impl Number for f32 {
-    fn tile(device: &DeviceSpec, shape: Shape, scheme: Scheme, key: Key) -> Result<Box<dyn Array<f32>>, BuildError> {
+    fn tile(
+        device: &DeviceSpec,
+        shape: Shape,
+        scheme: Scheme,
+        key: Key,
+    ) -> Result<Box<dyn Array<f32>>, BuildError> {
         let DeviceSpec::Tile { device, cell } = device else {
             return Err(BuildError::Field("device.array must be \"tile\"".into()));
         };
@@ -221,13 +231,15 @@ impl Builder<'_> {
         let cells = self.cells_of(device, name)?;
         let first = |i: usize| start.map_or_else(|| cells.response(i).range().clip(0.0), |start| start[i]);
         let start: Vec<f64> = (0..self.cells()).map(first).collect();
-        if let Some((i, w)) = start.iter().enumerate().find(|(i, w)| !cells.response(*i).range().contains(**w)) {
+        if let Some((i, w)) = start.iter().enumerate().find(|(i, w)| !cells.response(*i).range().contains(**w))
+        {
             let range = cells.response(i).range();
             let message = format!("{field} must be inside the dynamic range {range} of cell {i}, got {w}");
             return Err(BuildError::Field(message));
         }
         let start: Vec<T> = start.iter().map(|w| T::from_f64(*w)).collect();
-        let array = ExactArray::new(&start, cells, device.update()).and_then(|array| array.with_shape(self.shape));
+        let array =
+            ExactArray::new(&start, cells, device.update()).and_then(|array| array.with_shape(self.shape));
         array.map(|array| Box::new(array) as Box<dyn Array<T>>).map_err(of(name))
     }
 
@@ -346,9 +358,7 @@ impl Builder<'_> {
             CellGain::Measured { procedure } => {
                 [measured(procedure, w, "main")?, measured(procedure, p, "residual")?]
             }
-            _ => {
-                [known(&self.devices.main, &*w, "main")?, known(&self.devices.residual, &*p, "residual")?]
-            }
+            _ => [known(&self.devices.main, &*w, "main")?, known(&self.devices.residual, &*p, "residual")?],
         }))
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use residuum::cells::Cells;
 use residuum::population::{Distribution, PopulationError};
 use residuum::tile::{
-    CycleNoise, Decay, Device, Diffusion, Drift, Policy, Reference, Reset, Retention, Saturation, SlopeBounds, Spread,
-    StepModel, Stuck, presets,
+    CycleNoise, Decay, Device, Diffusion, Drift, Policy, Reference, Reset, Retention, Saturation, SlopeBounds,
+    Spread, StepModel, Stuck, presets,
 };
 use residuum::{Key, Pulses, Range, ResponseFunction, Rounding, Update};
 use serde_json::{Value as Json, json};
@@ -565,7 +565,9 @@ fn tile_device(f: &DeviceTable, at: &Table<'_>) -> Result<Device, SpecError> {
                     value.map_or(Ok(0.0), |value| fixed(value, name))?;
                 }
                 let path = at.path("response");
-                return Err(at.error(format!("{path} must have numbers for its parameters with array = \"tile\"")));
+                return Err(
+                    at.error(format!("{path} must have numbers for its parameters with array = \"tile\""))
+                );
             }
             let q = curve.representative().map_err(|e| at.error(format!("{}: {e}", at.path("response"))))?;
             let range = q.range();
@@ -573,7 +575,8 @@ fn tile_device(f: &DeviceTable, at: &Table<'_>) -> Result<Device, SpecError> {
             return Device::from_response_within(&*q, step, f.tolerance).map_err(|e| at.blame(&e));
         }
     };
-    let radius = if at.has("radius") && ["linear", "power"].contains(&response) { &f.radius } else { &f.tile_radius };
+    let radius =
+        if at.has("radius") && ["linear", "power"].contains(&response) { &f.radius } else { &f.tile_radius };
     let [min, max] = match f.bounds {
         Some(_) if at.has("radius") => {
             let path = at.path("bounds");
@@ -715,7 +718,9 @@ fn unit_cell(cell: &CellTable, at: &Table<'_>) -> Result<CellSpec, SpecError> {
                 && n >= tiles
             {
                 let path = at.path("cell.policy");
-                return Err(at.error(format!("{path}.fixed must be below the number of tiles, {tiles}, got {n}")));
+                return Err(
+                    at.error(format!("{path}.fixed must be below the number of tiles, {tiles}, got {n}"))
+                );
             }
             CellSpec::Vector { gains, policy: cell.policy }
         }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::grid::Grid;
-use super::overlay::IDENTITIES;
 use super::node::{Node, SpecError, Value};
+use super::overlay::IDENTITIES;
 
 /// Fields that may differ without changing what is computed, and those that must be the same in both.
 const ASIDE: [&str; 3] = ["title", "name", "seeds"];

@@ -6,6 +6,7 @@ use std::path::Path;
 use residuum::rule::Source;
 use residuum_nn::analog::Mapping;
 
+use super::build::BuildError;
 use super::data::DataSpec;
 use super::device::Devices;
 use super::file::{FileTable, Kind, read_devices};
@@ -15,7 +16,6 @@ use super::network::NetworkSpec;
 use super::node::{Node, SpecError};
 use super::readout::ReadoutSpec;
 use super::resolved::{Resolved, describe};
-use super::build::BuildError;
 use super::rule::{ResidualSpec, RuleKind, RuleSpec};
 use super::section::Section as _;
 use super::table::{Context, Table};

@@ -50,9 +50,7 @@ pub use record::{InitialSpec, Metric, RecordSpec, Variable};
 pub use resolved::Resolved;
 pub(crate) use resolved::describe;
 pub use response::{BuildCells, CatalogueEntry, Population, ResponseSpec, catalogue};
-pub use rule::{
-    CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec,
-};
+pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec};
 pub use schema::schema;
 pub use section::{Condition, Declaration, Default, Field};
 pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};

@@ -115,9 +115,7 @@ impl NetworkSpec {
         }
         if fresh_head && weights.is_none() {
             let path = table.path("fresh_head");
-            return Err(
-                table.error(format!("{path} must not stand without weights: everything is drawn then"))
-            );
+            return Err(table.error(format!("{path} must not stand without weights: everything is drawn then")));
         }
         Ok(Self { model, analog, frozen, weights, fresh_head })
     }

@@ -124,7 +124,8 @@ impl Node {
     /// A value in TOML notation; simple ones, of which defaults are made, need no parser.
     pub(crate) fn literal(text: &str) -> Result<Self, SpecError> {
         let plain = |value| Ok(Self { line: None, value });
-        let quoted = text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).filter(|t| !t.contains(['"', '\\']));
+        let quoted =
+            text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).filter(|t| !t.contains(['"', '\\']));
         match (text, quoted) {
             ("true", _) => return plain(Value::Bool(true)),
             ("false", _) => return plain(Value::Bool(false)),
@@ -146,7 +147,9 @@ impl Node {
     fn unplaced(self) -> Self {
         let value = match self.value {
             Value::List(items) => Value::List(items.into_iter().map(Self::unplaced).collect()),
-            Value::Table(entries) => Value::Table(entries.into_iter().map(|(k, v)| (k, v.unplaced())).collect()),
+            Value::Table(entries) => {
+                Value::Table(entries.into_iter().map(|(k, v)| (k, v.unplaced())).collect())
+            }
             other => other,
         };
         Self { line: None, value }
@@ -229,16 +232,24 @@ mod tests {
     fn values_without_text_have_no_lines() {
         let json = serde_json::json!({ "steps": 10, "rule": { "kind": "analog", "learning_rate": 0.5, "on": [true, 2] } });
         let node = Node::from_json(&json).unwrap();
-        assert_eq!(node.show(), "{ steps = 10, rule = { kind = \"analog\", learning_rate = 0.5, on = [true, 2] } }");
+        assert_eq!(
+            node.show(),
+            "{ steps = 10, rule = { kind = \"analog\", learning_rate = 0.5, on = [true, 2] } }"
+        );
         assert_eq!(node.error("x").to_string(), "x");
         assert!(Node::from_json(&serde_json::json!({ "a": null })).is_err());
     }
 
     #[test]
     fn literals_are_what_a_file_would_say() {
-        for text in ["1", "1.5", "2e-6", "true", "\"word\"", "{}", "[0]", "{ kind = \"constant\" }", "\"a\\\"b\""] {
+        for text in
+            ["1", "1.5", "2e-6", "true", "\"word\"", "{}", "[0]", "{ kind = \"constant\" }", "\"a\\\"b\""]
+        {
             let parsed = Node::parse(&format!("value = {text}")).unwrap();
-            assert_eq!(Node::literal(text).unwrap().value, parsed.field("value").unwrap().clone().unplaced().value);
+            assert_eq!(
+                Node::literal(text).unwrap().value,
+                parsed.field("value").unwrap().clone().unplaced().value
+            );
         }
     }
 }

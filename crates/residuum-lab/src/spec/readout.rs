@@ -190,7 +190,11 @@ impl Takes for ReadoutField {
             None => check(at, start),
         };
         let forward = check(at, settings)?;
-        Ok(ReadoutSpec { forward, backward: other("backward", backward)?, transfer: other("transfer", transfer)? })
+        Ok(ReadoutSpec {
+            forward,
+            backward: other("backward", backward)?,
+            transfer: other("transfer", transfer)?,
+        })
     }
 
     fn noun(&self) -> String {
@@ -247,9 +251,9 @@ fn read(at: &At<'_>, start: Settings) -> Result<Settings, SpecError> {
             let OutputLineTable { offset_spread, reference_weight, series_resistance } = t;
             Some(OutputLine { offset_spread, reference_weight, series_resistance })
         }),
-        nonlinearity: f.nonlinearity.map_or(start.nonlinearity, |t| {
-            Some(Nonlinearity { strength: t.strength, spread: t.spread })
-        }),
+        nonlinearity: f
+            .nonlinearity
+            .map_or(start.nonlinearity, |t| Some(Nonlinearity { strength: t.strength, spread: t.spread })),
         ..start
     })
 }

@@ -249,7 +249,13 @@ fn every(n: u64, steps: u64) -> Vec<u64> {
 }
 
 /// A list in ascending order without doubles.
-fn ascending(at: &Table<'_>, name: &str, mut list: Vec<u64>, max: u64, must: &str) -> Result<Vec<u64>, SpecError> {
+fn ascending(
+    at: &Table<'_>,
+    name: &str,
+    mut list: Vec<u64>,
+    max: u64,
+    must: &str,
+) -> Result<Vec<u64>, SpecError> {
     let path = at.path(name);
     if let Some(wrong) = list.iter().find(|n| **n > max) {
         return Err(at.error(format!("{path} must be whole numbers {must}, got {wrong}")));

@@ -45,7 +45,12 @@ pub fn page() -> String {
     for root in [FileTable::declaration(), GridTable::declaration()] {
         page.count(root, "");
     }
-    page.table("The file", "", FileTable::declaration(), &FileTable::declaration().fields.iter().collect::<Vec<_>>());
+    page.table(
+        "The file",
+        "",
+        FileTable::declaration(),
+        &FileTable::declaration().fields.iter().collect::<Vec<_>>(),
+    );
     page.section("Cells, variants, profiles, sweeps", "", GridTable::declaration());
     for field in &FileTable::declaration().fields {
         for table in &field.tables {
@@ -118,7 +123,10 @@ impl Page {
                 if self.is_shared(next.name) {
                     self.shared.push(next);
                     let _ = write!(takes, " (see {})", self::title(next));
-                } else if !is_root && next.name != table.name && !["DeviceTable", "ReadTable"].contains(&next.name) {
+                } else if !is_root
+                    && next.name != table.name
+                    && !["DeviceTable", "ReadTable"].contains(&next.name)
+                {
                     below.push(next);
                 }
             }
@@ -150,5 +158,9 @@ fn meaning(table: &Declaration, field: &Field) -> String {
         }
     });
     let conditions: Vec<String> = conditions.collect();
-    if conditions.is_empty() { field.meaning.clone() } else { format!("of {}: {}", conditions.join(" with "), field.meaning) }
+    if conditions.is_empty() {
+        field.meaning.clone()
+    } else {
+        format!("of {}: {}", conditions.join(" with "), field.meaning)
+    }
 }

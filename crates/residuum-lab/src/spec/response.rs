@@ -55,7 +55,10 @@ section! {
 
 /// A parameter of a response: a number for all cells, or a distribution over them. `limits` are for the reference.
 pub(super) fn parameter(limits: &'static str) -> impl Takes<Value = Distribution> {
-    number().checked_later(limits).map(Distribution::Constant).or(table::<DistributionTable>().then(distribution))
+    number()
+        .checked_later(limits)
+        .map(Distribution::Constant)
+        .or(table::<DistributionTable>().then(distribution))
 }
 
 fn distribution(fields: DistributionTable, at: &At<'_>) -> Result<Distribution, SpecError> {
@@ -140,8 +143,7 @@ pub(super) fn constant(distribution: &Distribution) -> Option<f64> {
 impl ResponseSpec {
     /// The response that the fields of a device name.
     pub(super) fn new(response: &str, f: &DeviceTable, at: &Table<'_>) -> Result<Self, SpecError> {
-        let needed =
-            |value: &Option<Distribution>, name: &str| value.clone().ok_or_else(|| at.missing(name));
+        let needed = |value: &Option<Distribution>, name: &str| value.clone().ok_or_else(|| at.missing(name));
         let family = |build: BuildCells, parameters: Vec<(&'static str, Distribution)>| {
             Ok(Self::Family { build, parameters, range: f.range.or(f.exact_range) })
         };
@@ -279,8 +281,7 @@ fn measured(f: &DeviceTable, at: &Table<'_>) -> Result<ResponseSpec, SpecError> 
 }
 
 fn formula(f: &DeviceTable, at: &Table<'_>) -> Result<ResponseSpec, SpecError> {
-    let range =
-        f.range.ok_or_else(|| at.error(format!("{} is missing: give [lo, hi]", at.path("range"))))?;
+    let range = f.range.ok_or_else(|| at.error(format!("{} is missing: give [lo, hi]", at.path("range"))))?;
     let curve = |curve: &Option<String>, name: &str| curve.clone().ok_or_else(|| at.missing(name));
     let formula = Formula::parse(&curve(&f.q_plus, "q_plus")?, &curve(&f.q_minus, "q_minus")?, range)
         // The sentence begins with the name of the curve.

@@ -2,9 +2,7 @@
 
 use residuum::array::ZeroShift;
 use residuum::readout::Readout;
-use residuum::rule::{
-    AutoScale, Buffer, Carrier, Chop, Columns, Every, Order, Quantize, Source, Transfer,
-};
+use residuum::rule::{AutoScale, Buffer, Carrier, Chop, Columns, Every, Order, Quantize, Source, Transfer};
 use residuum::tile::{Management, Scheme, Trains};
 use residuum::{RateSchedules, Schedule};
 use serde_json::{Value as Json, json};
@@ -286,15 +284,21 @@ impl Takes for SymmetricPointField {
             let fields = SymmetricPointTable::read(&at.table()?)?;
             return match fields {
                 SymmetricPointTable { error: Some(error), .. } => Ok(SymmetricPointSpec::Error(error)),
-                SymmetricPointTable { procedure: Some(procedure), .. } => Ok(SymmetricPointSpec::Measured(procedure)),
+                SymmetricPointTable { procedure: Some(procedure), .. } => {
+                    Ok(SymmetricPointSpec::Measured(procedure))
+                }
                 SymmetricPointTable { pairs: Some(pairs), averaged, .. } => {
-                    checked(ZeroShift { averaged, ..ZeroShift::pairs(pairs) }, at).map(SymmetricPointSpec::Measured)
+                    checked(ZeroShift { averaged, ..ZeroShift::pairs(pairs) }, at)
+                        .map(SymmetricPointSpec::Measured)
                 }
                 _ => Err(at.must(&self.noun())),
             };
         }
         vector().read(at).map(SymmetricPointSpec::Given).map_err(|e| SpecError {
-            message: format!("{} (or \"zero\", \"known\", {{ error = … }}, {{ zero_shift = {{ pairs = … }} }})", e.message),
+            message: format!(
+                "{} (or \"zero\", \"known\", {{ error = … }}, {{ zero_shift = {{ pairs = … }} }})",
+                e.message
+            ),
             ..e
         })
     }
@@ -464,7 +468,8 @@ impl RuleTable {
         let name = self.kind;
         let chosen = self.rates.filter(|_| self.rates.is_some());
         if chosen.is_some()
-            && let Some(name) = ["learning_rate", "transfer_rate", "mixing"].into_iter().find(|name| at.has(name))
+            && let Some(name) =
+                ["learning_rate", "transfer_rate", "mixing"].into_iter().find(|name| at.has(name))
         {
             return Err(at.error(format!("rule.{name} must not stand beside rule.rates, which chooses it")));
         }
@@ -482,7 +487,9 @@ impl RuleTable {
             }
             Some(rates) => rates.clone(),
             None if ["digital", "analog", "mixed_precision"].contains(&name) => Vec::new(),
-            None => vec![needed(self.transfer_rate, "transfer_rate")?; if cascade { self.residuals } else { 1 }],
+            None => {
+                vec![needed(self.transfer_rate, "transfer_rate")?; if cascade { self.residuals } else { 1 }]
+            }
         };
         let kind = match name {
             "digital" => RuleKind::Digital,
@@ -520,7 +527,16 @@ impl RuleTable {
         };
         let (source, weight_decay) = (self.source(), self.weight_decay);
         let (pulses, transfer_pulses) = (self.pulses, self.transfer_pulses);
-        Ok(RuleSpec { name, kind, learning_rate, transfer_rates, source, weight_decay, pulses, transfer_pulses })
+        Ok(RuleSpec {
+            name,
+            kind,
+            learning_rate,
+            transfer_rates,
+            source,
+            weight_decay,
+            pulses,
+            transfer_pulses,
+        })
     }
 
     fn source(&self) -> Source {
@@ -559,10 +575,7 @@ impl RuleSpec {
 
     /// Whether the rule has arrays besides W.
     pub fn has_residual(&self) -> bool {
-        !matches!(
-            self.kind,
-            RuleKind::Digital | RuleKind::Analog | RuleKind::MixedPrecision { .. }
-        )
+        !matches!(self.kind, RuleKind::Digital | RuleKind::Analog | RuleKind::MixedPrecision { .. })
     }
 
     /// The rates as functions of the step, given what the schedule of the training makes of a number.
@@ -574,7 +587,9 @@ impl RuleSpec {
     /// How transfers read P.
     pub(crate) fn read_through(&mut self, readout: Readout) {
         match &mut self.kind {
-            RuleKind::TikiTaka { transfer, .. } | RuleKind::Chopped { transfer, .. } => transfer.readout = readout,
+            RuleKind::TikiTaka { transfer, .. } | RuleKind::Chopped { transfer, .. } => {
+                transfer.readout = readout
+            }
             RuleKind::Residual(residual) => residual.transfer.readout = readout,
             _ => {}
         }

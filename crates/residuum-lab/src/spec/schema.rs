@@ -44,7 +44,8 @@ pub fn schema() -> Json {
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!("Residuum spec");
     schema["description"] = json!(FileTable::declaration().text);
-    schema["$defs"] = Json::Object(definitions.into_iter().map(|(name, schema)| (name.to_string(), schema)).collect());
+    schema["$defs"] =
+        Json::Object(definitions.into_iter().map(|(name, schema)| (name.to_string(), schema)).collect());
     schema
 }
 
@@ -67,9 +68,7 @@ fn collect(table: &'static Declaration, definitions: &mut BTreeMap<&'static str,
 /// choose, because it changes another one, may have any of them.
 fn definition(table: &'static Declaration) -> Json {
     let all = || table.fields.iter();
-    let object = |fields: Map<String, Json>| {
-        json!({ "type": "object", "properties": fields, "additionalProperties": false })
-    };
+    let object = |fields: Map<String, Json>| json!({ "type": "object", "properties": fields, "additionalProperties": false });
     let chosen = |value: &str| {
         let here = |field: &&Field| {
             let on_choice = field.conditions.iter().find(|c| c.field == table.by[0]);

@@ -47,9 +47,8 @@ impl Takes for Seeds {
                         _ => {
                             let path = &at.path;
                             let got = item.show();
-                            Err(item.error(format!(
-                                "{path} must be whole numbers, zero or positive, got {got}"
-                            )))
+                            Err(item
+                                .error(format!("{path} must be whole numbers, zero or positive, got {got}")))
                         }
                     })
                     .collect::<Result<_, _>>()?;

@@ -293,7 +293,8 @@ impl<'a> Table<'a> {
         let whole = error.to_string();
         match self.node(name) {
             Some(node) => {
-                let rest = whole.strip_prefix(name).map_or(whole.clone(), |r| format!("{}{r}", self.path(name)));
+                let rest =
+                    whole.strip_prefix(name).map_or(whole.clone(), |r| format!("{}{r}", self.path(name)));
                 node.error(rest)
             }
             None => {

@@ -207,7 +207,9 @@ fn loss(fields: &TrainingTable, model: &Model, table: &Table<'_>) -> Result<Loss
         }
         if fields.label_smoothing.is_some() {
             let path = table.path("label_smoothing");
-            return Err(table.error(format!("{path} has no effect with loss = {NLL:?}: it is of cross_entropy")));
+            return Err(
+                table.error(format!("{path} has no effect with loss = {NLL:?}: it is of cross_entropy"))
+            );
         }
         return Ok(Loss::NegativeLogLikelihood);
     }

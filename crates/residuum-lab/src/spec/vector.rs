@@ -96,9 +96,9 @@ impl Takes for Vector {
             Value::List(items) => items
                 .iter()
                 .map(|item| {
-                    let x = item.as_number().ok_or_else(|| {
-                        item.error(format!("{path} must hold numbers, got {}", item.show()))
-                    })?;
+                    let x = item
+                        .as_number()
+                        .ok_or_else(|| item.error(format!("{path} must hold numbers, got {}", item.show())))?;
                     finite(item, path, x)
                 })
                 .collect::<Result<_, _>>()
@@ -149,15 +149,15 @@ fn from_table(at: &At<'_>) -> Result<VectorSpec, SpecError> {
         }
         VectorTable { uniform: Some([lo, hi]), .. } => {
             if lo >= hi {
-                return Err(at
-                    .error(format_args!(".uniform must be [lo, hi] with lo < hi, got [{lo}, {hi}]")));
+                return Err(at.error(format_args!(".uniform must be [lo, hi] with lo < hi, got [{lo}, {hi}]")));
             }
             Ok(VectorSpec::Uniform { lo, hi })
         }
         VectorTable { normal: Some([mean, deviation]), .. } => {
             if deviation < 0.0 {
-                return Err(at
-                    .error(format_args!(".normal: deviation must be zero or positive, got {deviation}")));
+                return Err(
+                    at.error(format_args!(".normal: deviation must be zero or positive, got {deviation}"))
+                );
             }
             Ok(VectorSpec::Normal { mean, deviation })
         }

@@ -11,7 +11,9 @@ use residuum_nn::state::{FileError, Scope, StateError, Tensors, read_safetensors
 use residuum_nn::{Network, Shape};
 use thiserror::Error;
 
-use crate::spec::{BuildError as RuleError, DataSpecError, Devices, NetworkSpec, RuleSpec, ScheduleSpec, TrialSpec};
+use crate::spec::{
+    BuildError as RuleError, DataSpecError, Devices, NetworkSpec, RuleSpec, ScheduleSpec, TrialSpec,
+};
 
 /// Samples evaluated at a time; changes no number but those of a running average in the converters.
 const TEST_BATCH: usize = 200;
