@@ -47,6 +47,8 @@ fn main() {
     let spec = Spec::parse(SPEC, Path::new(".")).expect("the spec is sound");
     let plan = |seed| Plan {
         experiment: "overhead".into(),
+        title: None,
+        name: "residual_learning".into(),
         labels: Vec::new(),
         seed,
         work: Work::Problem(std::sync::Arc::new(Spec { seeds: vec![seed], ..spec.clone() })),

@@ -21,9 +21,9 @@ pub use lab::*;
     after_help = "\
 Examples:
   residuum                                       the digits under three rules
-  residuum train mnist-fcn --profile quick       networks of the paper on tiles
-  residuum sweep digits --jobs 2                 all its trials into a store, each once
-  residuum run experiments/toy.toml > toy.csv    one problem from a file
+  residuum run mnist-fcn --profile quick         networks of the paper on tiles, into a store
+  residuum run my.toml --jobs 2                  any spec: a problem or networks, one trial or a grid
+  residuum report runs/digits --to report.html   its tables and figures as one page
   residuum explain experiments/toy.toml          its parameters, units, rates and cost
   residuum device show power shape=2 radius=0.6  what a response does to training
   residuum verify --quick                        the paper's claims, measured
@@ -70,11 +70,11 @@ pub struct SpecSettings {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    #[command(visible_aliases = ["train", "sweep"])]
     Run(RunOptions),
     Check(CheckOptions),
     Explain(ExplainOptions),
-    Train(TrainOptions),
-    Sweep(SweepOptions),
+    Schema(SchemaOptions),
     Runs(RunsOptions),
     Eval(EvalOptions),
     Export(ExportOptions),
@@ -90,111 +90,49 @@ pub enum Command {
     Man(ManOptions),
 }
 
-/// Run one optimisation problem from a TOML file.
-///
-/// Records go to stdout as CSV with the columns seed,step,metric,index,value. With --out DIR they go to
-/// DIR/records.csv, beside the spec and a manifest, and a summary is printed instead. docs/spec.md describes every
-/// field.
+/// Which trial of a store is meant.
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Example spec:
-  steps = 6000
-  seeds = { first = 1, count = 20 }
-  [problem]
-  kind = \"quadratic\"
-  curvature = 1.0
-  minimizer = 0.5
-  [noise]
-  kind = \"gaussian\"
-  deviation = 1.0
-  [device]
-  response = \"power\"
-  shape = 1.0
-  radius = 1.0
-  [rule]
-  kind = \"residual_learning\"
-  learning_rate = 0.002
-  transfer_rate = 0.004
-  mixing = 1.0
-  [initial]
-  main = 0.8
-  [record]
-  metrics = [\"effective\", \"gap\"]
-  every = 1000
-
-  residuum run spec.toml > records.csv
-  residuum run spec.toml --seed 7 --out results")]
-pub struct RunOptions {
-    /// The spec.
-    #[arg(value_name = "SPEC.toml")]
-    pub spec: PathBuf,
-}
-
-/// Train networks on tiles as a TOML file says.
-///
-/// Every variant and seed is a run with a folder of its own in --out DIR (runs/NAME by default): metrics as JSON lines and for
-/// TensorBoard, checkpoints, the spec. Ctrl-C leaves a checkpoint; the same command with --resume goes on from there, to the bit.
-/// At the end a table is printed, and a figure of the accuracies is written beside its numbers.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  residuum train --list
-  residuum train digits --seed 3
-  residuum train mnist-fcn --profile quick --data ~/data --variant residual
-  residuum train my.toml --out results --resume
-  residuum eval runs/digits/residual-0
-  residuum export runs/digits/residual-0 --to residual.safetensors")]
-pub struct TrainOptions {
-    /// A spec, or the name of one that ships with the program.
-    #[arg(value_name = "NAME|SPEC.toml")]
-    pub spec: Option<String>,
-    /// Only this variant, or those that fit a pattern such as "*-analog"; may be repeated.
-    #[arg(long, value_name = "NAME")]
-    pub variant: Vec<String>,
-    #[command(flatten)]
-    pub settings: SpecSettings,
-    /// Go on with the runs that lie in the folder.
-    #[arg(long)]
-    pub resume: bool,
-    /// List the specs that ship with the program.
-    #[arg(long)]
-    pub list: bool,
-}
-
-/// Test the network of a run as its newest checkpoint has it.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  residuum eval runs/digits/residual-0
-  residuum eval runs/digits/trials/3f9a…         a trial of a sweep, as `residuum runs show` names its folder")]
-pub struct EvalOptions {
-    /// Folder of the run, or of a trial of a store.
-    #[arg(value_name = "RUN")]
+pub struct TrialSettings {
+    /// A store, or the folder of a trial, STORE/trials/ID; the beginning of the id will do.
+    #[arg(value_name = "STORE|TRIAL")]
     pub run: PathBuf,
+    /// Of a store, the trial with this label, `name`, `seed` or field of the spec.
+    #[arg(value_name = "NAME=VALUE", value_parser = parse_filter)]
+    pub filters: Vec<(String, String)>,
     /// Folder that paths in the spec are relative to; needed for a frozen backbone and for devices from tables.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub base: PathBuf,
+    /// Where the newest checkpoint is damaged, take the one before; without this, the command fails.
+    #[arg(long)]
+    pub allow_older: bool,
+}
+
+/// Test the network of a trial as its newest checkpoint has it, also while it is being trained.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum eval runs/digits name=residual seed=0
+  residuum eval runs/digits/trials/3f9a          the beginning of its id, as `residuum runs list` shows it")]
+pub struct EvalOptions {
+    #[command(flatten)]
+    pub trial: TrialSettings,
     /// Folder of all data sets, as `residuum data --dir` has it.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
 }
 
-/// Write the network of a run as safetensors: the effective weights of tiles, biases, normalisations.
+/// Write the network of a trial as safetensors: the effective weights of tiles, biases, normalisations.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  residuum export runs/digits/residual-0 --to residual.safetensors
-  residuum export runs/digits/trials/3f9a… --to trial.safetensors")]
+  residuum export runs/digits name=residual seed=0 --to residual.safetensors
+  residuum export runs/digits/trials/3f9a --to trial.safetensors")]
 pub struct ExportOptions {
-    /// Folder of the run, or of a trial of a store.
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
+    #[command(flatten)]
+    pub trial: TrialSettings,
     /// The file.
     #[arg(long, value_name = "FILE.safetensors")]
     pub to: PathBuf,
-    /// Folder that paths in the spec are relative to; needed for a frozen backbone and for devices from tables.
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub base: PathBuf,
 }
 
 /// Convert the weights of Keras's ResNet-50 from tfjs to safetensors with torchvision's names.
@@ -369,7 +307,7 @@ pub struct CompletionsOptions {
 
 /// Print the manual page, with those of all commands after it.
 ///
-/// With --out DIR each page is a file: residuum.1, residuum-train.1 and so on.
+/// With --out DIR each page is a file: residuum.1, residuum-run.1 and so on.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:

@@ -4,40 +4,34 @@ mod args;
 #[cfg(test)]
 mod book;
 mod commands;
-mod sweep_bar;
+mod exit;
+mod live;
 mod terminal;
-mod training_bar;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use args::{Arguments, Command};
+use exit::Exit;
 
-/// 0 done, 1 a check failed, 2 misuse or failure, 130 interrupted.
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    match run(&arguments) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => {
-            let interrupted = error.chain().any(|e| e.to_string().starts_with("interrupted"));
-            terminal::report_error(&error);
-            ExitCode::from(if interrupted { 130 } else { 2 })
-        }
+    let outcome = run(&Arguments::parse());
+    if let Err(error) = &outcome {
+        terminal::report_error(error);
     }
+    Exit::of(&outcome).into()
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let context = commands::Context::new(&arguments.common)?;
     match &arguments.command {
-        None => commands::train::main_job(&context),
+        None => commands::run::main_job(&context),
         Some(Command::Run(options)) => commands::run::run(&context, options),
         Some(Command::Check(options)) => commands::check::check(&context, options),
         Some(Command::Explain(options)) => commands::explain::explain(&context, options),
-        Some(Command::Sweep(options)) => commands::sweep::sweep(&context, options),
+        Some(Command::Schema(_)) => commands::schema::schema(),
         Some(Command::Runs(options)) => commands::runs::runs(&context, options),
-        Some(Command::Train(options)) => commands::train::train(&context, options),
         Some(Command::Eval(options)) => commands::eval::eval(&context, options),
         Some(Command::Export(options)) => commands::export::export(&context, options),
         Some(Command::Convert(options)) => commands::convert::convert(&context, options),

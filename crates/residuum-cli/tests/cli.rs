@@ -58,8 +58,8 @@ fn with_spec(spec: &str) -> TempDir {
 #[test]
 fn run_prints_tidy_records_that_do_not_depend_on_threads() {
     let folder = with_spec(SPEC);
-    let one = residuum(&["run", "spec.toml", "--threads", "1"], folder.path());
-    let two = residuum(&["run", "spec.toml", "--threads", "2"], folder.path());
+    let one = residuum(&["run", "spec.toml", "--stdout", "--threads", "1"], folder.path());
+    let two = residuum(&["run", "spec.toml", "--stdout", "--threads", "2"], folder.path());
     assert!(one.status.success(), "{}", text(&one.stderr));
     assert_eq!(one.stdout, two.stdout);
     let csv = text(&one.stdout);
@@ -70,35 +70,73 @@ fn run_prints_tidy_records_that_do_not_depend_on_threads() {
 #[test]
 fn a_seed_on_the_command_line_is_that_seed_of_the_list() {
     let folder = with_spec(SPEC);
-    let all = text(&residuum(&["run", "spec.toml"], folder.path()).stdout);
-    let third = text(&residuum(&["run", "spec.toml", "--seed", "3"], folder.path()).stdout);
+    let all = text(&residuum(&["run", "spec.toml", "--stdout"], folder.path()).stdout);
+    let third = text(&residuum(&["run", "spec.toml", "--stdout", "--seed", "3"], folder.path()).stdout);
     let expected: Vec<&str> = all.lines().filter(|l| l.starts_with("3,") || l.starts_with("seed")).collect();
     assert_eq!(third.lines().collect::<Vec<_>>(), expected);
 }
 
 #[test]
-fn run_writes_records_spec_and_manifest() {
+fn run_fills_a_store_with_the_same_numbers_and_ends_with_table_and_figure() {
     let folder = with_spec(SPEC);
     let output = residuum(&["run", "spec.toml", "--out", "results"], folder.path());
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let results = folder.path().join("results");
-    let records = fs::read_to_string(results.join("records.csv")).unwrap();
-    assert_eq!(records, text(&residuum(&["run", "spec.toml"], folder.path()).stdout));
-    assert_eq!(fs::read_to_string(results.join("spec.toml")).unwrap(), SPEC);
-    let manifest: Value = serde_json::from_slice(&fs::read(results.join("manifest.json")).unwrap()).unwrap();
-    assert_eq!(manifest["schema"], "residuum.run/1");
-    assert_eq!(manifest["seeds"].as_array().unwrap().len(), 8);
-    let names: Vec<_> = fs::read_dir(results).unwrap().map(|f| f.unwrap().file_name()).collect();
-    assert_eq!(names.len(), 3, "only finished files: {names:?}");
+    let said = text(&output.stdout);
+    for piece in ["gap f(W̄) − f*", "The gap f(W̄) − f* ends at ", "8 trials: 8 done, 0 were there; in results\n"]
+    {
+        assert!(said.contains(piece), "{piece}: {said}");
+    }
+    assert!(said.ends_with("written: results/spec.svg, results/spec.png\n"), "{said}");
+    assert!(folder.path().join("results/spec.png").exists());
+    residuum(&["runs", "export", "results", "--to", "all.csv"], folder.path());
+    let all = fs::read_to_string(folder.path().join("all.csv")).unwrap();
+    let of_store = all.lines().skip(1).map(|line| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [_, _, seed, _, step, metric, _, index, value] = cells[..] else { panic!("{line}") };
+        [seed, step, metric, index, value].join(",")
+    });
+    let printed = text(&residuum(&["run", "spec.toml", "--stdout"], folder.path()).stdout);
+    assert_eq!(of_store.collect::<Vec<_>>(), printed.lines().skip(1).collect::<Vec<_>>());
+
+    // Again: nothing is left to do, and the end is told again.
+    let document = json(&residuum(&["run", "spec.toml", "--out", "results", "--json"], folder.path()));
+    assert_eq!(document["schema"], "residuum.run/2");
+    assert_eq!((&document["total"], &document["already"]), (&8.into(), &8.into()));
+    let point = &document["trials"][0];
+    assert_eq!(point["ends"]["gap"]["n"], 8);
+    assert_eq!(point["runs"][0]["records"].as_array().unwrap().len(), 9);
+}
+
+#[test]
+fn records_of_one_problem_alone_are_printed() {
+    let folder = with_spec(&format!("{SPEC}[sweep]\n\"device.shape\" = [1.0, 2.0]\n"));
+    let refused = residuum(&["run", "spec.toml", "--stdout"], folder.path());
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("--stdout must have a spec with one point, got 2"));
+    let one = residuum(&["run", "spec.toml", "--stdout", "--variant", "*-2.0"], folder.path());
+    assert!(one.status.success(), "{}", text(&one.stderr));
+    let network = residuum(&["run", "digits", "--stdout"], folder.path());
+    assert_eq!(network.status.code(), Some(2));
+    assert!(text(&network.stderr).contains("[problem], got one with [network]"));
+}
+
+/// The words of an error decide nothing: this one begins as an interruption does.
+#[test]
+fn a_spec_called_interrupted_is_a_failure() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("interrupted"), SPEC.replace("shape = 1.0", "shap = 1.0")).unwrap();
+    let output = residuum(&["check", "interrupted"], folder.path());
+    assert!(text(&output.stderr).starts_with("error: interrupted"), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(2));
 }
 
 #[test]
 fn run_json_carries_its_schema_and_the_same_numbers() {
     let folder = with_spec(SPEC);
-    let document = json(&residuum(&["run", "spec.toml", "--json"], folder.path()));
+    let document = json(&residuum(&["run", "spec.toml", "--stdout", "--json"], folder.path()));
     assert_eq!(document["schema"], "residuum.run/1");
     let last = document["records"].as_array().unwrap().last().unwrap().clone();
-    let csv = text(&residuum(&["run", "spec.toml"], folder.path()).stdout);
+    let csv = text(&residuum(&["run", "spec.toml", "--stdout"], folder.path()).stdout);
     let fields: Vec<&str> = csv.lines().last().unwrap().split(',').collect();
     assert_eq!(last[2], fields[2]);
     assert_eq!(last[4].as_f64().unwrap(), fields[4].parse::<f64>().unwrap());

@@ -32,6 +32,7 @@ fn manifest(
         schema: "residuum.trial/1".into(),
         id: format!("{}-{seed}", id.replace(|c: char| !c.is_ascii_alphanumeric(), "_")),
         experiment: experiment.into(),
+        name: String::new(),
         kind,
         labels,
         seed,

@@ -112,6 +112,35 @@ fn create_partial(folder: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
     Err(ErrorKind::AlreadyExists.into())
 }
 
+/// Opens a file to lock it, creating it if need be. What is in it stays, and a symbolic link is refused: locks are taken in
+/// folders that others may write to.
+pub fn open_lock(path: &Path) -> io::Result<File> {
+    refuse_link(path)?;
+    OpenOptions::new().write(true).create(true).truncate(false).open(path)
+}
+
+/// Refuses a symbolic link.
+///
+/// # Errors
+/// If there is one at `path`.
+pub fn refuse_link(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => {
+            Err(io::Error::new(ErrorKind::InvalidInput, "it must be a file, but is a symbolic link"))
+        }
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Words as a field of a CSV file. Quotes go around what needs them, and before what a spreadsheet would take for a formula goes
+/// an apostrophe.
+pub fn csv_field(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    let text = if is_formula { format!("'{text}") } else { text.to_string() };
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +162,27 @@ mod tests {
         write_atomic(&path, b"short").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"short");
         assert_eq!(names(path.parent().unwrap()), ["record.csv"]);
+    }
+
+    #[test]
+    fn formulas_of_spreadsheets_become_words() {
+        assert_eq!(csv_field("=HYPERLINK(\"http://x\")"), "\"'=HYPERLINK(\"\"http://x\"\")\"");
+        assert_eq!(
+            ["+cmd", "-cmd", "@sum", "-0.5", "+1e3", "a=b"].map(csv_field),
+            ["'+cmd", "'-cmd", "'@sum", "-0.5", "+1e3", "a=b"]
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_lock_is_no_link_and_leaves_what_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, link) = (folder.path().join("victim"), folder.path().join(".lock"));
+        fs::write(&victim, b"kept").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        assert!(open_lock(&link).unwrap_err().to_string().contains("symbolic link"));
+        open_lock(&victim).unwrap();
+        assert_eq!(fs::read(&victim).unwrap(), b"kept");
     }
 
     #[test]

@@ -5,11 +5,14 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use residuum_nn::model::Select;
 use sha2::{Digest as _, Sha256};
+use thiserror::Error;
 
 use crate::spec::{
     Folders, Grid, MAX_TRIALS, Node, Point, Resolved, Spec, SpecError, TrainingSpec, TrialSpec, describe,
 };
+use crate::store::{Parameter, TrialManifest};
 
 /// Version of the numbers: raised when the same spec and seed give other records than before, so that old records are not taken
 /// for new ones.
@@ -23,6 +26,10 @@ const ID_BYTES: usize = 16;
 pub struct Plan {
     /// Name of the experiment.
     pub experiment: String,
+    /// The experiment in words, for tables and figures.
+    pub title: Option<String>,
+    /// Name of its point: cell, variant and swept values, joined by `-`; the kind of the rule where there are none.
+    pub name: String,
     /// What tells this trial from the others of its experiment, seeds aside: `variant`, `cell` and the swept fields, in the order
     /// of the spec.
     pub labels: Vec<(String, String)>,
@@ -48,6 +55,20 @@ impl Work {
         }
         let spec = Spec { title: grid.title.clone(), ..Spec::read(&point.node, folders)? };
         Ok(Self::Problem(Arc::new(spec)))
+    }
+
+    /// Every parameter as it will be used.
+    pub fn resolved(&self) -> &[Resolved] {
+        match self {
+            Self::Problem(spec) => &spec.resolved,
+            Self::Network(spec) => &spec.resolved,
+        }
+    }
+
+    /// The kind of its rule.
+    pub fn rule(&self) -> &str {
+        let kind = self.resolved().iter().find(|r| r.path == "rule.kind");
+        kind.map_or("", |r| r.value.trim_matches('"'))
     }
 
     /// The seeds of its point.
@@ -86,6 +107,33 @@ pub fn seeded(plans: &[Plan], seed: u64) -> Vec<Plan> {
     points(plans).map(seeded).collect()
 }
 
+/// The trials of points whose names fit one of the patterns, such as `*-analog`; all trials if there is no pattern.
+///
+/// # Errors
+/// A pattern that no name fits.
+pub fn selected(plans: Vec<Plan>, patterns: &[String]) -> Result<Vec<Plan>, UnknownPoint> {
+    let selects: Vec<Select> = patterns.iter().map(|pattern| Select::Names(vec![pattern.clone()])).collect();
+    for (pattern, select) in patterns.iter().zip(&selects) {
+        if !plans.iter().any(|plan| select.includes(&plan.name)) {
+            let mut names: Vec<String> = points(&plans).map(|plan| plan.name.clone()).collect();
+            names.dedup();
+            return Err(UnknownPoint { pattern: pattern.clone(), names });
+        }
+    }
+    let fits = |plan: &Plan| selects.is_empty() || selects.iter().any(|select| select.includes(&plan.name));
+    Ok(plans.into_iter().filter(fits).collect())
+}
+
+/// A pattern that fits no point of a grid.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("variant must be one of {}, or a pattern such as \"*-analog\", got {pattern:?}", names.join(", "))]
+pub struct UnknownPoint {
+    /// The pattern.
+    pub pattern: String,
+    /// What there is.
+    pub names: Vec<String>,
+}
+
 /// The first trial of every point.
 pub fn points(plans: &[Plan]) -> impl Iterator<Item = &Plan> {
     plans.iter().filter(|plan| plan.work.seeds().first() == Some(&plan.seed))
@@ -94,10 +142,7 @@ pub fn points(plans: &[Plan]) -> impl Iterator<Item = &Plan> {
 impl Plan {
     /// Every parameter as it will be used.
     pub fn resolved(&self) -> &[Resolved] {
-        match &self.work {
-            Work::Problem(spec) => &spec.resolved,
-            Work::Network(spec) => &spec.resolved,
-        }
+        self.work.resolved()
     }
 
     /// Its labels in one line.
@@ -144,10 +189,10 @@ pub fn plans(text: &str, folders: &Folders, profile: Option<&str>, stem: &str) -
     let grid = Grid::read(&document, profile)?;
     let places = grid.places()?;
     let experiment = grid.name.clone().unwrap_or_else(|| stem.to_string());
-    let read = |place: &Vec<usize>| -> Result<(Labels, Work), SpecError> {
+    let read = |place: &Vec<usize>| -> Result<(String, Labels, Work), SpecError> {
         let point = grid.point(place)?;
         let work = Work::read(&point, is_network, &grid, folders).map_err(|e| point.blame(e))?;
-        Ok((labels(&point, &work), work))
+        Ok((name(&point, &work), labels(&point, &work), work))
     };
     // The first point tells how many seeds there are, before the others are read.
     let (first, rest) = places.split_at(1);
@@ -155,7 +200,7 @@ pub fn plans(text: &str, folders: &Folders, profile: Option<&str>, stem: &str) -
     for some in [first].into_iter().chain(rest.chunks(CHUNK)) {
         let points: Vec<_> = some.par_iter().map(read).collect();
         for point in points {
-            let (labels, work) = point?;
+            let (name, labels, work) = point?;
             let seeds = work.seeds();
             let trials = if plans.is_empty() { places.len() * seeds.len() } else { plans.len() + seeds.len() };
             if trials as u64 > MAX_TRIALS {
@@ -163,6 +208,8 @@ pub fn plans(text: &str, folders: &Folders, profile: Option<&str>, stem: &str) -
             }
             plans.extend(seeds.iter().map(|&seed| Plan {
                 experiment: experiment.clone(),
+                title: grid.title.clone(),
+                name: name.clone(),
                 labels: labels.clone(),
                 seed,
                 work: work.clone(),
@@ -173,11 +220,52 @@ pub fn plans(text: &str, folders: &Folders, profile: Option<&str>, stem: &str) -
     Ok(plans)
 }
 
+/// The trial that a manifest describes, parameter by parameter; paths in it are relative to the folders'.
+///
+/// # Errors
+/// If the parameters do not make the same trial again.
+pub fn replan(manifest: &TrialManifest, folders: &Folders) -> Result<Plan, SpecError> {
+    let given = manifest.spec.iter().filter(|p| p.given && !is_digest(p));
+    let text = crate::spec::joined(given.map(|p| (p.field.as_str(), p.value.as_str())))?;
+    let mut plans = seeded(&plans(&text, folders, None, &manifest.experiment)?, manifest.seed);
+    let plan = plans.swap_remove(0);
+    // What a manifest does not give back is not guessed.
+    let is_seed = |p: &Parameter| p.field.split('.').any(|part| part == "seeds");
+    let same = |p: &&Parameter| {
+        is_digest(p) || is_seed(p) || plan.resolved().iter().any(|r| r.path == p.field && r.value == p.value)
+    };
+    match manifest.spec.iter().find(|p| !same(p)) {
+        None => Ok(Plan { labels: manifest.labels.clone(), name: manifest.name.clone(), ..plan }),
+        Some(p) => {
+            let message =
+                format!("{} = {} of the manifest must make a spec again, but does not", p.field, p.value);
+            Err(SpecError { line: None, message })
+        }
+    }
+}
+
+/// Whether a parameter is the digest of a file, which the reader adds.
+fn is_digest(parameter: &Parameter) -> bool {
+    parameter.field.ends_with(".contents")
+}
+
 type Labels = Vec<(String, String)>;
 
 fn no_kind(document: &Node) -> SpecError {
     let message = "problem or network is missing: a spec says what is minimised or what is trained".into();
     SpecError { line: document.line, message }
+}
+
+/// The name of a point.
+fn name(point: &Point<'_>, work: &Work) -> String {
+    let mut words: Vec<String> =
+        [point.cell, point.variant].into_iter().flatten().map(|change| change.name.clone()).collect();
+    if words.is_empty() {
+        words.push(work.rule().into());
+    }
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    words.extend(point.swept.iter().map(|(_, label)| label.chars().map(plain).collect()));
+    words.join("-")
 }
 
 /// The labels of a point; a network without variants goes by its rule.
@@ -202,4 +290,35 @@ fn refuse_doubles(grid: &Grid, plans: &[Plan]) -> Result<(), SpecError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::CATALOGUE;
+
+    fn manifest(plan: &Plan) -> TrialManifest {
+        crate::sweep::manifest_of(plan)
+    }
+
+    /// Every trial of every shipped experiment comes back from its list of parameters.
+    #[test]
+    fn a_manifest_makes_its_trial_again() {
+        let folders = Folders::new("../../experiments");
+        let mut networks = 0;
+        for shipped in CATALOGUE {
+            for plan in plans(shipped.text, &folders, None, shipped.name).unwrap() {
+                let again = replan(&manifest(&plan), &folders).unwrap_or_else(|e| panic!("{}: {e}", plan.name));
+                assert_eq!(again.id(), plan.id(), "{}", plan.name);
+                networks += usize::from(matches!(again.work, Work::Network(_)));
+            }
+        }
+        assert!(networks > 50);
+        // Broken twin: a value that the spec does not have is noticed.
+        let plan = &plans(CATALOGUE[0].text, &folders, None, "one").unwrap()[0];
+        let mut odd = manifest(plan);
+        let Some(first) = odd.spec.iter().find(|p| !p.given).cloned() else { panic!("no default") };
+        odd.spec.push(Parameter { value: "\"odd\"".into(), ..first });
+        assert!(replan(&odd, &folders).unwrap_err().message.contains("must make a spec again"));
+    }
 }

@@ -8,6 +8,11 @@ pub trait Progress: Sync {
     /// `units` more are done.
     fn advance(&self, units: u64);
 
+    /// The newest value of what is watched.
+    fn measured(&self, metric: &str, value: f64) {
+        let _ = (metric, value);
+    }
+
     /// Whether the user wants to stop; asked often, so it must be cheap.
     fn cancelled(&self) -> bool {
         false

@@ -82,22 +82,29 @@ impl NumberTable {
 
     fn parse(text: &str, path: &Path) -> Result<Self, TableError> {
         let mut table = Self { path: path.into(), header: Vec::new(), values: Vec::new(), columns: 0 };
-        let rows = text.lines().enumerate().filter(|(_, row)| !row.trim().is_empty() && !row.starts_with('#'));
-        for (index, row) in rows {
-            let entries: Vec<&str> = row.split(',').map(str::trim).collect();
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .trim(csv::Trim::All)
+            .comment(Some(b'#'))
+            .from_reader(text.as_bytes());
+        // Text that is UTF-8 already and rows of any length cannot be refused.
+        let rows =
+            reader.records().filter_map(Result::ok).filter(|row| row.iter().any(|entry| !entry.is_empty()));
+        for entries in rows {
             if table.columns == 0 {
                 table.columns = entries.len();
                 if entries.iter().any(|entry| entry.parse::<f64>().is_err()) {
-                    table.header = entries.into_iter().map(String::from).collect();
+                    table.header = entries.iter().map(String::from).collect();
                     continue;
                 }
             }
-            let line = index + 1;
+            let line = entries.position().map_or(0, |at| at.line() as usize);
             if entries.len() != table.columns {
                 let (expected, given) = (table.columns, entries.len());
                 return Err(TableError::Ragged { path: path.into(), line, expected, given });
             }
-            for (column, entry) in entries.into_iter().enumerate() {
+            for (column, entry) in entries.iter().enumerate() {
                 match entry.parse::<f64>() {
                     Ok(x) if x.is_finite() => table.values.push(x),
                     _ => {

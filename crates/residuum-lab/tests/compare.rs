@@ -51,6 +51,7 @@ fn trial(id: String, seed: u64, gap: f64) -> Trial {
             schema: "residuum.trial/1".into(),
             id,
             experiment: "compare".into(),
+            name: String::new(),
             kind: Kind::Problem,
             labels: Vec::new(),
             seed,

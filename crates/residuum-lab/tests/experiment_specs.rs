@@ -100,11 +100,7 @@ fn errors_name_line_field_and_value() {
             "learning_rate = \"x\"",
             "rule.learning_rate must be a number or a schedule such as { constant = … }",
         ),
-        (
-            "mixing = 0.4",
-            "mixing = 0.4\ncolumns = 0",
-            "line 19: rule.columns must be at least 1, or \"all\", got 0",
-        ),
+        ("mixing = 0.4", "mixing = 0.4\ncolumns = 0", "line 19: rule.columns must be at least 1, got 0"),
         (
             "mixing = 0.4",
             "mixing = 0.4\nbuffer = {}",

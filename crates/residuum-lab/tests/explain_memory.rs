@@ -23,7 +23,7 @@ fn activations(model: &str, batch: u64) -> u64 {
         "#
     );
     let plans = plans(&text, &Folders::new("."), None, "memory").unwrap();
-    Explanation::new(&plans, Path::new(".")).cost.unwrap().memory.activations
+    Explanation::new(&plans, Path::new("."), 1).cost.unwrap().memory.activations
 }
 
 /// 784-256-128-10 with sigmoids: flatten, linear, sigmoid, linear, sigmoid, linear, log-softmax.

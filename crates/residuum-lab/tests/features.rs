@@ -4,11 +4,15 @@
 use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use residuum_lab::spec::{Experiment, TrialSpec};
-use residuum_lab::train::{Origin, Source, Trial, export, train};
+use residuum_lab::plan::{Plan, Work, plans, seeded};
+use residuum_lab::spec::{Folders, TrialSpec};
+use residuum_lab::store::{Row, Store};
+use residuum_lab::sweep::{self, SweepOptions, sweep};
+use residuum_lab::train::{Damage, Origin, Place, Trial, export, train_in};
 use residuum_nn::state::{Data, Tensors, read_safetensors};
-use residuum_nn::train::{EpochRecord, Listener, Outcome, Silent};
+use residuum_nn::train::{Listener, Outcome, Silent};
 use tempfile::TempDir;
 
 /// A residual network with frozen layers as named, its head on tiles; batches of the size in which features are computed.
@@ -59,21 +63,43 @@ epochs = 1
 batch_size = 10
 "#;
 
-fn trial(text: &str) -> TrialSpec {
-    Experiment::parse(text, Path::new("."), None).unwrap().trials.remove(0)
+fn plan(text: &str) -> Plan {
+    seeded(&plans(text, &Folders::new("."), None, "features").unwrap(), 3).remove(0)
 }
 
-/// Trains in a folder of `runs` and gives the records and the exported tensors.
-fn run(text: &str, runs: &Path, name: &str, listener: &mut dyn Listener) -> (Vec<EpochRecord>, Tensors) {
-    let source = Source { text, profile: None };
-    let folder = runs.join(name);
-    let summary = train(&trial(text), 3, Path::new("."), Some((&folder, source)), false, listener).unwrap();
-    assert_eq!(summary.outcome, Outcome::Finished);
-    let file = runs.join("exported.safetensors");
-    let exported = export(&folder, &file, Path::new(".")).unwrap();
-    let state = read_safetensors(&file).unwrap();
-    assert_eq!((exported.steps, exported.tensors), (summary.steps, state.len()));
-    (summary.records.iter().map(EpochRecord::reproducible).collect(), state)
+fn trial(text: &str) -> TrialSpec {
+    let Work::Network(spec) = plan(text).work else { panic!("a network") };
+    (*spec).clone()
+}
+
+/// Trains in the folder of a store, as far as the listener lets it.
+fn train(text: &str, store: &Path, listener: &mut dyn Listener) -> Outcome {
+    let (plan, store) = (plan(text), Store::create(store).unwrap());
+    let place = Place {
+        data_root: Path::new("."),
+        folder: &store.run_folder(&plan.id()),
+        shared: store.path(),
+        checkpoint_every: Duration::ZERO,
+    };
+    train_in(&trial(text), 3, &plan.description(), place, listener).unwrap().summary.outcome
+}
+
+/// Trains in a store and gives the records and the exported tensors.
+fn run(text: &str, path: &Path, listener: &mut dyn Listener) -> (Vec<Row>, Tensors) {
+    assert_eq!(train(text, path, listener), Outcome::Finished);
+    let (plan, store) = (plan(text), Store::create(path).unwrap());
+    let id = plan.id();
+    sweep(&[plan], &store, &SweepOptions::new("."), &sweep::Silent).unwrap();
+    let file = path.join("exported.safetensors");
+    let exported = export(&store, &id, &file, Path::new("."), Damage::Refuse).unwrap();
+    let (rows, state) = (store.records(&id).unwrap(), read_safetensors(&file).unwrap());
+    assert_eq!((Some(exported.steps), exported.tensors), (rows.last().map(|r| r.step), state.len()));
+    (rows, state)
+}
+
+/// The pulses of a layer after the last epoch.
+fn pulses(rows: &[Row], layer: &str) -> f64 {
+    rows.iter().rfind(|r| r.metric == "pulses" && r.part == layer).map_or(0.0, |r| r.value)
 }
 
 /// The files of all features.
@@ -113,19 +139,19 @@ fn the_head_learns_the_same_to_the_bit() {
     let folder = TempDir::new().unwrap();
     let names = "conv1, bn1, layer*";
     let mut watched = Counter::default();
-    let once = run(&resnet("backbone"), folder.path(), "once", &mut watched);
+    let once = run(&resnet("backbone"), folder.path(), &mut watched);
     assert_eq!(watched.prepared, [(60, 80), (80, 80)]);
     let files = parts(folder.path());
     assert_eq!(files.len(), 2);
     // Named layer by layer, the backbone takes part in every step.
     let mut watched = Counter::default();
-    let through = run(&resnet(names), folder.path(), "through", &mut watched);
+    let through = run(&resnet(names), folder.path(), &mut watched);
     assert!(watched.prepared.is_empty());
     assert_eq!(once, through);
     assert!(once.1.contains("layer4.1.bn2.running_var") && once.1.contains("fc.weight"));
     // The tiles took part in it, and a backbone that learns is another matter.
-    assert!(once.0[1].pulses["fc"] > 0);
-    let learning = run(&resnet("none"), folder.path(), "learning", &mut Silent);
+    assert!(pulses(&once.0, "fc") > 0.0);
+    let learning = run(&resnet("none"), folder.path(), &mut Silent);
     assert_ne!(once, learning);
     assert_eq!(parts(folder.path()), files);
 }
@@ -133,23 +159,19 @@ fn the_head_learns_the_same_to_the_bit() {
 #[test]
 fn features_go_on_where_they_were_broken_off() {
     let folder = TempDir::new().unwrap();
-    let whole = run(PERCEPTRON, &folder.path().join("whole"), "a", &mut Silent);
+    let whole = run(PERCEPTRON, &folder.path().join("whole"), &mut Silent);
 
     let cut = folder.path().join("cut");
-    let source = Source { text: PERCEPTRON, profile: None };
     let mut listener = Counter { patience: Some(3), ..Counter::default() };
-    let run_folder = cut.join("a");
-    let directory = Some((run_folder.as_path(), source));
-    let summary = train(&trial(PERCEPTRON), 3, Path::new("."), directory, false, &mut listener).unwrap();
-    assert!(matches!(summary.outcome, Outcome::Cancelled { k: 0, .. }));
-    assert!(!run_folder.exists(), "nothing was begun");
+    assert!(matches!(train(PERCEPTRON, &cut, &mut listener), Outcome::Cancelled { k: 0, .. }));
+    assert!(!cut.join("trials").join(plan(PERCEPTRON).id()).exists(), "nothing was begun");
     let files = parts(&cut);
     assert_eq!(files.len(), 3);
     let written = |file: &Path| fs::metadata(file).unwrap().modified().unwrap();
     let before = written(&files[0]);
     // A damaged part is computed again, a whole one is not.
     fs::write(&files[1], b"damaged").unwrap();
-    assert_eq!(run(PERCEPTRON, &cut, "a", &mut Silent), whole);
+    assert_eq!(run(PERCEPTRON, &cut, &mut Silent), whole);
     assert_eq!(written(&files[0]), before);
     assert!(read_safetensors(&files[1]).is_ok());
     let all = parts(&cut);
@@ -161,7 +183,8 @@ fn features_go_on_where_they_were_broken_off() {
     let entry = state.get_mut(&name).unwrap();
     entry.data = Data::F32(vec![0.5; entry.shape.iter().product()]);
     residuum_nn::state::write_safetensors(&files[0], &state).unwrap();
-    assert_ne!(run(PERCEPTRON, &cut, "b", &mut Silent), whole);
+    let again = PERCEPTRON.replace("epochs = 1", "epochs = 1\ncheckpoint_every = 99");
+    assert_ne!(run(&again, &cut, &mut Silent), whole);
 }
 
 #[test]
@@ -169,39 +192,37 @@ fn another_subset_or_start_or_scale_has_features_of_its_own() {
     let folder = TempDir::new().unwrap();
     let count = || parts(folder.path()).len();
     let mut expected = 10;
-    run(PERCEPTRON, folder.path(), "a", &mut Silent);
+    run(PERCEPTRON, folder.path(), &mut Silent);
     assert_eq!(count(), expected);
     // Another rule has not.
-    run(&PERCEPTRON.replace("0.1", "0.2"), folder.path(), "b", &mut Silent);
+    run(&PERCEPTRON.replace("0.1", "0.2"), folder.path(), &mut Silent);
     assert_eq!(count(), expected);
     // The test images stay the same here.
-    run(&PERCEPTRON.replace("\"digits\"", "\"digits\"\ntrain_per_class = 20"), folder.path(), "c", &mut Silent);
+    run(&PERCEPTRON.replace("\"digits\"", "\"digits\"\ntrain_per_class = 20"), folder.path(), &mut Silent);
     expected += 1;
     assert_eq!(count(), expected);
-    for (name, old, new) in [
-        ("d", "\"digits\"", "\"digits\"\nnormalize = \"channels\""),
-        ("e", "[16]", "[15]"),
-        ("f", "[16]", "[16]\nactivation = \"tanh\""),
+    for (old, new) in [
+        ("\"digits\"", "\"digits\"\nnormalize = \"channels\""),
+        ("[16]", "[15]"),
+        ("[16]", "[16]\nactivation = \"tanh\""),
     ] {
-        run(&PERCEPTRON.replace(old, new), folder.path(), name, &mut Silent);
+        run(&PERCEPTRON.replace(old, new), folder.path(), &mut Silent);
         expected += 10;
         assert_eq!(count(), expected, "{new}");
     }
     // What is random in the images is drawn anew in every epoch.
     let random = PERCEPTRON.replace("\"digits\"", "\"digits\"\nflip_horizontal = 0.5");
-    run(&random, folder.path(), "g", &mut Silent);
+    run(&random, folder.path(), &mut Silent);
     assert_eq!(count(), expected);
 }
 
 #[test]
 fn features_are_broken_off_between_batches() {
     let folder = TempDir::new().unwrap();
-    let run_folder = folder.path().join("a");
-    let directory = Some((run_folder.as_path(), Source { text: PERCEPTRON, profile: None }));
     // A part is ten batches of 20.
     let mut listener = Counter { answers: Some(5), ..Counter::default() };
-    let summary = train(&trial(PERCEPTRON), 3, Path::new("."), directory, false, &mut listener).unwrap();
-    assert!(matches!(summary.outcome, Outcome::Cancelled { k: 0, .. }));
+    let outcome = train(PERCEPTRON, folder.path(), &mut listener);
+    assert!(matches!(outcome, Outcome::Cancelled { k: 0, .. }));
     assert_eq!((listener.asked.get(), listener.prepared.len(), parts(folder.path()).len()), (6, 0, 0));
 }
 
@@ -214,16 +235,16 @@ fn frozen_tiles_take_no_pulse() {
         let text = text.replace("\"digital\"", &format!("\"{rule}\""));
         let folder = TempDir::new().unwrap();
         let start = Trial::prepare(&trial(&text), 3, Path::new("."), Origin::Spec).unwrap().parts.state();
-        let (records, end) = run(&text, folder.path(), "frozen", &mut Silent);
+        let (records, end) = run(&text, folder.path(), &mut Silent);
         assert_eq!(start["1.weight"], end["1.weight"], "{rule}");
         assert_eq!(start["1.bias"], end["1.bias"], "{rule}");
         assert_ne!(start["3.weight"], end["3.weight"], "{rule}");
         if rule == "analog" {
-            assert_eq!(records[0].pulses.get("1").copied().unwrap_or(0), 0);
-            assert!(records[0].pulses["3"] > 0);
+            assert_eq!(pulses(&records, "1"), 0.0);
+            assert!(pulses(&records, "3") > 0.0);
         }
         // What learns moves.
-        let learning = run(&text.replace("\"backbone\"", "\"none\""), folder.path(), "learning", &mut Silent).1;
+        let learning = run(&text.replace("\"backbone\"", "\"none\""), folder.path(), &mut Silent).1;
         assert_ne!(start["1.weight"], learning["1.weight"], "{rule}");
     }
 }

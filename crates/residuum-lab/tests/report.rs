@@ -17,6 +17,7 @@ fn trial(kind: Kind, experiment: &str, labels: &[(&str, &str)], seed: u64, rows:
             schema: "residuum.trial/1".into(),
             id: format!("{experiment}{labels:?}{seed}"),
             experiment: experiment.into(),
+            name: String::new(),
             kind,
             labels,
             seed,
@@ -136,6 +137,41 @@ fn trials_with_other_settings_are_not_averaged() {
     let rows = &find(&report, "ends").rows;
     let shown: Vec<(String, String)> = rows.iter().map(|r| (r[0].plain(), r[2].plain())).collect();
     assert_eq!(shown, [("steps = 100".to_string(), "3".to_string()), ("steps = 200".into(), "1".into())]);
+}
+
+/// A store with trials of two versions of a spec, of which the second was not run to its end.
+#[test]
+fn versions_of_a_spec_keep_their_settings_and_their_differences() {
+    let with = |mut trial: Trial, field: &str, value: &str| {
+        trial.manifest.id += value;
+        trial.manifest.spec.retain(|p| p.field != field);
+        trial.manifest.spec.push(Parameter { field: field.into(), value: value.into(), given: true });
+        trial
+    };
+    let shown = |trials: &[Trial]| {
+        let report = Report::new(trials, &Options::default());
+        let text = |table: &str, columns: [usize; 2]| -> Vec<[String; 2]> {
+            find(&report, table).rows.iter().map(|r| columns.map(|i| r[i].plain())).collect()
+        };
+        (text("ends", [0, 1]), text("paired-test_accuracy", [0, 1]))
+    };
+    // All of A was run again with more steps, B not yet: B belongs to the first version.
+    let (a, b) = (three_seeds("A", [0.9, 0.92, 0.94]), three_seeds("B", [0.8, 0.83, 0.84]));
+    let again: Vec<Trial> = a.iter().map(|t| with(t.clone(), "steps", "200")).collect();
+    let (ends, paired) = shown(&[a.clone(), b.clone(), again].concat());
+    let pair = |a: &str, b: &str| [a.to_string(), b.to_string()];
+    assert_eq!(ends, [pair("steps = 100", "A"), pair("steps = 100", "B"), pair("steps = 200", "A")]);
+    assert_eq!(paired, [pair("steps = 100", "A − B")]);
+
+    // A rate of A was edited: B is compared with both.
+    let rated = |value: &str| -> Vec<Trial> {
+        a.iter().map(|t| with(t.clone(), "rule.learning_rate", value)).collect()
+    };
+    let other: Vec<Trial> = b.iter().map(|t| with(t.clone(), "rule.learning_rate", "0.3")).collect();
+    let report = Report::new(&[rated("0.1"), other, rated("0.2")].concat(), &Options::default());
+    let names: Vec<String> = find(&report, "ends").rows.iter().map(|r| r[0].plain()).collect();
+    assert_eq!(names, ["A, rule.learning_rate = 0.1", "B", "A, rule.learning_rate = 0.2"]);
+    assert_eq!(find(&report, "paired-test_accuracy").rows.len(), 3);
 }
 
 #[test]

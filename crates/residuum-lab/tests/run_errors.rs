@@ -394,8 +394,8 @@ rates = "lemma""#,
         (
             "mixing = 1.0",
             r#"mixing = 1.0
-source = "adam""#,
-            "line 19: rule.source has no effect with kind = \"residual_learning\": it is of digital, analog",
+source = "adan""#,
+            "line 19: rule.source must be one of sgd, momentum, adam, adamw, got \"adan\"",
         ),
         (
             "mixing = 1.0",

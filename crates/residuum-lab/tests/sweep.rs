@@ -10,7 +10,7 @@ use std::path::Path;
 use residuum_lab::plan::{Plan, plans};
 use residuum_lab::spec::Folders;
 use residuum_lab::store::{Claim, Row, State, Store, StoreError};
-use residuum_lab::sweep::{End, Silent, SweepError, SweepOptions, sweep};
+use residuum_lab::sweep::{End, Listener, Silent, SweepError, SweepOptions, sweep};
 use sweep_common::{NETWORK, PROBLEM, Spy, mixed, networks, options, problems, records};
 use tempfile::TempDir;
 
@@ -342,4 +342,42 @@ fn folders_that_are_no_store_are_refused() {
 fn a_store_that_cannot_be_written_is_refused_before_any_work() {
     let error = Store::create("/proc/residuum-store").unwrap_err();
     assert!(error.to_string().starts_with("store /proc/residuum-store must be writable: "), "{error}");
+}
+
+/// What is gone is not done.
+#[test]
+fn a_folder_that_is_removed_during_the_work_is_noticed() {
+    struct Remover<'a>(&'a Path, fn(&Path));
+    impl Listener for Remover<'_> {
+        fn trial_ends(&self, _: &Plan, end: &End) {
+            if *end == End::Done {
+                (self.1)(self.0);
+            }
+        }
+    }
+    struct Begun<'a>(&'a Path);
+    impl Listener for Begun<'_> {
+        fn trial_begins(&self, plan: &Plan) {
+            fs::remove_dir_all(self.0.join("trials").join(plan.id())).unwrap();
+        }
+    }
+    let all: fn(&Path) = |store| fs::remove_dir_all(store).unwrap();
+    let trials: fn(&Path) = |store| fs::remove_dir_all(store.join("trials")).unwrap();
+    for (name, remove, expected) in
+        [("all", all, "it has no store.json"), ("trials", trials, "that were done are no longer in")]
+    {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join(name);
+        let store = Store::create(&path).unwrap();
+        let error =
+            sweep(&problems(PROBLEM, 0..2), &store, &options(1, 1), &Remover(&path, remove)).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+    // During a trial.
+    for plans in [problems(PROBLEM, [0]), networks()] {
+        let folder = TempDir::new().unwrap();
+        let store = Store::create(folder.path()).unwrap();
+        let error = sweep(&plans[..1], &store, &options(1, 1), &Begun(folder.path())).unwrap_err();
+        assert!(error.to_string().contains("was removed while its trial ran"), "{error}");
+    }
 }

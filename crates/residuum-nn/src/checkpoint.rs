@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::crc32c::{checksum, checksum_file};
+use crate::checksum::{checksum, checksum_file};
 use crate::state::{FileError, read_safetensors, write_safetensors};
 
 /// Version of the format. A change that older versions would misread raises it.
@@ -200,7 +200,7 @@ impl<P: Position> Checkpoints<P> {
 
     /// Removes what a kill left: half-written, half-removed, and older than the one before the last. A run that was
     /// killed after its last checkpoint writes none that would do so.
-    fn tidy(&self) {
+    pub fn tidy(&self) {
         let list = self.list().unwrap_or_default();
         let older = list.iter().filter(|path| Some(*path) < self.last.as_ref()).rev().skip(1);
         let litter = [PARTIAL, REMOVED].map(|name| self.folder.join(name));
@@ -211,6 +211,7 @@ impl<P: Position> Checkpoints<P> {
     }
 
     /// Reads the newest checkpoint that is whole, and warns of those that are not, with the reason; `None` if there is none.
+    /// Nothing is removed: the run may be going on in another process.
     ///
     /// # Errors
     /// If all are damaged, or one has another format.
@@ -223,7 +224,6 @@ impl<P: Position> Checkpoints<P> {
             match read(&path) {
                 Ok((position, state)) => {
                     self.last = Some(path.clone());
-                    self.tidy();
                     return Ok(Some(Checkpoint { path, position, state }));
                 }
                 Err(Unreadable::Version(stored)) => {

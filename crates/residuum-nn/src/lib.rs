@@ -37,7 +37,7 @@
 
 pub mod analog;
 pub mod checkpoint;
-mod crc32c;
+mod checksum;
 pub mod gemm;
 pub mod kernel;
 pub mod layer;

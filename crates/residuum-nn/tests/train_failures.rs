@@ -14,7 +14,8 @@ use tempfile::TempDir;
 use train_common::{Done, Setup, Spy, checkpoints, events, metrics, timeless};
 
 fn setup() -> Setup {
-    let checkpoint = CheckpointPolicy { every_steps: Some(20), epoch_ends: true };
+    let checkpoint =
+        CheckpointPolicy { every_steps: Some(20), epoch_ends: true, ..CheckpointPolicy::default() };
     Setup { training: Training { checkpoint, ..Setup::new(2).training }, ..Setup::new(2) }
 }
 

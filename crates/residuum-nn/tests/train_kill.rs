@@ -23,7 +23,8 @@ fn setup(layers: &str) -> Setup {
         "tiki-taka" => Some(Tiles::TikiTaka),
         _ => None,
     };
-    let checkpoint = CheckpointPolicy { every_steps: Some(10), epoch_ends: true };
+    let checkpoint =
+        CheckpointPolicy { every_steps: Some(10), epoch_ends: true, ..CheckpointPolicy::default() };
     let training =
         Training { checkpoint, histograms: true, batch_loss_every: Some(5), ..Setup::new(5).training };
     Setup { training, tiles, ..Setup::new(5) }

@@ -32,7 +32,8 @@ impl Listener for Watch {
 /// One test, so that nothing else moves the memory of the process.
 #[test]
 fn memory_is_bounded() {
-    let checkpoint = CheckpointPolicy { every_steps: Some(230), epoch_ends: false };
+    let checkpoint =
+        CheckpointPolicy { every_steps: Some(230), epoch_ends: false, ..CheckpointPolicy::default() };
     let training = Training { checkpoint, histograms: true, ..Setup::new(60).training };
     let setup = Setup { training, sizes: vec![64, 128, 10], ..Setup::new(60) };
     let growth = |tiles: Option<Tiles>, leak: usize| {

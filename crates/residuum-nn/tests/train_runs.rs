@@ -78,7 +78,8 @@ fn evaluation_prefetch_threads_and_files_change_nothing() {
         pool.install(|| same("threads", setup.start(None, &mut Silent).unwrap()));
     }
     let folder = tempfile::tempdir().unwrap();
-    let checkpoint = CheckpointPolicy { every_steps: Some(7), epoch_ends: false };
+    let checkpoint =
+        CheckpointPolicy { every_steps: Some(7), epoch_ends: false, ..CheckpointPolicy::default() };
     let training = Training { checkpoint, histograms: true, batch_loss_every: Some(3), ..setup.training };
     let busy = Setup { training, ..Setup::new(2) };
     same("files", busy.start(Some(&folder.path().join("new/run")), &mut Silent).unwrap());
@@ -199,7 +200,7 @@ fn what_does_not_fit_is_refused_before_the_first_step() {
         error(Setup { test, ..Setup::new(1) }),
         "the network takes 8×8×1, but the test data gives 28×28×1"
     );
-    let checkpoint = CheckpointPolicy { every_steps: Some(0), epoch_ends: true };
+    let checkpoint = CheckpointPolicy { every_steps: Some(0), epoch_ends: true, ..CheckpointPolicy::default() };
     let training = Training { checkpoint, ..Setup::new(1).training };
     assert_eq!(error(Setup { training, ..Setup::new(1) }), "checkpoint.every_steps must be at least 1, got 0");
     let early_stop = Some(EarlyStop { metric: Metric::TestLoss, patience: 1, min_delta: -1.0 });

@@ -25,7 +25,8 @@ pub struct CheckOptions {
 
 /// Print every parameter of a spec with its unit, origin and meaning, effective rates, and what the trials cost.
 ///
-/// A few steps of the first trial are taken, for two seconds at most where a step is shorter than that, to estimate the time.
+/// A few steps of one trial of each kind (network or problem, rule, device) are taken to estimate the time of all, for about two
+/// seconds in all where steps are shorter than that.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -35,35 +36,95 @@ pub struct ExplainOptions {
     /// A spec, or the name of one that ships with the program.
     #[arg(value_name = "NAME|SPEC.toml")]
     pub spec: String,
+    /// Trials at a time, as `residuum run` has it.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
     #[command(flatten)]
     pub settings: SpecSettings,
 }
 
-/// Run every trial of a spec into a store, each once.
+/// Print the JSON Schema of a spec, with which editors complete and explain its fields.
 ///
-/// A trial lies under the content of its spec and its seed: what is there already is not run again, an edited spec runs only
-/// what is new, and several processes may share a store. Ctrl-C or a kill costs the steps since the last checkpoint; the same
-/// command goes on. The numbers depend neither on --jobs and --threads nor on shards. Exits with 1 if a trial failed.
+/// It knows names, types and words; `residuum check` also knows what must hold between fields.
 #[derive(Args, Debug)]
 #[command(after_help = "\
+Example:
+  residuum schema > residuum.schema.json
+
+In a spec, the first line `#:schema residuum.schema.json` tells Taplo and VS Code where it is.")]
+pub struct SchemaOptions {}
+
+/// Run every trial of a spec into a store, each once; then a table, a sentence and a figure of how they ended.
+///
+/// A spec has [problem] or [network], one trial or a grid. The store is a folder (--out, runs/NAME by default). A trial lies in it
+/// under the content of its spec and its seed: what is there already is not run again, an edited spec runs only what is new, and
+/// several processes may share a store. Ctrl-C or a kill costs the steps since the last checkpoint; the same command goes on. The
+/// numbers depend neither on --jobs and --threads nor on shards. Networks leave checkpoints and files for TensorBoard in the run
+/// folder of their trial. Exits with 1 if a trial failed. `train` and `sweep` are other names of this command.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example spec:
+  steps = 6000
+  seeds = { first = 1, count = 20 }
+  [problem]
+  kind = \"quadratic\"
+  curvature = 1.0
+  minimizer = 0.5
+  [noise]
+  kind = \"gaussian\"
+  deviation = 1.0
+  [device]
+  response = \"power\"
+  shape = 1.0
+  radius = 1.0
+  [rule]
+  kind = \"residual_learning\"
+  learning_rate = 0.002
+  transfer_rate = 0.004
+  mixing = 1.0
+  [initial]
+  main = 0.8
+  [record]
+  metrics = [\"effective\", \"gap\"]
+  every = 1000
+
+  residuum run spec.toml
+  residuum run spec.toml --seed 7 --stdout > records.csv
+
 Examples:
-  residuum sweep digits --jobs 2
-  residuum sweep mnist-table --profile quick --data ~/data --store results
-  residuum sweep my.toml --shard 0/4             every fourth trial; 1/4, 2/4, 3/4 elsewhere
-  residuum runs list runs/digits")]
-pub struct SweepOptions {
+  residuum run --list
+  residuum run digits --jobs 2
+  residuum run mnist-fcn --profile quick --data ~/data --variant residual
+  residuum run my.toml --out results --shard 0/4   every fourth trial; 1/4, 2/4, 3/4 elsewhere
+  residuum eval runs/digits name=residual seed=0
+  residuum report runs/digits --to report.html")]
+pub struct RunOptions {
     /// A spec, or the name of one that ships with the program.
     #[arg(value_name = "NAME|SPEC.toml")]
-    pub spec: String,
-    /// Folder of the store; runs/NAME by default.
-    #[arg(long, value_name = "DIR")]
-    pub store: Option<PathBuf>,
-    /// Trials at a time; they share --threads.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub jobs: usize,
+    pub spec: Option<String>,
+    /// Only this point, or those that fit a pattern such as "*-analog": cell, variant and swept values, joined by '-'; may be
+    /// repeated.
+    #[arg(long, value_name = "NAME")]
+    pub variant: Vec<String>,
+    /// Trials at a time, which share --threads; by default all threads take problems, one each, and one network after the other
+    /// has them all.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
     /// Only every n-th trial, from the i-th on, counted from 0.
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     pub shard: Option<(usize, usize)>,
+    /// The same as --out.
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Of one problem, print the records as CSV with the columns seed,step,metric,index,value instead, and keep nothing.
+    #[arg(long)]
+    pub stdout: bool,
+    /// Changes nothing: a run always goes on with what is there.
+    #[arg(long)]
+    pub resume: bool,
+    /// List the specs that ship with the program.
+    #[arg(long)]
+    pub list: bool,
     #[command(flatten)]
     pub settings: SpecSettings,
 }
@@ -103,7 +164,7 @@ pub struct ListOptions {
     /// The store.
     #[arg(value_name = "STORE")]
     pub store: PathBuf,
-    /// Only trials with this label, `experiment`, `seed` or field of the spec.
+    /// Only trials with this label, `name`, `experiment`, `seed` or field of the spec.
     #[arg(value_name = "NAME=VALUE", value_parser = parse_filter)]
     pub filters: Vec<(String, String)>,
 }
@@ -139,7 +200,7 @@ pub struct ExportRunsOptions {
     /// The store.
     #[arg(value_name = "STORE")]
     pub store: PathBuf,
-    /// Only trials with this label, `experiment`, `seed` or field of the spec.
+    /// Only trials with this label, `name`, `experiment`, `seed` or field of the spec.
     #[arg(value_name = "NAME=VALUE", value_parser = parse_filter)]
     pub filters: Vec<(String, String)>,
     /// The file.
@@ -147,7 +208,7 @@ pub struct ExportRunsOptions {
     pub to: PathBuf,
 }
 
-fn parse_filter(text: &str) -> Result<(String, String), String> {
+pub(super) fn parse_filter(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=').map(|(name, value)| (name.to_string(), value.to_string()));
     parts.ok_or_else(|| format!("give NAME=VALUE, like seed=3, not {text:?}"))
 }
@@ -253,9 +314,9 @@ pub struct CompareOptions {
     /// The metric that is judged; the main one of the experiment by default.
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
-    /// Trials at a time.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub jobs: usize,
+    /// Trials at a time, as `residuum run` has it.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
     /// Also write the whole report: .html, .md or .tex.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,

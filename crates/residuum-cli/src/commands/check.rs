@@ -2,9 +2,8 @@ use residuum_lab::explain::{MissingData, missing_data};
 use residuum_lab::plan::points;
 use serde_json::json;
 
-use super::Context;
 use super::spec_file::SpecFile;
-use super::train::data_root;
+use super::{Context, data_root};
 use crate::args::CheckOptions;
 use crate::terminal;
 

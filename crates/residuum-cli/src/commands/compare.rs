@@ -3,18 +3,18 @@ use std::path::Path;
 use anyhow::bail;
 use residuum_lab::compare::{Attribution, Side};
 use residuum_lab::files::write_atomic;
-use residuum_lab::plan::{Plan, seeded};
-use residuum_lab::progress::Progress as _;
-use residuum_lab::report::{load, table::Table};
+use residuum_lab::plan::seeded;
+use residuum_lab::report::{check_metrics, table::Table, trials_of};
 use residuum_lab::store::Store;
-use residuum_lab::sweep::{End, Listener, SweepOptions, sweep};
+use residuum_lab::sweep::{SweepOptions, default_jobs, sweep};
 
-use super::Context;
 use super::report::renderer;
 use super::spec_file::SpecFile;
-use super::train::data_root;
+use super::{Context, data_root};
 use crate::args::CompareOptions;
-use crate::terminal::{self, Bar};
+use crate::exit::Interrupted;
+use crate::live::Live;
+use crate::terminal;
 
 /// Where trials go unless the user says otherwise.
 const OUT: &str = "runs/compare";
@@ -52,13 +52,20 @@ pub fn compare(context: &Context, options: &CompareOptions) -> anyhow::Result<bo
     }
     let store = Store::create(context.out.as_deref().unwrap_or(Path::new(OUT)))?;
     let plans = attribution.plans();
-    let settings = SweepOptions { jobs: options.jobs, threads: context.threads, ..SweepOptions::new(data) };
-    let summary = sweep(&plans, &store, &settings, &Watch(&context.bar))?;
+    let settings = SweepOptions {
+        jobs: options.jobs.unwrap_or_else(|| default_jobs(&plans, context.threads)),
+        threads: context.threads,
+        ..SweepOptions::new(data)
+    };
+    let live = Live::new(context.quiet);
+    let summary = sweep(&plans, &store, &settings, &live);
+    live.finish();
+    let summary = summary?;
     if summary.interrupted {
-        bail!("interrupted; the same command goes on from here");
+        return Err(Interrupted("the same command goes on from here".into()).into());
     }
-    let ids: Vec<String> = plans.iter().map(Plan::id).collect();
-    let trials: Vec<_> = load(store.path())?.into_iter().filter(|t| ids.contains(&t.manifest.id)).collect();
+    let trials = trials_of(&plans, &store)?;
+    check_metrics(&trials, options.metric.as_slice())?;
     let title = format!("{} and {}", options.a, options.b);
     let report = attribution.report(&trials, options.metric.as_deref(), &title);
     if let (Some(render), Some(path)) = (render, &options.to) {
@@ -81,24 +88,4 @@ fn json(table: &Table) -> anyhow::Result<String> {
     let value =
         serde_json::json!({ "schema": "residuum.effects/1", "caption": table.caption, "csv": table.to_csv() });
     Ok(serde_json::to_string_pretty(&value)? + "\n")
-}
-
-/// Progress of the trials on the bar.
-struct Watch<'a>(&'a Bar);
-
-impl Listener for Watch<'_> {
-    fn begins(&self, total: usize, settled: usize) {
-        self.0.begin("trials", total as u64);
-        self.0.advance(settled as u64);
-    }
-
-    fn trial_ends(&self, _: &Plan, end: &End) {
-        if !matches!(end, End::Busy) {
-            self.0.advance(1);
-        }
-    }
-
-    fn cancelled(&self) -> bool {
-        terminal::interrupted()
-    }
 }

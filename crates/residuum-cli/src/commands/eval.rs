@@ -1,19 +1,24 @@
-use residuum_lab::train::Opened;
+use residuum_lab::train::{Damage, Opened};
 use serde_json::json;
 
-use super::Context;
-use super::train::data_root;
+use super::runs::{title, trial};
+use super::{Context, data_root};
 use crate::args::EvalOptions;
 use crate::terminal;
 
 pub fn eval(context: &Context, options: &EvalOptions) -> anyhow::Result<bool> {
-    let mut run = Opened::new(&options.run, &data_root(options.data.as_deref()), &options.base)?;
+    let (store, id) = trial(&options.trial.run, &options.trial.filters)?;
+    let root = data_root(options.data.as_deref());
+    let damage = if options.trial.allow_older { Damage::AllowOlder } else { Damage::Refuse };
+    let mut run = Opened::new(&store, &id, &root, &options.trial.base, damage)?;
     let evaluation = run.evaluate()?;
     let (manifest, epochs, steps) = (&run.manifest, run.epochs(), run.steps);
+    let title = title(manifest);
     if context.json {
         Context::print_json(&json!({
             "schema": "residuum.eval/1",
-            "trial": manifest.trial,
+            "trial": title,
+            "id": manifest.id,
             "seed": manifest.seed,
             "steps": steps,
             "epochs": epochs,
@@ -23,8 +28,7 @@ pub fn eval(context: &Context, options: &EvalOptions) -> anyhow::Result<bool> {
         }))?;
     } else {
         terminal::print(&format!(
-            "{}, seed {}, after {steps} steps ({epochs} whole epochs)\ntest accuracy {:.2} %, test loss {:.4}, {} images\n",
-            run.spec.title,
+            "{title}, seed {}, after {steps} steps ({epochs} whole epochs)\ntest accuracy {:.2} %, test loss {:.4}, {} images\n",
             manifest.seed,
             100.0 * evaluation.accuracy,
             evaluation.loss,

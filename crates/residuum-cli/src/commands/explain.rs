@@ -1,14 +1,15 @@
 use residuum_lab::explain::Explanation;
+use residuum_lab::sweep::default_jobs;
 
-use super::Context;
 use super::spec_file::SpecFile;
-use super::train::data_root;
+use super::{Context, data_root};
 use crate::args::ExplainOptions;
 use crate::terminal;
 
 pub fn explain(context: &Context, options: &ExplainOptions) -> anyhow::Result<bool> {
     let plans = SpecFile::open(&options.spec)?.plans(context, &options.settings)?;
-    let explanation = Explanation::new(&plans, &data_root(options.settings.data.as_deref()));
+    let jobs = options.jobs.unwrap_or_else(|| default_jobs(&plans, context.threads));
+    let explanation = Explanation::new(&plans, &data_root(options.settings.data.as_deref()), jobs);
     if context.json {
         Context::print_json(&explanation.to_json())?;
     } else {

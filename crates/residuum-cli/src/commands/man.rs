@@ -62,9 +62,9 @@ mod tests {
                 assert!(text.contains(&option.replace('-', "\\-")), "{}: --{option}", command.get_name());
             }
         }
-        assert!(page("residuum.1").contains("residuum\\-train(1)"));
+        assert!(page("residuum.1").contains("residuum\\-run(1)"));
         assert!(page("residuum-device-show.1").contains("minimizer"));
-        assert!(page("residuum-train.1").contains(".TH residuum-train 1"), "a page is found by its title");
+        assert!(page("residuum-run.1").contains(".TH residuum-run 1"), "a page is found by its title");
         let mut files: Vec<&str> = pages.iter().map(|p| p.file.as_str()).collect();
         files.sort_unstable();
         files.dedup();

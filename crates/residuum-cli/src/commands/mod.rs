@@ -15,14 +15,14 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod runs;
+pub mod schema;
 mod spec_file;
-pub mod sweep;
-pub mod train;
 pub mod verify;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use residuum_data::catalogue::default_root;
 use residuum_lab::spec::Spec;
 
 use crate::args::Common;
@@ -81,4 +81,20 @@ pub fn read_spec(path: &Path, seed: Option<u64>) -> anyhow::Result<(Spec, String
         spec.seeds = vec![seed];
     }
     Ok((spec, text))
+}
+
+/// The folder of all data sets: as asked, or where `residuum data` puts them. Embedded sets need none.
+pub fn data_root(asked: Option<&Path>) -> PathBuf {
+    asked.map(PathBuf::from).or_else(default_root).unwrap_or_else(|| "data".into())
+}
+
+/// What tells a trial from the others, as text.
+pub fn words(labels: &[(String, String)], seed: u64) -> String {
+    let labels = labels.iter().map(|(name, value)| format!("{name}={value}"));
+    labels.chain([format!("seed={seed}")]).collect::<Vec<_>>().join(" ")
+}
+
+/// The digits of an id that are shown: enough to tell the trials of one store apart.
+pub fn short_id(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
 }

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use residuum_lab::files::write_atomic;
-use residuum_lab::report::{Options, Report, Spread, load};
+use residuum_lab::report::{Options, Report, Spread, check_metrics, load};
 use serde_json::json;
 
 use super::Context;
@@ -18,6 +18,7 @@ pub fn report(context: &Context, options: &ReportOptions) -> anyhow::Result<bool
     if trials.is_empty() {
         bail!("STORE must hold finished trials, got none");
     }
+    check_metrics(&trials, &options.metric)?;
     let spread = if options.band == "range" { Spread::Range } else { Spread::StandardError };
     let settings = Options {
         title: options.title.clone(),

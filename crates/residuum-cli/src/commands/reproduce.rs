@@ -8,9 +8,9 @@ use residuum_lab::reproduce::{
     reproduce as reproduce_item,
 };
 
-use super::Context;
-use super::train::data_root;
+use super::{Context, data_root};
 use crate::args::ReproduceOptions;
+use crate::exit::Interrupted;
 use crate::terminal;
 
 /// Where files go unless the user says otherwise.
@@ -41,10 +41,10 @@ pub fn reproduce(context: &Context, given: &ReproduceOptions) -> anyhow::Result<
                 let names = files.iter().filter_map(|file| Some(file.file_name()?.to_str()?.to_string()));
                 Entry::new(&item, names.collect(), start.elapsed().as_secs_f64())
             }
-            Err(ReproduceError::Cancelled(_)) => bail!(
-                "interrupted; items that were done are in {}, and the same command goes on with networks that were begun",
-                out.display()
-            ),
+            Err(ReproduceError::Cancelled(_)) => {
+                let kept = "items that were done are in {}, and the same command goes on with networks that were begun";
+                return Err(Interrupted(kept.replace("{}", &out.display().to_string())).into());
+            }
             // One item that cannot be done does not take the others with it.
             Err(error) => Entry::failed(name, error.to_string(), start.elapsed().as_secs_f64()),
         };

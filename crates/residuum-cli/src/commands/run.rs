@@ -1,47 +1,199 @@
+//! The one way to run: a spec's trials into a store, then a table, a sentence and a figure.
+
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use residuum::stats::Summary;
-use residuum_lab::files::write_atomic;
-use residuum_lab::run::{Record, run as run_spec, to_csv};
+use anyhow::bail;
+use residuum_lab::explain::missing_data;
+use residuum_lab::files::save_figure;
+use residuum_lab::plan::{Plan, Work, points, selected};
+use residuum_lab::report::{Outcome, trials_of};
+use residuum_lab::run::{run as run_spec, to_csv};
 use residuum_lab::spec::Spec;
+use residuum_lab::store::{Row, State, Store};
+use residuum_lab::sweep::{FailedTrial, SweepOptions, SweepSummary, default_jobs, sweep};
+use residuum_lab::train::CATALOGUE;
 use serde_json::{Value, json};
 
-use super::{Context, read_spec};
+use super::spec_file::SpecFile;
+use super::{Context, data_root, short_id, words};
 use crate::args::RunOptions;
+use crate::exit::Interrupted;
+use crate::live::Live;
 use crate::terminal;
 
+/// Where stores go unless the user says otherwise.
+const RUNS: &str = "runs";
+/// Where the main job's store goes.
+const MAIN_JOB_OUT: &str = "residuum-out";
+/// Points that a terminal's table is made for; of more, `residuum report` makes a page.
+const MOST_POINTS: usize = 400;
+
 pub fn run(context: &Context, options: &RunOptions) -> anyhow::Result<bool> {
-    let (spec, text) = read_spec(&options.spec, context.seed)?;
-    let start = Instant::now();
-    let records = run_spec(&spec, &context.bar)?;
-    let seconds = start.elapsed().as_secs_f64();
-    if let Some(dir) = &context.out {
-        write_atomic(dir.join("records.csv"), to_csv(&records).as_bytes())?;
-        write_atomic(dir.join("spec.toml"), text.as_bytes())?;
-        let manifest = serde_json::to_string_pretty(&manifest(context, &spec, seconds))?;
-        write_atomic(dir.join("manifest.json"), format!("{manifest}\n").as_bytes())?;
+    if options.list {
+        let names: Vec<&str> = CATALOGUE.iter().map(|s| s.name).collect();
+        terminal::print(&format!("{}\n", names.join("\n")))?;
+        return Ok(true);
+    }
+    let Some(spec) = &options.spec else { bail!("name a spec: SPEC.toml, or one of `residuum run --list`") };
+    let plans = SpecFile::open(spec)?.plans(context, &options.settings)?;
+    let plans = selected(plans, &options.variant)?;
+    if options.stdout {
+        return stream(context, &plans);
+    }
+    let out = options.store.clone().or_else(|| context.out.clone());
+    let store = out.unwrap_or_else(|| Path::new(RUNS).join(&plans[0].experiment));
+    let settings = SweepOptions {
+        jobs: options.jobs.unwrap_or_else(|| default_jobs(&plans, context.threads)),
+        threads: context.threads,
+        shard: options.shard,
+        commit: option_env!("RESIDUUM_COMMIT").map(String::from),
+        ..SweepOptions::new(data_root(options.settings.data.as_deref()))
+    };
+    execute(context, &plans, &store, &settings)
+}
+
+/// Without a command: the embedded digits under three rules.
+pub fn main_job(context: &Context) -> anyhow::Result<bool> {
+    let settings = crate::args::SpecSettings { profile: None, data: None };
+    let plans = SpecFile::open("digits")?.plans(context, &settings)?;
+    let out = context.out.clone().unwrap_or_else(|| MAIN_JOB_OUT.into());
+    let options = SweepOptions { threads: context.threads, ..SweepOptions::new(".") };
+    execute(context, &plans, &out.join("digits"), &options)
+}
+
+/// Runs what is not in the store yet and tells how all of it ended.
+fn execute(context: &Context, plans: &[Plan], path: &Path, options: &SweepOptions) -> anyhow::Result<bool> {
+    refuse_missing_data(plans, path, &options.data_root)?;
+    let store = Store::create(path)?;
+    let live = Live::new(context.quiet);
+    let summary = sweep(plans, &store, options, &live);
+    live.finish();
+    let summary = summary?;
+    let title = plans[0].title.clone().unwrap_or_else(|| plans[0].experiment.clone());
+    // A table of so many points is a page, and reading all records for it would take long.
+    let trials = if points(plans).count() <= MOST_POINTS { trials_of(plans, &store)? } else { Vec::new() };
+    let outcome = Outcome::new(&title, &trials).filter(|_| !summary.interrupted);
+    let mut files = Vec::new();
+    if let Some(figure) = outcome.as_ref().and_then(Outcome::figure) {
+        let (svg, png) = save_figure(&figure, path, &plans[0].experiment)?;
+        files.extend([svg, png]);
     }
     if context.json {
-        let mut document = manifest(context, &spec, seconds);
+        Context::print_json(&document(&title, plans, &summary, outcome.as_ref(), path, &files))?;
+    } else {
+        terminal::print(&ending(&summary, outcome.as_ref(), path, &files))?;
+    }
+    if summary.interrupted {
+        return Err(Interrupted(format!("what was done is kept; go on with\n  {}", again())).into());
+    }
+    Ok(summary.failed.is_empty())
+}
+
+/// Work must not begin without its data.
+fn refuse_missing_data(plans: &[Plan], path: &Path, root: &Path) -> anyhow::Result<()> {
+    let store = Store::open(path).ok();
+    let is_open = |plan: &&Plan| store.as_ref().is_none_or(|s| s.state(&plan.id()) != State::Done);
+    let open: Vec<Plan> = plans.iter().filter(is_open).cloned().collect();
+    match missing_data(&open, root).first() {
+        Some(missing) => bail!("{missing}"),
+        None => Ok(()),
+    }
+}
+
+fn ending(summary: &SweepSummary, outcome: Option<&Outcome<'_>>, store: &Path, files: &[PathBuf]) -> String {
+    let SweepSummary { total, done, already, elsewhere, failed, .. } = summary;
+    let mut text = outcome.map_or_else(String::new, |outcome| outcome.to_text() + "\n");
+    for FailedTrial { id, labels, seed, sentence, kept } in failed {
+        let again = if *kept { "" } else { "; the same command tries again" };
+        let _ = writeln!(text, "failed: {} ({}): {sentence}{again}", words(labels, *seed), short_id(id));
+    }
+    let missing = total - done - already - elsewhere - failed.len();
+    let mut parts = vec![format!("{done} done"), format!("{already} were there")];
+    if *elsewhere > 0 {
+        parts.push(format!("{elsewhere} run by another process"));
+    }
+    if !failed.is_empty() {
+        parts.push(format!("{} failed", failed.len()));
+    }
+    if missing > 0 {
+        parts.push(format!("{missing} left"));
+    }
+    let _ = writeln!(
+        text,
+        "{total} {}: {}; in {}",
+        if *total == 1 { "trial" } else { "trials" },
+        parts.join(", "),
+        store.display()
+    );
+    if !files.is_empty() {
+        let files: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
+        let _ = writeln!(text, "written: {}", files.join(", "));
+    }
+    text
+}
+
+fn document(
+    title: &str,
+    plans: &[Plan],
+    summary: &SweepSummary,
+    outcome: Option<&Outcome<'_>>,
+    store: &Path,
+    files: &[PathBuf],
+) -> Value {
+    let failed = |f: &FailedTrial| json!({ "id": f.id, "labels": f.labels, "seed": f.seed, "sentence": f.sentence, "kept": f.kept });
+    json!({
+        "schema": "residuum.run/2",
+        "version": env!("CARGO_PKG_VERSION"),
+        "experiment": plans[0].experiment,
+        "title": title,
+        "store": store,
+        "total": summary.total,
+        "done": summary.done,
+        "already": summary.already,
+        "elsewhere": summary.elsewhere,
+        "failed": summary.failed.iter().map(failed).collect::<Vec<_>>(),
+        "interrupted": summary.interrupted,
+        "findings": outcome.map(Outcome::findings).unwrap_or_default(),
+        "trials": outcome.map(Outcome::to_json).unwrap_or_default(),
+        "files": files,
+    })
+}
+
+/// The records of one problem to stdout, without a store.
+fn stream(context: &Context, plans: &[Plan]) -> anyhow::Result<bool> {
+    let Work::Problem(spec) = &plans[0].work else {
+        bail!(
+            "--stdout must have a spec with [problem], got one with [network]; its records are in a store, `residuum runs export` joins them"
+        );
+    };
+    let count = points(plans).count();
+    if count != 1 {
+        bail!(
+            "--stdout must have a spec with one point, got {count}; choose one with --variant, or run them into a store"
+        );
+    }
+    let start = Instant::now();
+    let records = run_spec(spec, &context.bar)?;
+    if context.json {
+        let rows = records.iter().flat_map(|(seed, rows)| rows.iter().map(move |row| record(*seed, row)));
+        let mut document = settings(context, spec, start.elapsed().as_secs_f64());
         document["columns"] = json!(["seed", "step", "metric", "index", "value"]);
-        document["records"] = records.iter().map(row).collect();
+        document["records"] = rows.collect();
         Context::print_json(&document)?;
-    } else if let Some(dir) = &context.out {
-        terminal::print(&summary(&spec, &records))?;
-        terminal::print(&format!("\n{} records in {}\n", records.len(), dir.join("records.csv").display()))?;
     } else {
         terminal::print(&to_csv(&records))?;
     }
     Ok(true)
 }
 
-fn row(r: &Record) -> Value {
+fn record(seed: u64, r: &Row) -> Value {
     let value = if r.value.is_finite() { json!(r.value) } else { Value::Null };
-    json!([r.seed, r.step, r.metric.to_string(), r.index, value])
+    json!([seed, r.step, r.metric, r.index, value])
 }
 
-fn manifest(context: &Context, spec: &Spec, seconds: f64) -> Value {
+fn settings(context: &Context, spec: &Spec, seconds: f64) -> Value {
     let resolved: Vec<Value> =
         spec.resolved.iter().map(|r| json!({ "field": r.path, "value": r.value, "given": r.given })).collect();
     json!({
@@ -56,27 +208,8 @@ fn manifest(context: &Context, spec: &Spec, seconds: f64) -> Value {
     })
 }
 
-/// Mean ± standard error over seeds of each recorded number at the last recorded step.
-fn summary(spec: &Spec, records: &[Record]) -> String {
-    let last = records.iter().map(|r| r.step).max().unwrap_or(0);
-    let mut text = String::new();
-    if let Some(title) = &spec.title {
-        let _ = writeln!(text, "{title}");
-    }
-    let _ = writeln!(text, "after {last} steps, {} seed(s)\n", spec.seeds.len());
-    let _ = writeln!(text, "{:<18} {:>6} {:>16} {:>12}", "metric", "index", "mean", "± SE");
-    let finals: Vec<&Record> = records.iter().filter(|r| r.step == last).collect();
-    let first_seed = finals.first().map(|r| r.seed);
-    let names: Vec<_> = finals.iter().filter(|r| Some(r.seed) == first_seed).collect();
-    for r in names.iter().take(24) {
-        let s =
-            Summary::of(finals.iter().filter(|x| x.metric == r.metric && x.index == r.index).map(|x| x.value));
-        let index = r.index.map_or_else(String::new, |i| i.to_string());
-        let se = if s.se.is_finite() { format!("{:.2e}", s.se) } else { "–".into() };
-        let _ = writeln!(text, "{:<18} {index:>6} {:>16.9} {se:>12}", r.metric.to_string(), s.mean);
-    }
-    if names.len() > 24 {
-        let _ = writeln!(text, "… {} more in the records", names.len() - 24);
-    }
-    text
+/// The command as it was typed.
+fn again() -> String {
+    let words = std::env::args().skip(1);
+    ["residuum".to_string()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
 }

@@ -3,18 +3,15 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::bail;
-use residuum_lab::files::write_atomic;
+use residuum_lab::files::{csv_field, write_atomic};
 use residuum_lab::store::{Row, State, Store, TrialManifest};
 use serde_json::{Value, json};
 
-use super::Context;
-use super::sweep::words;
+use super::{Context, short_id, words};
 use crate::args::{ExportRunsOptions, ListOptions, RemoveOptions, RunsAction, RunsOptions, ShowRunOptions};
 use crate::terminal;
 
 const SCHEMA: &str = "residuum.runs/1";
-/// Digits of an id that are shown; enough to tell trials of one store apart.
-const SHOWN: usize = 8;
 
 pub fn runs(context: &Context, options: &RunsOptions) -> anyhow::Result<bool> {
     match &options.action {
@@ -47,6 +44,7 @@ impl Known {
         let TrialManifest { experiment, labels, seed, spec, .. } = &self.manifest;
         match name {
             "experiment" => Some(experiment.clone()),
+            "name" => Some(self.manifest.name.clone()),
             "seed" => Some(seed.to_string()),
             _ => {
                 let label = labels.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
@@ -54,6 +52,38 @@ impl Known {
             }
         }
     }
+}
+
+/// The one trial that is meant by a folder `STORE/trials/ID`, or by a store and filters; one that is not done yet, too.
+pub fn trial(path: &Path, filters: &[(String, String)]) -> anyhow::Result<(Store, String)> {
+    if filters.is_empty() && !path.join("store.json").exists() {
+        return Ok(Store::locate(path)?);
+    }
+    let store = Store::open(path)?;
+    let mut fitting = Vec::new();
+    for id in store.ids()? {
+        // What was begun just now has no manifest yet.
+        if let Ok(manifest) = store.manifest(&id)
+            && (Known { manifest, sentence: None }).fits(filters)
+        {
+            fitting.push(id);
+        }
+    }
+    match fitting.pop() {
+        Some(id) if fitting.is_empty() => Ok((store, id)),
+        last => {
+            let count = fitting.len() + usize::from(last.is_some());
+            bail!(
+                "NAME=VALUE must leave one trial of {}, got {count}; `residuum runs list` shows them",
+                path.display()
+            )
+        }
+    }
+}
+
+/// The words for a trial.
+pub fn title(manifest: &TrialManifest) -> String {
+    manifest.labels.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn list(context: &Context, options: &ListOptions) -> anyhow::Result<bool> {
@@ -66,7 +96,7 @@ fn list(context: &Context, options: &ListOptions) -> anyhow::Result<bool> {
         let row = |t: &Known| {
             let m = &t.manifest;
             json!({
-                "id": m.id, "experiment": m.experiment, "kind": m.kind, "labels": m.labels, "seed": m.seed,
+                "id": m.id, "experiment": m.experiment, "name": m.name, "kind": m.kind, "labels": m.labels, "seed": m.seed,
                 "seconds": m.seconds, "failed": t.sentence,
             })
         };
@@ -79,7 +109,7 @@ fn list(context: &Context, options: &ListOptions) -> anyhow::Result<bool> {
     let mut text = String::new();
     for Known { manifest: m, sentence } in &trials {
         let state = sentence.as_ref().map_or_else(|| format!("{:9.1} s", m.seconds), |_| "     failed".into());
-        let _ = writeln!(text, "{}  {state}  {}: {}", &m.id[..SHOWN], m.experiment, words(&m.labels, m.seed));
+        let _ = writeln!(text, "{}  {state}  {}: {}", short_id(&m.id), m.experiment, words(&m.labels, m.seed));
     }
     let of = if trials.len() < settled { format!(" of {settled}") } else { String::new() };
     let _ = writeln!(text, "{}{of} trials; {begun} begun and not done", trials.len());
@@ -177,13 +207,17 @@ fn export(context: &Context, options: &ExportRunsOptions) -> anyhow::Result<bool
             names.push(name);
         }
     }
-    let mut text =
-        ["id", "experiment"].into_iter().chain(names.iter().copied()).map(quoted).collect::<Vec<_>>().join(",");
+    let mut text = ["id", "experiment"]
+        .into_iter()
+        .chain(names.iter().copied())
+        .map(csv_field)
+        .collect::<Vec<_>>()
+        .join(",");
     text += ",seed,epoch,step,metric,part,index,value\n";
     let mut count = 0;
     for Known { manifest: m, .. } in &trials {
         let label = |name: &&str| m.labels.iter().find(|(own, _)| own == name).map_or("", |(_, value)| value);
-        let cells = [m.id.as_str(), &m.experiment].into_iter().chain(names.iter().map(label)).map(quoted);
+        let cells = [m.id.as_str(), &m.experiment].into_iter().chain(names.iter().map(label)).map(csv_field);
         let before = cells.chain([m.seed.to_string()]).collect::<Vec<_>>().join(",");
         let rows = store.records(&m.id)?;
         count += rows.len();
@@ -203,9 +237,4 @@ fn export(context: &Context, options: &ExportRunsOptions) -> anyhow::Result<bool
 
 fn exported(rows: usize, trials: usize, to: &Path) -> String {
     format!("{rows} rows of {trials} trials in {}\n", to.display())
-}
-
-/// A cell of a CSV file, in quotes where it needs them.
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.into() }
 }

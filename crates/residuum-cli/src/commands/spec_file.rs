@@ -5,8 +5,7 @@ use residuum_lab::plan::{Plan, plans, seeded};
 use residuum_lab::spec::Folders;
 use residuum_lab::train::CATALOGUE;
 
-use super::Context;
-use super::train::data_root;
+use super::{Context, data_root};
 use crate::args::SpecSettings;
 
 /// A spec from a file or from those that ship with the program.

@@ -1,6 +1,5 @@
 //! What a spec comes to: every parameter with its unit and origin, effective rates, the number of trials, and what they cost.
 
-mod cost;
 mod report;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +9,7 @@ use residuum::rule::EffectiveRates;
 use residuum::{Key, ParameterError, Schedule};
 use residuum_nn::data::catalogue;
 
-pub use cost::{Cost, Memory};
+pub use crate::sweep::{Cost, Memory};
 
 use crate::plan::{Plan, Work, points};
 use crate::rates::RatesReport;
@@ -124,9 +123,9 @@ pub fn missing_data(plans: &[Plan], root: &Path) -> Vec<MissingData> {
 }
 
 impl Explanation {
-    /// Explains the trials of a spec. `root` holds the folders of data sets. A few steps of the first trial are taken to
-    /// estimate the time.
-    pub fn new(plans: &[Plan], root: &Path) -> Self {
+    /// Explains the trials of a spec. `root` holds the folders of data sets. A few steps of one trial of each kind are taken to
+    /// estimate the time of all, `jobs` at a time.
+    pub fn new(plans: &[Plan], root: &Path, jobs: usize) -> Self {
         let points: Vec<&Plan> = points(plans).collect();
         Self {
             experiment: plans.first().map(|p| p.experiment.clone()).unwrap_or_default(),
@@ -135,7 +134,7 @@ impl Explanation {
             parameters: parameters(&points),
             rates: rates(&points),
             theory: points.first().and_then(|plan| theory(plan)),
-            cost: Cost::estimate(plans),
+            cost: Cost::estimate(plans, jobs),
             missing: missing_data(plans, root),
         }
     }

@@ -95,6 +95,7 @@ impl Explanation {
         let cost = match &self.cost {
             Ok(c) => json!({
                 "step_seconds": c.step_seconds, "trial_seconds": c.trial_seconds, "total_seconds": c.total_seconds,
+                "jobs": c.jobs, "wall_seconds": c.wall_seconds, "kinds": c.kinds,
                 "bytes": {
                     "state": c.memory.state, "devices": c.memory.devices, "data": c.memory.data,
                     "activations": c.memory.activations, "total": c.memory.total(),
@@ -121,11 +122,14 @@ fn write_cost(text: &mut String, cost: &Cost) {
     let m = &cost.memory;
     let _ = writeln!(
         text,
-        "\ntime      {} a step, {} a trial, {} for all, one after the other (from a few steps of the first trial)\n\
-         memory    {} a trial: state {}, cells {}, data {}, activations {}",
+        "\ntime      {} a step and {} in all of the first trial; {} for all trials, {} at a time (from a few steps of each of {} \
+         kind(s))\n\
+         memory    {} for the largest trial: state {}, cells {}, data {}, activations {}",
         duration(cost.step_seconds),
         duration(cost.trial_seconds),
-        duration(cost.total_seconds),
+        duration(cost.wall_seconds),
+        cost.jobs,
+        cost.kinds,
         bytes(m.total()),
         bytes(m.state),
         bytes(m.devices),

@@ -1,11 +1,21 @@
 //! What a trial is judged by: one number from its records.
 
+use std::collections::BTreeSet;
+
 use residuum::stats::Summary;
+use thiserror::Error;
 
 use super::Trial;
 use super::study::{Arm, Study};
 use crate::store::{Kind, Row};
-use crate::train::tail;
+
+/// Accuracies at the end are averaged over a sixth of the epochs, but no more than this.
+const TAIL: usize = 5;
+
+/// Epochs over which the end of a network is averaged.
+pub(super) fn tail(epochs: usize) -> usize {
+    (epochs / 6).clamp(1, TAIL)
+}
 
 /// Which way is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,6 +120,38 @@ pub(super) fn recorded<'a>(study: &Study<'a>) -> Vec<&'a str> {
         }
     }
     names
+}
+
+/// A metric that no trial has recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("metric must be one of {}, got {metric:?}{}", known.join(", "), hint(nearest.as_deref()))]
+pub struct UnknownMetric {
+    /// As given.
+    pub metric: String,
+    /// What was recorded.
+    pub known: Vec<String>,
+    /// What may be meant.
+    pub nearest: Option<String>,
+}
+
+fn hint(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; did you mean {name}?"))
+}
+
+/// Refuses a metric that none of the trials has recorded.
+///
+/// # Errors
+/// The first such metric.
+pub fn check_metrics(trials: &[Trial], wanted: &[String]) -> Result<(), UnknownMetric> {
+    let known: BTreeSet<&str> = trials.iter().flat_map(|t| &t.rows).map(|r| r.metric.as_str()).collect();
+    let Some(metric) = wanted.iter().find(|m| !known.contains(m.as_str())) else { return Ok(()) };
+    let likeness = |name: &&str| strsim::jaro_winkler(name, metric);
+    let nearest = known.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    Err(UnknownMetric {
+        metric: metric.clone(),
+        nearest: nearest.filter(|name| likeness(name) > 0.8).map(String::from),
+        known: known.into_iter().map(String::from).collect(),
+    })
 }
 
 /// The end of a trial by one metric, in the units of tables (accuracies in per cent); none if it was not recorded.

@@ -22,6 +22,7 @@ mod load;
 mod markdown;
 mod measure;
 pub mod number;
+mod outcome;
 pub mod paired;
 mod plot;
 mod settings;
@@ -34,8 +35,9 @@ use crate::files::{FigureError, save_figure};
 use crate::store::{Parameter, Row, TrialManifest};
 use ends::Contrasts;
 pub use load::load;
-pub use measure::end;
+pub use measure::{UnknownMetric, check_metrics, end};
 pub(crate) use measure::{head_of, main_metric};
+pub use outcome::{Outcome, trials_of};
 pub use plot::{Chart, Plot, Series};
 use table::Table;
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::figure::{Axis, Band, Color, Figure, Legend, Line, Panel, Reference};
+use crate::files::csv_field;
 
 /// Charts that belong together.
 #[derive(Clone, Debug)]
@@ -162,8 +163,7 @@ impl Plot {
         let mut text = String::from("chart,series,x,y,low,high\n");
         for chart in &self.charts {
             for series in &chart.series {
-                let names =
-                    format!("{},{}", super::table::quoted(&chart.title), super::table::quoted(&series.label));
+                let names = format!("{},{}", csv_field(&chart.title), csv_field(&series.label));
                 for (i, (x, y)) in series.xs.iter().zip(&series.ys).enumerate() {
                     let (low, high) = match &series.band {
                         Some([low, high]) => (low[i].to_string(), high[i].to_string()),

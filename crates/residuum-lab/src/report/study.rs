@@ -70,15 +70,15 @@ pub(super) fn studies<'a>(trials: &'a [Trial], compared: Option<&str>) -> Vec<St
 }
 
 fn study<'a>(name: &'a str, kind: Kind, members: &[&'a Trial], wanted: Option<&str>) -> Study<'a> {
-    let labels = labels(members);
+    let has = |label: &&str| members.iter().any(|t| t.manifest.labels.iter().any(|(l, _)| l == label));
+    let compared = wanted.filter(has).or_else(|| COMPARED.into_iter().find(has)).map(String::from);
+    let labels = labels(members, compared.as_deref());
     let mut names: Vec<String> = Vec::new();
     for (label, _) in labels.iter().flatten() {
         if !names.contains(label) {
             names.push(label.clone());
         }
     }
-    let known = |label: &&str| names.iter().any(|n| n == label);
-    let compared = wanted.filter(known).or_else(|| COMPARED.into_iter().find(known)).map(String::from);
     let others: Vec<String> = names.into_iter().filter(|n| Some(n) != compared.as_ref()).collect();
 
     let mut blocks: Vec<Block> = Vec::new();
@@ -102,30 +102,54 @@ fn study<'a>(name: &'a str, kind: Kind, members: &[&'a Trial], wanted: Option<&s
     Study { name, kind, compared, others, blocks }
 }
 
-/// The labels of each trial. Trials that differ in a setting no label tells (an edited spec in an old store) get one that does:
-/// they must not be averaged.
-fn labels(members: &[&Trial]) -> Vec<Vec<(String, String)>> {
+/// The labels of each trial. Trials that differ in a setting no label says (an edited spec in an old store) must not be averaged:
+/// they get one that does. A setting of all arms makes blocks, so that arms of one version are compared; a setting of the rule, or
+/// one in which arms differ anyway, makes arms, which are compared with those that were not edited.
+fn labels(members: &[&Trial], compared: Option<&str>) -> Vec<Vec<(String, String)>> {
     // Fields that differ among trials of equal labels, each compared with the first of them.
-    let mut untold: BTreeMap<&[(String, String)], (&Trial, BTreeSet<&str>)> = BTreeMap::new();
+    let mut edited: BTreeMap<&[(String, String)], (&Trial, BTreeSet<&str>)> = BTreeMap::new();
     for trial in members {
-        let (first, fields) = untold.entry(&trial.manifest.labels).or_insert_with(|| (trial, BTreeSet::new()));
+        let (first, fields) = edited.entry(&trial.manifest.labels).or_insert_with(|| (trial, BTreeSet::new()));
         fields.extend(differing(&first.manifest.spec, &trial.manifest.spec));
     }
-    let told = |trial: &&Trial| {
-        let manifest = &trial.manifest;
-        let mut labels = manifest.labels.clone();
-        let fields = untold.get(labels.as_slice()).map(|(_, fields)| fields).into_iter().flatten();
-        let words = fields.map(|field| {
-            let own = manifest.spec.iter().find(|p| p.field == *field);
-            format!("{field} = {}", own.map_or("default", |p| p.value.as_str()))
-        });
-        let words = words.collect::<Vec<_>>().join(", ");
-        if !words.is_empty() {
-            labels.push((SETTINGS.into(), words));
+    let all: BTreeSet<&str> = edited.values().flat_map(|(_, fields)| fields.iter().copied()).collect();
+    let is_edited = |trial: &Trial, field: &str| {
+        edited.get(trial.manifest.labels.as_slice()).is_some_and(|(_, f)| f.contains(field))
+    };
+    let of_arms: BTreeSet<&str> = all
+        .iter()
+        .copied()
+        .filter(|field| {
+            let versions: BTreeSet<Option<&str>> =
+                members.iter().filter(|t| is_edited(t, field)).map(|t| value(t, field)).collect();
+            compared.is_some()
+                && (field.starts_with("rule.") || members.iter().any(|t| !versions.contains(&value(t, field))))
+        })
+        .collect();
+    let words = |trial: &Trial, fields: &mut dyn Iterator<Item = &str>| {
+        let word = |field: &str| format!("{field} = {}", value(trial, field).unwrap_or("default"));
+        fields.map(word).collect::<Vec<_>>().join(", ")
+    };
+    let labelled = |trial: &&Trial| {
+        let mut labels = trial.manifest.labels.clone();
+        let own = words(trial, &mut of_arms.iter().copied().filter(|field| is_edited(trial, field)));
+        if let Some((_, arm)) = labels.iter_mut().find(|(label, _)| Some(label.as_str()) == compared)
+            && !own.is_empty()
+        {
+            *arm = format!("{arm}, {own}");
+        }
+        let settings = words(trial, &mut all.difference(&of_arms).copied());
+        if !settings.is_empty() {
+            labels.push((SETTINGS.into(), settings));
         }
         labels
     };
-    members.iter().map(told).collect()
+    members.iter().map(labelled).collect()
+}
+
+/// The value of a setting.
+fn value<'a>(trial: &'a Trial, field: &str) -> Option<&'a str> {
+    trial.manifest.spec.iter().find(|p| p.field == field).map(|p| p.value.as_str())
 }
 
 /// Settings that two trials do not share.

@@ -3,6 +3,7 @@
 use residuum::stats::Summary;
 
 use super::number::{Written, probability, written};
+use crate::files::csv_field;
 
 /// A table with a caption and footnotes.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,9 +127,9 @@ impl Table {
             .collect();
         let mut heads = Vec::new();
         for (column, split) in self.columns.iter().zip(&split) {
-            heads.push(quoted(&column.head));
+            heads.push(csv_field(&column.head));
             if *split {
-                heads.push(quoted(&format!("{} SE", column.head)));
+                heads.push(csv_field(&format!("{} SE", column.head)));
             }
         }
         let mut text = heads.join(",") + "\n";
@@ -136,7 +137,7 @@ impl Table {
             let mut fields = Vec::new();
             for (cell, split) in row.iter().zip(&split) {
                 match cell {
-                    Cell::Text(words) => fields.push(quoted(words)),
+                    Cell::Text(words) => fields.push(csv_field(words)),
                     other => fields.push(other.key().map_or_else(String::new, |x| x.to_string())),
                 }
                 if *split {
@@ -150,15 +151,6 @@ impl Table {
             text += &(fields.join(",") + "\n");
         }
         text
-    }
-}
-
-/// A field of a CSV file.
-pub(super) fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_string()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Running a spec: one trial per seed, records as a tidy table.
+//! Trials of problems: one for each seed, records as a tidy table.
 
 mod checkpoint;
 mod recorder;
@@ -10,24 +10,10 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::progress::{Cancelled, Progress};
-use crate::spec::{Metric, Spec};
+use crate::spec::Spec;
+use crate::store::Row;
 
 pub use trial::{Keep, Trial, trial};
-
-/// One recorded number.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Record {
-    /// Seed of the trial.
-    pub seed: u64,
-    /// Steps taken.
-    pub step: u64,
-    /// What it is.
-    pub metric: Metric,
-    /// Which entry, for a vector.
-    pub index: Option<usize>,
-    /// The number.
-    pub value: f64,
-}
 
 /// A run that could not be finished.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -69,27 +55,23 @@ pub enum RunError {
     },
 }
 
-/// Runs all seeds, in parallel, and returns their records in the order of the seeds.
+/// Runs all seeds, in parallel and without a store, and returns their records in the order of the seeds.
 ///
 /// # Errors
 /// The error of the first seed that fails; no records are kept then.
-pub fn run(spec: &Spec, progress: &dyn Progress) -> Result<Vec<Record>, RunError> {
+pub fn run(spec: &Spec, progress: &dyn Progress) -> Result<Vec<(u64, Vec<Row>)>, RunError> {
     progress.begin("steps", spec.steps * spec.seeds.len() as u64);
     let trials: Vec<_> = spec.seeds.par_iter().map(|&seed| trial(spec, seed, None, progress)).collect();
-    let mut records = Vec::new();
-    for trial in trials {
-        records.extend(trial?.records);
-    }
-    Ok(records)
+    spec.seeds.iter().zip(trials).map(|(&seed, trial)| Ok((seed, trial?.rows))).collect()
 }
 
-/// The records as CSV with the columns `seed,step,metric,index,value`; numbers are written so that reading them
-/// back gives the same bits, and `index` is empty for scalars.
-pub fn to_csv(records: &[Record]) -> String {
+/// Records as CSV with the columns `seed,step,metric,index,value`; numbers are written so that reading them back gives the
+/// same bits, and `index` is empty for scalars.
+pub fn to_csv(records: &[(u64, Vec<Row>)]) -> String {
     let mut text = String::from("seed,step,metric,index,value\n");
-    for r in records {
+    for (seed, r) in records.iter().flat_map(|(seed, rows)| rows.iter().map(move |row| (seed, row))) {
         let index = r.index.map_or_else(String::new, |i| i.to_string());
-        let _ = writeln!(text, "{},{},{},{index},{}", r.seed, r.step, r.metric, r.value);
+        let _ = writeln!(text, "{seed},{},{},{index},{}", r.step, r.metric, r.value);
     }
     text
 }

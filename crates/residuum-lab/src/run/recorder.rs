@@ -1,7 +1,8 @@
 use residuum::{Objective, Rule};
 
-use super::{Record, RunError};
+use super::RunError;
 use crate::spec::{Metric, RecordSpec, Variable};
+use crate::store::Row;
 
 /// What a recorder knows of the steps it has seen.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +11,7 @@ pub(super) struct Kept {
     pub(super) next: usize,
     pub(super) tail_count: u64,
     pub(super) tail_sum: Vec<f64>,
-    pub(super) records: Vec<Record>,
+    pub(super) rows: Vec<Row>,
 }
 
 /// Looks at a rule after every step and keeps what the spec asks for.
@@ -21,6 +22,9 @@ pub(super) struct Recorder<'a> {
     seed: u64,
     effective: Vec<f64>,
     wants_tail: bool,
+    /// The scalar that is shown while the trial runs: the gap, or the first there is.
+    shown: Option<Metric>,
+    newest: Option<f64>,
     /// What a checkpoint keeps.
     pub(super) kept: Kept,
 }
@@ -28,7 +32,11 @@ pub(super) struct Recorder<'a> {
 impl<'a> Recorder<'a> {
     pub(super) fn new(spec: &'a RecordSpec, objective: &'a dyn Objective, seed: u64) -> Self {
         let n = objective.dim();
+        let is_scalar = |metric: &&Metric| !matches!(metric, Metric::Entries(_));
+        let gap = spec.metrics.iter().find(|metric| **metric == Metric::Gap);
         Self {
+            shown: gap.or_else(|| spec.metrics.iter().find(is_scalar)).copied(),
+            newest: None,
             spec,
             objective,
             min_value: objective.minimizer().map(|w| objective.value(w)),
@@ -39,7 +47,7 @@ impl<'a> Recorder<'a> {
                 next: 0,
                 tail_count: 0,
                 tail_sum: vec![0.0; n],
-                records: Vec::with_capacity(spec.rows(n) as usize),
+                rows: Vec::with_capacity(spec.rows(n) as usize),
             },
         }
     }
@@ -65,6 +73,11 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
+    /// The newest value of what is shown while the trial runs, once.
+    pub(super) fn take_newest(&mut self) -> Option<(String, f64)> {
+        Some((self.shown?.to_string(), self.newest.take()?))
+    }
+
     pub(super) fn check_finite(&self, step: u64, rule: &dyn Rule) -> Result<(), RunError> {
         for (variable, state) in rule.states() {
             if let Some(index) = state.iter().position(|w| !w.is_finite()) {
@@ -75,17 +88,24 @@ impl<'a> Recorder<'a> {
     }
 
     fn record(&mut self, step: u64, metric: Metric, rule: &dyn Rule) {
-        let seed = self.seed;
+        let row = |index: Option<usize>, value: f64| Row {
+            epoch: None,
+            step,
+            metric: metric.to_string(),
+            part: String::new(),
+            index: index.map(|i| i as u64),
+            value,
+        };
         let gap = |w: &[f64]| self.objective.value(w) - self.min_value.unwrap_or(f64::NAN);
         let value = match metric {
             Metric::Entries(variable) => {
                 let vector = self.vector(variable, rule);
-                let row = |i: usize| Record { seed, step, metric, index: Some(i), value: vector[i] };
-                let rows: Vec<Record> = match &self.spec.indices {
-                    Some(indices) => indices.iter().map(|&i| row(i)).collect(),
-                    None => (0..vector.len()).map(row).collect(),
+                let entry = |i: usize| row(Some(i), vector[i]);
+                let rows: Vec<Row> = match &self.spec.indices {
+                    Some(indices) => indices.iter().map(|&i| entry(i)).collect(),
+                    None => (0..vector.len()).map(entry).collect(),
                 };
-                self.kept.records.extend(rows);
+                self.kept.rows.extend(rows);
                 return;
             }
             Metric::Mean(v) => residuum::stats::Summary::of(self.vector(v, rule)).mean,
@@ -101,7 +121,10 @@ impl<'a> Recorder<'a> {
             }
             Metric::Pulses => rule.pulses_sent() as f64,
         };
-        self.kept.records.push(Record { seed, step, metric, index: None, value });
+        self.kept.rows.push(row(None, value));
+        if self.shown == Some(metric) {
+            self.newest = Some(value);
+        }
     }
 
     fn squared_distance(&self, w: &[f64]) -> f64 {

@@ -4,14 +4,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use residuum::{Control, Key, Rule, minimize_observed};
-
 use residuum_nn::checkpoint::{Checkpoint, Checkpoints};
 
+use super::RunError;
 use super::checkpoint::{Progressed, restore, save};
 use super::recorder::Recorder;
-use super::{Record, RunError};
 use crate::progress::{Cancelled, Progress};
 use crate::spec::{Spec, noisy};
+use crate::store::Row;
 
 /// Steps between two looks at the progress, at the user's wish to stop and at the clock.
 const REPORT_EVERY: u64 = 256;
@@ -34,7 +34,7 @@ pub struct Keep<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     /// Its numbers.
-    pub records: Vec<Record>,
+    pub rows: Vec<Row>,
     /// Wall time of the steps, those before a resumption included.
     pub seconds: f64,
 }
@@ -65,8 +65,9 @@ pub fn trial(
     if let (Some(keep), Some(checkpoints)) = (keep, &mut checkpoints)
         && let Ok(Some(Checkpoint { position, state, .. })) = checkpoints.newest(|_, _| ())
         && position.description == keep.description
-        && restore(&position, &state, &mut *rule, &spec.record, &mut recorder.kept, seed)
+        && restore(&position, &state, &mut *rule, &mut recorder.kept)
     {
+        checkpoints.tidy();
         (k, before) = (position.step, position.seconds);
         progress.advance(k);
     }
@@ -87,9 +88,12 @@ pub fn trial(
             .map_err(|e| fail(e.to_string()))?;
         outcome?;
         progress.advance(until - k);
+        if let Some((metric, value)) = recorder.take_newest() {
+            progress.measured(&metric, value);
+        }
         k = until;
         if k == spec.steps {
-            return Ok(Trial { records: recorder.kept.records, seconds: seconds() });
+            return Ok(Trial { rows: recorder.kept.rows, seconds: seconds() });
         }
         // A diverging run need not be recorded to be stopped.
         recorder.check_finite(k, &*rule)?;
@@ -97,8 +101,7 @@ pub fn trial(
         if let (Some(keep), Some(checkpoints), Some(pace)) = (keep, &mut checkpoints, &mut pace)
             && (cancelled || pace.is_due())
         {
-            let (position, state) =
-                save(keep.description, (k, seconds()), &*rule, &spec.record, &recorder.kept);
+            let (position, state) = save(keep.description, (k, seconds()), &*rule, &recorder.kept);
             pace.wrote(|| checkpoints.write(&position, &state).map(|_| ()))
                 .map_err(|e| RunError::Checkpoint { message: e.to_string() })?;
         }

@@ -301,7 +301,7 @@ impl Builder<'_> {
             }
             Some(SymmetricPointSpec::Measured(settings)) => {
                 let key = self.key.named(name).named("zero shift");
-                Some(array.zero_shift(settings, key)?.symmetric_point)
+                Some(array.zero_shift(settings, key).map_err(measuring("symmetric_point"))?.symmetric_point)
             }
         })
     }
@@ -320,7 +320,8 @@ impl Builder<'_> {
             }
             Some(SymmetricPointSpec::Measured(settings)) => {
                 let mut array = self.array::<T>(device, name, Scheme::default(), None, "")?;
-                let measured = array.zero_shift(settings, self.key.named("zero_shift"))?;
+                let measured = array.zero_shift(settings, self.key.named("zero_shift"));
+                let measured = measured.map_err(measuring("symmetric_point"))?;
                 measured.symmetric_point.into_iter().map(Scalar::to_f64).collect()
             }
         })
@@ -335,7 +336,7 @@ impl Builder<'_> {
     ) -> Result<Option<[Vec<T>; 2]>, BuildError> {
         let measured = |settings: &ZeroShift, mut array: Box<dyn Array<T>>, name: &str| {
             let key = self.key.named("cell_gain").named(name);
-            Ok::<_, BuildError>(array.zero_shift(settings, key)?.gain)
+            Ok::<_, BuildError>(array.zero_shift(settings, key).map_err(measuring("cell_gain"))?.gain)
         };
         let known = |device: &DeviceSpec, array: &dyn Array<T>, name: &str| {
             if device.is_tile() {
@@ -361,6 +362,11 @@ impl Builder<'_> {
             _ => [known(&self.devices.main, &*w, "main")?, known(&self.devices.residual, &*p, "residual")?],
         }))
     }
+}
+
+/// Says what could not be measured.
+fn measuring(field: &'static str) -> impl Fn(ParameterError) -> BuildError {
+    move |e| BuildError::Field(format!("rule.{field}: {e}"))
 }
 
 /// Says of which array an error is.

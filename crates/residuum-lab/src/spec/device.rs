@@ -50,8 +50,10 @@ section! {
         /// q±
         value: Distribution = parameter(" > 0"), "–", Or("1.0"), of response ["constant"], of array ["exact"];
         /// relative drop of q at the bound
-        slope: Option<Distribution> = parameter(", |slope| < 1"), "–", Optional("of `linear`: from `hardware_condition`"),
-            of response ["linear" "tanh"], of array ["exact"];
+        slope: Option<Distribution> = parameter(", |slope| < 1"), "–", Optional("from `hardware_condition`"),
+            of response ["linear"], of array ["exact"];
+        /// relative drop of q far from the center
+        tanh_slope @ "slope": Option<Distribution> = parameter(", |slope| < 1"), "–", RequiredIf, of response ["tanh"];
         /// relative drop of the step at its bound; two are up and down
         tile_slope @ "slope": Option<[f64; 2]> = number().pair(), "–", RequiredIf, of response ["linear"], of array ["tile"];
         /// κ₂, instead of `slope`: slope = (κ₂−1)/(κ₂+1)
@@ -463,6 +465,10 @@ impl DeviceSpec {
     pub(super) fn read(at: &At<'_>) -> Result<(Self, Option<f64>), SpecError> {
         let table = at.table()?;
         let fields = DeviceTable::read(&table)?;
+        if ["response", "preset", "aihwkit"].iter().filter(|name| table.has(name)).count() > 1 {
+            let path = table.path("response");
+            return Err(table.error(format!("{path}, preset and aihwkit exclude each other: give one of them")));
+        }
         let energy = fields.pulse_energy;
         if fields.array.unwrap_or(table.context.kind.array()) == "exact" {
             return Ok((exact(&fields, &table)?, energy));
@@ -500,14 +506,10 @@ fn exact(f: &DeviceTable, at: &Table<'_>) -> Result<DeviceSpec, SpecError> {
 /// A preset, a device of AIHWKIT, or its exponential step.
 fn named_device(f: &DeviceTable, at: &Table<'_>, step: f32) -> Result<Device, SpecError> {
     match (f.preset, &f.aihwkit, f.response) {
-        (Some(preset), None, None) => Ok(preset()),
-        (None, Some(path), None) => super::aihwkit::read(path, at),
-        (None, None, Some(_)) => Ok(Device::ideal(exp_step(f), step, -1.0, 1.0)),
-        (None, None, None) => Err(at.missing("response")),
-        _ => {
-            let path = at.path("response");
-            Err(at.error(format!("{path}, preset and aihwkit exclude each other: give one of them")))
-        }
+        (Some(preset), ..) => Ok(preset()),
+        (_, Some(path), _) => super::aihwkit::read(path, at),
+        (_, _, Some(_)) => Ok(Device::ideal(exp_step(f), step, -1.0, 1.0)),
+        _ => Err(at.missing("response")),
     }
 }
 
@@ -559,7 +561,7 @@ fn tile_device(f: &DeviceTable, at: &Table<'_>) -> Result<Device, SpecError> {
             return Err(at.error(format!("{path} = \"mixture\" must have array = \"exact\"")));
         }
         _ => {
-            let curve = ResponseSpec::new(response, &DeviceTable { slope: slope(f), ..f.clone() }, at)?;
+            let curve = ResponseSpec::new(response, f, at)?;
             if !curve.is_uniform() {
                 for (name, value) in [("shape", f.shape.as_ref()), ("radius", Some(&f.radius))] {
                     value.map_or(Ok(0.0), |value| fixed(value, name))?;
@@ -593,11 +595,6 @@ fn tile_device(f: &DeviceTable, at: &Table<'_>) -> Result<Device, SpecError> {
         (StepModel::Power(exponents), "paper") => Device::paper_power(exponents.shape, max, given),
         _ => Device::ideal(step, given, min, max),
     })
-}
-
-/// The slope of a response that has one number for it.
-fn slope(f: &DeviceTable) -> Option<Distribution> {
-    f.slope.clone().or_else(|| f.tile_slope.map(|[up, _]| Distribution::Constant(up)))
 }
 
 /// The step, given itself or as a number of states within `span`.

@@ -101,7 +101,7 @@ impl TrialSpec {
         let data = DataSpec::new(file.data.ok_or_else(|| missing("data"))?, &at("data")?);
         let readout = file.readout;
         let mut rule = file.rule.ok_or_else(|| missing("rule"))?;
-        rule.read_through(readout.transfer);
+        rule.read_through(&readout.transfer);
         let devices = read_devices(file.device, &rule, &root)?;
         let digital = DigitalSpec::new(file.digital, &rule);
         let training = file.training.ok_or_else(|| missing("training"))?;

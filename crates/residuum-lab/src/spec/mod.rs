@@ -169,7 +169,7 @@ impl Spec {
         }
         noise.validate(&*objective).map_err(|e| root.child("noise").blame(&e))?;
         let mut rule = file.rule.ok_or_else(|| root.missing("rule"))?;
-        rule.read_through(file.readout.transfer);
+        rule.read_through(&file.readout.transfer);
         let devices = read_devices(file.device, &rule, &root)?;
         let record = RecordSpec::new(file.record, steps, dim, &root.child("record"))?;
         let mut spec = Self {

@@ -101,7 +101,7 @@ impl ProblemSpec {
         if f.kind == "quadratic" {
             let minimizer = needed(f.minimizer, "minimizer")?;
             if let Some(hessian) = f.hessian {
-                for other in ["curvature", "dim"].into_iter().filter(|name| at.has(name)) {
+                if let Some(other) = ["curvature", "dim"].into_iter().find(|name| at.has(name)) {
                     return Err(at.error(format!("problem.{other} must not stand beside hessian")));
                 }
                 return Ok(Self::Dense { hessian, minimizer });

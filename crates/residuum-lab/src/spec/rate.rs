@@ -68,7 +68,7 @@ pub(crate) fn rate() -> impl Takes<Value = Rate> {
     number().not_negative().map(Rate::Scheduled).or(table::<ScheduleTable>().then(schedule))
 }
 
-fn schedule(fields: ScheduleTable, at: &At<'_>) -> Result<Rate, SpecError> {
+fn schedule(fields: &ScheduleTable, at: &At<'_>) -> Result<Rate, SpecError> {
     let table = at.table()?;
     let needed = |value: Option<f64>, name: &str| value.ok_or_else(|| table.missing(name));
     let counted = |value: Option<u64>, name: &str| value.ok_or_else(|| table.missing(name));

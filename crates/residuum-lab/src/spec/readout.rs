@@ -254,7 +254,6 @@ fn read(at: &At<'_>, start: Settings) -> Result<Settings, SpecError> {
         nonlinearity: f
             .nonlinearity
             .map_or(start.nonlinearity, |t| Some(Nonlinearity { strength: t.strength, spread: t.spread })),
-        ..start
     })
 }
 
@@ -269,7 +268,7 @@ fn converter(f: Option<ConverterTable>, start: Converter) -> Converter {
     }
 }
 
-fn noise_management(f: NoiseManagementTable, at: &At<'_>) -> Result<NoiseManagement, SpecError> {
+fn noise_management(f: &NoiseManagementTable, at: &At<'_>) -> Result<NoiseManagement, SpecError> {
     let table = at.table()?;
     let needed = |value: Option<f64>, name: &str| value.ok_or_else(|| table.missing(name));
     Ok(match f.kind {
@@ -284,7 +283,7 @@ fn noise_management(f: NoiseManagementTable, at: &At<'_>) -> Result<NoiseManagem
     })
 }
 
-fn bound_management(f: BoundManagementTable, at: &At<'_>) -> Result<BoundManagement, SpecError> {
+fn bound_management(f: &BoundManagementTable, at: &At<'_>) -> Result<BoundManagement, SpecError> {
     let max_factor = f.max_factor;
     match f.assumed_weight {
         Some(assumed_weight) => Ok(BoundManagement::IterativeWorstCase { max_factor, assumed_weight }),

@@ -61,7 +61,7 @@ pub(super) fn parameter(limits: &'static str) -> impl Takes<Value = Distribution
         .or(table::<DistributionTable>().then(distribution))
 }
 
-fn distribution(fields: DistributionTable, at: &At<'_>) -> Result<Distribution, SpecError> {
+fn distribution(fields: &DistributionTable, at: &At<'_>) -> Result<Distribution, SpecError> {
     let table = at.table()?;
     let needed = |value: Option<f64>, name: &str| value.ok_or_else(|| table.missing(name));
     let deviation = || needed(fields.deviation, "deviation");
@@ -143,13 +143,13 @@ pub(super) fn constant(distribution: &Distribution) -> Option<f64> {
 impl ResponseSpec {
     /// The response that the fields of a device name.
     pub(super) fn new(response: &str, f: &DeviceTable, at: &Table<'_>) -> Result<Self, SpecError> {
-        let needed = |value: &Option<Distribution>, name: &str| value.clone().ok_or_else(|| at.missing(name));
+        let needed = |value: Option<Distribution>, name: &str| value.ok_or_else(|| at.missing(name));
         let family = |build: BuildCells, parameters: Vec<(&'static str, Distribution)>| {
             Ok(Self::Family { build, parameters, range: f.range.or(f.exact_range) })
         };
-        let radius = ("radius", f.radius.clone());
+        let radius = ("radius", f.radius);
         let spec = match response {
-            "constant" => family(|p| p.build(|x| Constant::new(x[0])), vec![("value", f.value.clone())]),
+            "constant" => family(|p| p.build(|x| Constant::new(x[0])), vec![("value", f.value)]),
             "linear" if f.hardware_condition.is_some() == f.slope.is_some() => {
                 let given = if f.slope.is_some() { "both" } else { "neither" };
                 let path = at.path("slope");
@@ -158,46 +158,46 @@ impl ResponseSpec {
             "linear" => match &f.hardware_condition {
                 Some(condition) => family(
                     |p| p.build(|x| Linear::with_condition(x[0], x[1])),
-                    vec![("hardware_condition", condition.clone()), radius],
+                    vec![("hardware_condition", *condition), radius],
                 ),
                 None => family(
                     |p| p.build(|x| Linear::new(x[0], x[1])),
-                    vec![("slope", needed(&f.slope, "slope")?), radius],
+                    vec![("slope", needed(f.slope, "slope")?), radius],
                 ),
             },
             "power" => family(
                 |p| p.build(|x| Power::new(x[0], x[1])),
-                vec![("shape", needed(&f.shape, "shape")?), radius],
+                vec![("shape", needed(f.shape, "shape")?), radius],
             ),
             "exponential" => family(
                 |p| p.build(|x| Exponential::new(x[0], x[1])),
-                vec![("shape", needed(&f.shape, "shape")?), radius],
+                vec![("shape", needed(f.shape, "shape")?), radius],
             ),
             "tanh" => family(
                 |p| p.build(|x| Tanh::new(x[0], x[1], x[2], x[3])),
                 vec![
-                    ("gain", f.gain.clone()),
-                    ("slope", needed(&f.slope, "slope")?),
-                    ("width", f.width.clone()),
-                    ("center", f.center.clone()),
+                    ("gain", f.gain),
+                    ("slope", needed(f.tanh_slope, "slope")?),
+                    ("width", f.width),
+                    ("center", f.center),
                 ],
             ),
             "soft_bounds" => family(
                 |p| p.build(|x| SoftBounds::new(x[0], x[1], x[2], x[3])),
                 vec![
-                    ("gain_plus", f.gain_plus.clone()),
-                    ("gain_minus", f.gain_minus.clone()),
-                    ("radius_plus", needed(&f.radius_plus, "radius_plus")?),
-                    ("radius_minus", needed(&f.radius_minus, "radius_minus")?),
+                    ("gain_plus", f.gain_plus),
+                    ("gain_minus", f.gain_minus),
+                    ("radius_plus", needed(f.radius_plus, "radius_plus")?),
+                    ("radius_minus", needed(f.radius_minus, "radius_minus")?),
                 ],
             ),
             "ceiling" => family(
                 |p| p.build(|x| Ceiling::new(x[0], x[1], x[2])),
-                vec![("min", needed(&f.min, "min")?), ("max", f.max.clone()), ("width", f.width.clone())],
+                vec![("min", needed(f.min, "min")?), ("max", f.max), ("width", f.width)],
             ),
             "wavy" => family(
                 |p| p.build(|x| Wavy::new(x[0], x[1], x[2])),
-                vec![("amplitude", f.wavy_amplitude.clone()), ("skew", f.skew.clone()), radius],
+                vec![("amplitude", f.wavy_amplitude), ("skew", f.skew), radius],
             ),
             "table" => measured(f, at),
             "formula" => formula(f, at),

@@ -218,8 +218,8 @@ section! {
     }
 }
 
-fn zero_shift(fields: ZeroShiftTable, at: &At<'_>) -> Result<ZeroShift, SpecError> {
-    let ZeroShiftTable { pulse_step, pairs, cycle_noise, averaged } = fields;
+fn zero_shift(fields: &ZeroShiftTable, at: &At<'_>) -> Result<ZeroShift, SpecError> {
+    let ZeroShiftTable { pulse_step, pairs, cycle_noise, averaged } = *fields;
     // A cycle without noise repeats itself; a noisy one is averaged over the half that has settled.
     let averaged = averaged.unwrap_or(if cycle_noise > 0.0 { pairs.div_ceil(2) } else { 1 });
     let settings = ZeroShift { averaged, pulse_step, cycle_noise, ..ZeroShift::pairs(pairs) };
@@ -230,7 +230,7 @@ fn checked(settings: ZeroShift, at: &At<'_>) -> Result<ZeroShift, SpecError> {
     settings.validate().map(|()| settings).map_err(|e| at.table().map_or_else(|e| e, |table| table.blame(&e)))
 }
 
-fn scheme(fields: TrainsTable, _: &At<'_>) -> Result<Scheme, SpecError> {
+fn scheme(fields: &TrainsTable, _: &At<'_>) -> Result<Scheme, SpecError> {
     let trains = Trains { length: fields.length, management: fields.management };
     Ok(match fields.scheme {
         "stochastic" => Scheme::Stochastic(trains),
@@ -585,12 +585,12 @@ impl RuleSpec {
     }
 
     /// How transfers read P.
-    pub(crate) fn read_through(&mut self, readout: Readout) {
+    pub(crate) fn read_through(&mut self, readout: &Readout) {
         match &mut self.kind {
             RuleKind::TikiTaka { transfer, .. } | RuleKind::Chopped { transfer, .. } => {
-                transfer.readout = readout
+                transfer.readout = *readout;
             }
-            RuleKind::Residual(residual) => residual.transfer.readout = readout,
+            RuleKind::Residual(residual) => residual.transfer.readout = *readout,
             _ => {}
         }
     }

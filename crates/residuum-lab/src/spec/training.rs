@@ -220,7 +220,7 @@ fn loss(fields: &TrainingTable, model: &Model, table: &Table<'_>) -> Result<Loss
         .map_err(|e| table.error(e.to_string().replacen("smoothing", &path, 1)))
 }
 
-fn factor(fields: FactorTable, at: &At<'_>) -> Result<ScheduleSpec, SpecError> {
+fn factor(fields: &FactorTable, at: &At<'_>) -> Result<ScheduleSpec, SpecError> {
     let table = at.table()?;
     let needed = |value: Option<u64>, name: &str| value.ok_or_else(|| table.missing(name));
     let warm_up = fields.warm_up.unwrap_or(0);

@@ -26,6 +26,7 @@ pub(crate) fn number() -> Number {
     Number { must: None, limits: "", inside: |_| true, schema: &[] }
 }
 
+#[expect(clippy::unused_self, reason = "limits follow the form they limit: number().positive()")]
 impl Number {
     pub(crate) fn positive(self) -> Self {
         Self {
@@ -354,7 +355,7 @@ pub(crate) trait TakesExt: Takes + Sized {
     }
 
     /// What it is made into, unless something together is impossible.
-    fn then<W>(self, into: fn(Self::Value, &At<'_>) -> Result<W, SpecError>) -> Then<Self, W> {
+    fn then<W>(self, into: fn(&Self::Value, &At<'_>) -> Result<W, SpecError>) -> Then<Self, W> {
         Then { from: self, into }
     }
 
@@ -403,7 +404,7 @@ impl<T: Takes, W> Takes for Mapped<T, W> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Then<T: Takes, W> {
     from: T,
-    into: fn(T::Value, &At<'_>) -> Result<W, SpecError>,
+    into: fn(&T::Value, &At<'_>) -> Result<W, SpecError>,
 }
 
 impl<T: Takes, W> Takes for Then<T, W> {
@@ -414,7 +415,7 @@ impl<T: Takes, W> Takes for Then<T, W> {
     }
 
     fn read(&self, at: &At<'_>) -> Result<W, SpecError> {
-        (self.into)(self.from.read(at)?, at)
+        (self.into)(&self.from.read(at)?, at)
     }
 
     fn noun(&self) -> String {

@@ -23,7 +23,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A folder of somebody else.
-    #[error("{} must be a run store or an empty folder, but holds {found}; name another with --store", path.display())]
+    #[error("{} must be a run store or an empty folder, but holds {found}; name another with --out", path.display())]
     Foreign {
         /// The folder.
         path: PathBuf,
@@ -59,15 +59,27 @@ pub enum StoreError {
     /// A file that could not be written.
     #[error(transparent)]
     Write(#[from] FileError),
-    /// A manifest that is none.
-    #[error("{} is no manifest: {reason}; `residuum runs rm` removes the trial", path.display())]
+    /// The folder of a trial was removed while it ran.
+    #[error("{} was removed while its trial ran", path.display())]
+    Removed {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A path that is neither a store nor a trial of one.
+    #[error("{} must be the folder of a trial in a run store, STORE/trials/ID", path.display())]
+    NoTrial {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A manifest that cannot be used.
+    #[error("{} must be the manifest of its trial: {reason}; `residuum runs rm` removes the trial", path.display())]
     Manifest {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
-    /// Records that are none.
+    /// Records that cannot be read.
     #[error("{}: {source}; `residuum runs rm` removes the trial", path.display())]
     Records {
         /// The file.

@@ -1,12 +1,12 @@
 //! The right to run a trial: a lock of its folder that the system takes back when the process ends, however it ends.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::{CHECKPOINT, FAILURE, LOCK, MANIFEST, RECORDS, RUN};
 use super::{Failure, Row, StoreError, TrialManifest, rows_to_csv};
-use crate::files::{FileError, write_atomic, write_whole};
+use crate::files::{FileError, open_lock, write_atomic, write_whole};
 
 /// Results of longer work are on the disk before the trial counts as done; shorter work is quickly done again after a power
 /// cut, and waiting for the disk would take longer than the work.
@@ -26,7 +26,7 @@ impl Lease {
         let path = folder.join(LOCK);
         loop {
             fs::create_dir_all(folder).map_err(StoreError::io(folder))?;
-            let lock = match open(&path) {
+            let lock = match open_lock(&path) {
                 // The folder was removed just now.
                 Err(e) if e.kind() == ErrorKind::NotFound => continue,
                 opened => opened.map_err(StoreError::io(&path))?,
@@ -63,11 +63,28 @@ impl Lease {
         Ok(())
     }
 
+    /// Says what is run here, so that others can read the trial's checkpoints.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn begin(&self, manifest: &TrialManifest) -> Result<(), StoreError> {
+        Ok(write_whole(self.folder.join(MANIFEST), json(manifest)?.as_bytes())?)
+    }
+
+    /// Refuses to go on in a folder that is no longer ours: writing would make a new one.
+    fn check(&self) -> Result<(), StoreError> {
+        match is_current(&self.lock, &self.folder.join(LOCK)) {
+            Ok(true) => Ok(()),
+            _ => Err(StoreError::Removed { path: self.folder.clone() }),
+        }
+    }
+
     /// Keeps the result: from here on the trial is done.
     ///
     /// # Errors
-    /// If the files cannot be written; the trial is not done then.
+    /// If the folder is gone or the files cannot be written; the trial is not done then.
     pub fn finish(self, manifest: &TrialManifest, rows: &[Row]) -> Result<(), StoreError> {
+        self.check()?;
         let write = writer(manifest.seconds);
         write(self.folder.join(MANIFEST), json(manifest)?.as_bytes())?;
         // Last: a trial that has records is done.
@@ -82,6 +99,7 @@ impl Lease {
     /// # Errors
     /// If the file cannot be written.
     pub fn fail(self, failure: &Failure) -> Result<(), StoreError> {
+        self.check()?;
         writer(failure.manifest.seconds)(self.folder.join(FAILURE), json(failure)?.as_bytes())?;
         self.remove(CHECKPOINT)?;
         self.remove(LOCK)
@@ -113,16 +131,12 @@ impl Drop for Lease {
     }
 }
 
-fn open(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().write(true).create(true).truncate(false).open(path)
-}
-
 /// Whether the lock that we hold is that of the file now at `path`: whoever held it before may have removed the file, and
 /// somebody else may have made a new one.
 #[cfg(unix)]
 fn is_current(lock: &File, path: &Path) -> std::io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
-    let here = match fs::metadata(path) {
+    let here = match fs::symlink_metadata(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(false),
         found => found?,
     };

@@ -33,6 +33,9 @@ pub struct TrialManifest {
     pub id: String,
     /// Name of the experiment.
     pub experiment: String,
+    /// Name of its point: cell, variant and swept values, joined by `-`.
+    #[serde(default)]
+    pub name: String,
     /// What was done.
     pub kind: Kind,
     /// What tells the trial from the others of its experiment, seeds aside.

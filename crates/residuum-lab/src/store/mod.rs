@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! STORE/store.json                    the schema of the store
-//!       trials/<id>/manifest.json     what the trial is, and what it took
+//!       trials/<id>/manifest.json     what the trial is; once it is done, also what it took
 //!                   records.csv       its numbers; written last: a trial that has them is done
 //!                   failed.json       instead of both: why the trial has no numbers
 //!                   run/              of a network: checkpoints, metrics, events
@@ -133,9 +133,33 @@ impl Store {
         Ok(Self { path: path.into() })
     }
 
+    /// The store and the id of a trial's folder, `STORE/trials/ID`; the beginning of the id will do.
+    ///
+    /// # Errors
+    /// If there is no such trial.
+    pub fn locate(folder: &Path) -> Result<(Self, String), StoreError> {
+        let missing = || StoreError::NoTrial { path: folder.into() };
+        let whole = fs::canonicalize(folder);
+        let path = whole.as_deref().unwrap_or(folder);
+        let (Some(name), Some(trials)) = (path.file_name(), path.parent()) else { return Err(missing()) };
+        if trials.file_name() != Some(TRIALS.as_ref()) {
+            return Err(missing());
+        }
+        // The folder of a relative path of two parts is the empty one, which names nothing.
+        let root = trials.parent().filter(|root| !root.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let store = Self::open(root).map_err(|_| missing())?;
+        let id = store.find(&name.to_string_lossy())?;
+        Ok((store, id))
+    }
+
     /// Its folder.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The folder of a network's checkpoints, metrics and events.
+    pub fn run_folder(&self, id: &str) -> PathBuf {
+        self.folder(id).join(RUN)
     }
 
     /// The folder of a trial.
@@ -162,6 +186,9 @@ impl Store {
     /// # Errors
     /// If its folder cannot be written.
     pub fn claim(&self, id: &str) -> Result<Claim, StoreError> {
+        if !self.path.join(STORE).is_file() {
+            return Err(StoreError::NoStore { path: self.path.clone() });
+        }
         let before = self.state(id);
         if matches!(before, State::Done | State::Failed) {
             return Ok(Claim::Settled(before));
@@ -214,7 +241,10 @@ impl Store {
     /// # Errors
     /// If it has not, or the file cannot be read.
     pub fn failure(&self, id: &str) -> Result<Failure, StoreError> {
-        read_json(&self.folder(id).join(FAILURE))
+        let path = self.folder(id).join(FAILURE);
+        let failure: Failure = read_json(&path)?;
+        check_id(&path, &failure.manifest, id)?;
+        Ok(failure)
     }
 
     /// The ids of all trials there is anything of, in their own order.
@@ -231,7 +261,9 @@ impl Store {
         for entry in entries {
             let entry = entry.map_err(StoreError::io(&folder))?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if !name.starts_with('.') {
+            // A link would lead out of the store.
+            let is_folder = entry.file_type().map_err(StoreError::io(entry.path()))?.is_dir();
+            if is_folder && !name.starts_with('.') {
                 ids.push(name);
             }
         }
@@ -253,12 +285,15 @@ impl Store {
         }
     }
 
-    /// The manifest of a trial that is done.
+    /// The manifest of a trial that was begun.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If it cannot be read, or is that of another trial.
     pub fn manifest(&self, id: &str) -> Result<TrialManifest, StoreError> {
-        read_json(&self.folder(id).join(MANIFEST))
+        let path = self.folder(id).join(MANIFEST);
+        let manifest = read_json(&path)?;
+        check_id(&path, &manifest, id)?;
+        Ok(manifest)
     }
 
     /// The numbers of a trial that is done.
@@ -296,6 +331,15 @@ fn ends_in_line(path: &Path) -> bool {
         Ok(byte[0])
     };
     last(path).is_ok_and(|byte| byte == b'\n')
+}
+
+/// The name of a trial's folder is its id; a manifest that says otherwise is not believed.
+fn check_id(path: &Path, manifest: &TrialManifest, id: &str) -> Result<(), StoreError> {
+    if manifest.id == id {
+        return Ok(());
+    }
+    let reason = format!("its id must be the name of its folder, got {:?}", manifest.id);
+    Err(StoreError::Manifest { path: path.into(), reason })
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {

@@ -17,6 +17,11 @@ pub trait Listener: Sync {
         let _ = (plan, share);
     }
 
+    /// The newest value of what is watched of a trial: the test accuracy of a network, the gap of a problem.
+    fn trial_measured(&self, plan: &Plan, metric: &str, value: f64) {
+        let _ = (plan, metric, value);
+    }
+
     /// A trial is over.
     fn trial_ends(&self, plan: &Plan, end: &End) {
         let _ = (plan, end);

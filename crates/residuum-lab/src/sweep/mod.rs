@@ -4,6 +4,7 @@
 //! process dies. What is recorded depends neither on the number of jobs and threads, nor on shards, nor on how often the work
 //! was killed and taken up again.
 
+mod estimate;
 mod listener;
 mod network;
 mod queue;
@@ -15,12 +16,15 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+pub use estimate::{Cost, Memory};
 pub use listener::{End, Listener, Silent};
 pub use network::network_rows;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Work};
 use crate::store::{State, Store, StoreError};
 use queue::Queue;
+#[cfg(test)]
+pub(crate) use trial::manifest_of;
 use trial::{Environment, run_trial};
 
 /// How a sweep is run. None of it changes a number.
@@ -36,7 +40,7 @@ pub struct SweepOptions {
     pub data_root: PathBuf,
     /// The commit of the program, for manifests.
     pub commit: Option<String>,
-    /// Time between checkpoints of problems. Networks are kept after every epoch.
+    /// Time between checkpoints; those of networks are written after an epoch, or after `training.checkpoint_every` steps.
     pub checkpoint_every: Duration,
 }
 
@@ -94,6 +98,16 @@ pub enum SweepError {
         /// The sentence.
         message: String,
     },
+    /// Trials that were done are no longer there.
+    #[error("{gone} of {of} trials that were done are no longer in {}: they were removed during the work", path.display())]
+    Gone {
+        /// The store.
+        path: PathBuf,
+        /// How many are missing.
+        gone: usize,
+        /// Of how many.
+        of: usize,
+    },
     /// No threads.
     #[error("threads for the jobs must be available: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
@@ -131,6 +145,12 @@ pub struct SweepSummary {
     pub interrupted: bool,
 }
 
+/// How many trials are run at a time unless somebody says: problems take a thread each, networks share all.
+pub fn default_jobs(plans: &[Plan], threads: usize) -> usize {
+    let is_problem = |plan: &Plan| matches!(plan.work, Work::Problem(_));
+    if plans.iter().all(is_problem) { threads.min(plans.len()).max(1) } else { 1 }
+}
+
 /// Runs what is not in the store yet. A trial that fails does not stop the others.
 ///
 /// # Errors
@@ -144,10 +164,13 @@ pub fn sweep(
     options.check()?;
     let jobs = select(plans, options.shard);
     let mut summary = SweepSummary { total: jobs.len(), ..SweepSummary::default() };
-    let mut open = Vec::new();
+    let (mut open, mut settled) = (Vec::new(), Vec::new());
     for job in jobs {
         match store.state(&job.id) {
-            State::Done => summary.already += 1,
+            State::Done => {
+                summary.already += 1;
+                settled.push(job.id);
+            }
             State::Failed => summary.failed.push(job.failed(store.failure(&job.id)?.sentence, true)),
             State::Absent | State::Begun => open.push(job),
         }
@@ -156,7 +179,7 @@ pub fn sweep(
     let workers = options.jobs.min(open.len());
     let threads = (options.threads / options.jobs).max(1);
     let environment = Environment::new(store, options, threads);
-    let queue = Queue::new(open, summary);
+    let queue = Queue::new(open, summary, settled);
     let pools = (0..workers)
         .map(|_| rayon::ThreadPoolBuilder::new().num_threads(threads).build())
         .collect::<Result<Vec<_>, _>>()?;
@@ -165,7 +188,7 @@ pub fn sweep(
             scope.spawn(|| pool.install(|| work(&queue, &environment, listener)));
         }
     });
-    queue.finish()
+    queue.finish(store)
 }
 
 /// A trial with its id.

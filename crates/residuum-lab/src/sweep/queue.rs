@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{End, Job, SweepError, SweepSummary};
+use crate::store::{State, Store};
 
 /// Time between two looks at a trial that another process runs.
 const POLL: Duration = Duration::from_millis(50);
@@ -16,13 +17,15 @@ struct Inner<'a> {
     /// With when they were found to be run by another process.
     waiting: VecDeque<(Job<'a>, Option<Instant>)>,
     summary: SweepSummary,
+    /// Ids of trials that must be in the store.
+    settled: Vec<String>,
     error: Option<SweepError>,
 }
 
 impl<'a> Queue<'a> {
-    pub(super) fn new(jobs: Vec<Job<'a>>, summary: SweepSummary) -> Self {
+    pub(super) fn new(jobs: Vec<Job<'a>>, summary: SweepSummary, settled: Vec<String>) -> Self {
         let waiting = jobs.into_iter().map(|job| (job, None)).collect();
-        Self(Mutex::new(Inner { waiting, summary, error: None }))
+        Self(Mutex::new(Inner { waiting, summary, settled, error: None }))
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner<'a>> {
@@ -48,6 +51,9 @@ impl<'a> Queue<'a> {
 
     pub(super) fn ended(&self, job: Job<'a>, end: End) {
         let mut inner = self.inner();
+        if matches!(end, End::Done | End::Elsewhere) {
+            inner.settled.push(job.id.clone());
+        }
         match end {
             End::Done => inner.summary.done += 1,
             End::Elsewhere => inner.summary.elsewhere += 1,
@@ -64,9 +70,18 @@ impl<'a> Queue<'a> {
         inner.error.get_or_insert(error);
     }
 
-    pub(super) fn finish(self) -> Result<SweepSummary, SweepError> {
-        let Inner { mut summary, error, .. } = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+    /// What came of it all. Trials that were done must still be in the store.
+    pub(super) fn finish(self, store: &Store) -> Result<SweepSummary, SweepError> {
+        let Inner { mut summary, settled, error, .. } =
+            self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         summary.failed.sort_by(|a, b| (&a.labels, a.seed).cmp(&(&b.labels, b.seed)));
-        error.map_or(Ok(summary), Err)
+        if let Some(error) = error {
+            return Err(error);
+        }
+        let gone = settled.iter().filter(|id| store.state(id) != State::Done).count();
+        if gone > 0 {
+            return Err(SweepError::Gone { path: store.path().into(), gone, of: settled.len() });
+        }
+        Ok(summary)
     }
 }

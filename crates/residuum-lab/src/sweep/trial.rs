@@ -5,16 +5,16 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use residuum_nn::train::{self, TrainError, Warning};
+use residuum_nn::train::{self, EpochRecord, TrainError, Warning};
 
 use super::network::network_rows;
 use super::{End, Job, Listener, SweepError, SweepOptions};
 use crate::plan::{Plan, VALUE_VERSION, Work};
 use crate::progress::Progress;
-use crate::run::{self, Keep, Record, trial};
+use crate::run::{self, Keep, trial};
 use crate::spec::{Spec, TrialSpec};
 use crate::store::{Claim, Failure, Kind, Lease, Parameter, Row, State, Store, TrialManifest};
-use crate::train::{RunError, Trained, train_in};
+use crate::train::{Place, RunError, Trained, train_in};
 
 const SCHEMA: &str = "residuum.trial/1";
 
@@ -52,30 +52,39 @@ impl<'a> Environment<'a> {
     }
 
     fn manifest(&self, job: &Job<'_>, seconds: f64) -> TrialManifest {
-        let Plan { experiment, labels, seed, work } = job.plan;
-        let parameter = |r: &crate::spec::Resolved| Parameter {
-            field: r.path.clone(),
-            value: r.value.clone(),
-            given: r.given,
-        };
         TrialManifest {
-            schema: SCHEMA.into(),
             id: job.id.clone(),
-            experiment: experiment.clone(),
-            kind: match work {
-                Work::Problem(_) => Kind::Problem,
-                Work::Network(_) => Kind::Network,
-            },
-            labels: labels.clone(),
-            seed: *seed,
-            spec: job.plan.resolved().iter().map(parameter).collect(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            value_version: VALUE_VERSION,
             commit: self.commit.map(String::from),
             threads: self.threads,
             cpu: self.cpu.clone(),
             seconds,
+            ..manifest_of(job.plan)
         }
+    }
+}
+
+/// What a trial is, without what only a machine knows.
+pub(crate) fn manifest_of(plan: &Plan) -> TrialManifest {
+    let parameter =
+        |r: &crate::spec::Resolved| Parameter { field: r.path.clone(), value: r.value.clone(), given: r.given };
+    TrialManifest {
+        schema: SCHEMA.into(),
+        id: String::new(),
+        experiment: plan.experiment.clone(),
+        name: plan.name.clone(),
+        kind: match plan.work {
+            Work::Problem(_) => Kind::Problem,
+            Work::Network(_) => Kind::Network,
+        },
+        labels: plan.labels.clone(),
+        seed: plan.seed,
+        spec: plan.resolved().iter().map(parameter).collect(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        value_version: VALUE_VERSION,
+        commit: None,
+        threads: 0,
+        cpu: None,
+        seconds: 0.0,
     }
 }
 
@@ -101,6 +110,7 @@ pub(super) fn run_trial(
         }
         Claim::Ours(lease) => lease,
     };
+    lease.begin(&environment.manifest(job, 0.0))?;
     listener.trial_begins(job.plan);
     let watch = Watch { plan: job.plan, environment, listener, steps: 0, done: AtomicU64::new(0) };
     let outcome = match &job.plan.work {
@@ -138,19 +148,8 @@ fn problem(job: &Job<'_>, spec: &Spec, lease: &Lease, watch: Watch<'_, '_>) -> R
     let (path, description) = (lease.checkpoint(), job.plan.description());
     let every = watch.environment.checkpoint_every;
     let keep = Keep { path: &path, description: &description, every };
-    let row = |r: Record| Row {
-        epoch: None,
-        step: r.step,
-        metric: r.metric.to_string(),
-        part: String::new(),
-        index: r.index.map(|i| i as u64),
-        value: r.value,
-    };
     match trial(spec, job.plan.seed, Some(keep), &watch) {
-        Ok(done) => {
-            let rows = done.records.into_iter().map(row).collect();
-            Ok(Outcome::Rows { rows, seconds: done.seconds })
-        }
+        Ok(done) => Ok(Outcome::Rows { rows: done.rows, seconds: done.seconds }),
         Err(run::RunError::Cancelled(_)) => Ok(Outcome::Interrupted),
         Err(run::RunError::Checkpoint { message }) => Err(SweepError::Files { id: job.id.clone(), message }),
         Err(error) => {
@@ -168,9 +167,13 @@ fn network(
     mut watch: Watch<'_, '_>,
 ) -> Result<Outcome, SweepError> {
     let (folder, environment) = (lease.run_folder(), watch.environment);
-    let folders = [folder.as_path(), environment.store.path()];
-    let description = job.plan.description();
-    match train_in(spec, job.plan.seed, &description, environment.data_root, folders, &mut watch) {
+    let place = Place {
+        data_root: environment.data_root,
+        folder: &folder,
+        shared: environment.store.path(),
+        checkpoint_every: environment.checkpoint_every,
+    };
+    match train_in(spec, job.plan.seed, &job.plan.description(), place, &mut watch) {
         Ok(Trained { summary: train::Summary { outcome: train::Outcome::Cancelled { .. }, .. }, .. }) => {
             Ok(Outcome::Interrupted)
         }
@@ -184,7 +187,6 @@ fn network(
             }
             RunError::Train(TrainError::Io { .. } | TrainError::Checkpoint { .. })
             | RunError::Features(_)
-            | RunError::Write(_)
             | RunError::Tensors(_) => Err(SweepError::Files { id: job.id.clone(), message: error.to_string() }),
             // Such as data that are missing: next time they may be there.
             other => Ok(Outcome::Failed { sentence: other.to_string(), kept: false }),
@@ -216,6 +218,10 @@ impl Progress for Watch<'_, '_> {
         self.advanced_to(self.done.fetch_add(units, Ordering::Relaxed) + units);
     }
 
+    fn measured(&self, metric: &str, value: f64) {
+        self.listener.trial_measured(self.plan, metric, value);
+    }
+
     fn cancelled(&self) -> bool {
         self.environment.stopped(self.listener)
     }
@@ -230,6 +236,10 @@ impl train::Listener for Watch<'_, '_> {
 
     fn step_done(&mut self, k: u64, _: f64, _: usize) {
         self.advanced_to(k);
+    }
+
+    fn evaluated(&mut self, record: &EpochRecord) {
+        self.listener.trial_measured(self.plan, "test_accuracy", record.test_accuracy);
     }
 
     fn warned(&mut self, warning: &Warning) {

@@ -3,7 +3,7 @@
 /// A spec by name.
 #[derive(Clone, Copy, Debug)]
 pub struct Shipped {
-    /// The word after `residuum train`.
+    /// The word after `residuum run`.
     pub name: &'static str,
     /// The spec.
     pub text: &'static str,

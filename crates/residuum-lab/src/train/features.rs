@@ -63,24 +63,35 @@ pub enum Flow {
     Cancel,
 }
 
+/// What may be done in the folder of features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Parts that are there are read.
+    Read,
+    /// And new ones are written.
+    Write,
+}
+
 impl Trial {
     /// Sends all images through the backbone, if there is one, and lets the batches hold what comes out. With `beside`, parts
-    /// that lie in this folder are read instead, and new ones are written there.
+    /// that lie in this folder are read instead, and new ones are written there where that is allowed.
     ///
     /// # Errors
     /// If the folder cannot be written.
     pub fn take_features(
         &mut self,
         model: &Model,
-        beside: Option<&Path>,
+        beside: Option<(&Path, Access)>,
         listener: &mut dyn Listener,
     ) -> Result<Flow, FeatureError> {
         let Parts { backbone: Some(backbone), .. } = &mut self.parts else { return Ok(Flow::Continue) };
         let of = self.train.dataset().len() + self.test.dataset().len();
         let mut done = 0;
         for batches in [&mut self.train, &mut self.test] {
-            let folder = beside.map(|runs| runs.join(format!("features-{}", digest(model, backbone, batches))));
-            if let Some(path) = &folder {
+            let folder = beside.map(|(runs, access)| {
+                (runs.join(format!("features-{}", digest(model, backbone, batches))), access)
+            });
+            if let Some((path, Access::Write)) = &folder {
                 let refused = |source| FeatureError::Folder { path: path.clone(), source };
                 fs::create_dir_all(path).map_err(refused)?;
             }
@@ -88,8 +99,9 @@ impl Trial {
             let mut features = Vec::with_capacity(samples * backbone.classes());
             for first in (0..samples).step_by(PART) {
                 let count = PART.min(samples - first);
-                let path = folder.as_ref().map(|folder| folder.join(format!("{first:06}.safetensors")));
-                let Some(part) = part(backbone, batches, &(first..first + count), path.as_deref(), listener)?
+                let file =
+                    folder.as_ref().map(|(f, access)| (f.join(format!("{first:06}.safetensors")), *access));
+                let Some(part) = part(backbone, batches, &(first..first + count), file.as_ref(), listener)?
                 else {
                     return Ok(Flow::Cancel);
                 };
@@ -108,14 +120,14 @@ fn part(
     backbone: &mut Network,
     batches: &Batches,
     samples: &Range<usize>,
-    path: Option<&Path>,
+    file: Option<&(PathBuf, Access)>,
     listener: &dyn Listener,
 ) -> Result<Option<Vec<f32>>, FeatureError> {
     if listener.cancelled() {
         return Ok(None);
     }
     let shape = vec![samples.len(), backbone.classes()];
-    if let Some(path) = path
+    if let Some((path, _)) = file
         && let Ok(mut state) = read_safetensors(path)
         && let Some(Saved { shape: given, data: Data::F32(values) }) = state.remove(TENSOR)
         && given == shape
@@ -131,7 +143,7 @@ fn part(
         }
         values.extend(features(backbone, batches, first..samples.end.min(first + batch)));
     }
-    if let Some(path) = path {
+    if let Some((path, Access::Write)) = file {
         write_safetensors(path, &Tensors::from([(TENSOR.to_owned(), Saved::f32(&shape, values.clone()))]))?;
     }
     Ok(Some(values))

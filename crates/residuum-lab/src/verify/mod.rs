@@ -181,23 +181,8 @@ fn select(ids: &[String]) -> Result<Vec<Claim>, VerifyError> {
 fn nearest(given: &str) -> Option<&'static str> {
     let given = given.to_lowercase();
     let contained = claims().iter().map(|c| c.id).find(|id| given.len() > 2 && id.contains(&given));
-    let closest = claims().iter().map(|c| (edits(&given, c.id), c.id)).min();
+    let closest = claims().iter().map(|c| (strsim::levenshtein(&given, c.id), c.id)).min();
     contained.or(closest.filter(|&(edits, id)| 3 * edits <= id.len()).map(|(_, id)| id))
-}
-
-/// Levenshtein distance.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, &y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 fn list() -> String {

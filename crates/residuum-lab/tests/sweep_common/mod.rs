@@ -74,6 +74,8 @@ pub fn problems(text: &str, seeds: impl IntoIterator<Item = u64>) -> Vec<Plan> {
     let spec = Spec::parse(text, Path::new(".")).unwrap();
     let plan = |seed| Plan {
         experiment: "problem".into(),
+        title: None,
+        name: "residual_learning".into(),
         labels: vec![("rule".into(), "residual_learning".into())],
         seed,
         work: Work::Problem(Arc::new(Spec { seeds: vec![seed], ..spec.clone() })),

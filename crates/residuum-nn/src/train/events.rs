@@ -14,7 +14,7 @@
 //! where they were.
 
 use super::histogram::Histogram;
-use crate::crc32c::masked;
+use crate::checksum::masked;
 
 /// A protocol-buffer message being written.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::checkpoint::{Contents, Identity, Position};
 use super::events::{self, Summary};
-use super::log::Log;
+use super::log::{Log, open};
 use super::{EpochRecord, Histogram, TrainError, Warning};
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints};
 use crate::state::Tensors;
@@ -64,6 +64,7 @@ impl Files {
         let Checkpoint { path, position: Contents { identity: stored, position }, state } =
             newest(&mut checkpoints, directory, &mut warn)?;
         check_identity(&path, &stored, &identity)?;
+        checkpoints.tidy();
         let mut records = Vec::new();
         let parse = |bytes: &[u8]| {
             let lines = bytes.split_inclusive(|&b| b == b'\n');
@@ -169,7 +170,7 @@ fn in_run(directory: &Path) -> impl Fn(CheckpointError) -> TrainError {
 /// Keeps other processes out of the directory.
 fn lock(directory: &Path) -> Result<File, TrainError> {
     let path = directory.join(".lock");
-    let file = File::create(&path).map_err(TrainError::io(&path))?;
+    let file = open(&path).map_err(TrainError::io(&path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(TrainError::Busy { directory: directory.into() }),

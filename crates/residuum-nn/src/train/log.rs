@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{Seek as _, SeekFrom, Write as _};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::{TrainError, Warning};
@@ -25,8 +25,6 @@ impl Log {
         sound: impl FnOnce(&[u8]) -> bool,
         warn: impl FnOnce(&Warning),
     ) -> Result<Self, TrainError> {
-        let open =
-            |path: &Path| OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = open(&path).map_err(TrainError::io(&path))?;
         let mut length = keep;
         if keep > 0 {
@@ -64,6 +62,14 @@ impl Log {
     }
 }
 
+/// Opens a file of a run, which keeps what it holds. A symbolic link is refused: what it leads to may be anybody's.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it must be a file, but is a symbolic link"));
+    }
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+}
+
 /// Renames a file to `….damaged-N`, the first free N.
 fn set_aside(path: &Path) -> Result<PathBuf, TrainError> {
     let name = |n: u32| {
@@ -83,7 +89,7 @@ fn set_aside(path: &Path) -> Result<PathBuf, TrainError> {
 mod tests {
     use super::*;
 
-    fn open(path: &Path, keep: u64, warnings: &mut Vec<Warning>) -> Log {
+    fn opened(path: &Path, keep: u64, warnings: &mut Vec<Warning>) -> Log {
         Log::open(path.into(), keep, |bytes| !bytes.contains(&b'!'), |w| warnings.push(w.clone())).unwrap()
     }
 
@@ -92,18 +98,29 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         let mut warnings = Vec::new();
-        open(&path, 0, &mut warnings).append(b"one two three").unwrap();
-        let mut log = open(&path, 4, &mut warnings);
+        opened(&path, 0, &mut warnings).append(b"one two three").unwrap();
+        let mut log = opened(&path, 4, &mut warnings);
         log.append(b"2").unwrap();
         assert_eq!((fs::read(&path).unwrap().as_slice(), log.sync().unwrap()), (&b"one 2"[..], 5));
         assert!(warnings.is_empty());
 
         for (n, bytes, keep) in [(1, b"one".as_slice(), 4), (2, b"on! 2", 5)] {
             fs::write(&path, bytes).unwrap();
-            assert_eq!(open(&path, keep, &mut warnings).length(), 0);
+            assert_eq!(opened(&path, keep, &mut warnings).length(), 0);
             let kept = folder.path().join(format!("log.damaged-{n}"));
             assert_eq!(fs::read(&kept).unwrap(), bytes);
             assert_eq!(warnings.pop(), Some(Warning::DamagedLog { path: path.clone(), kept }));
         }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_refused_and_its_target_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, link) = (folder.path().join("victim"), folder.path().join("log"));
+        fs::write(&victim, b"kept").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        assert!(Log::open(link, 0, |_| true, |_| ()).is_err());
+        assert_eq!(fs::read(&victim).unwrap(), b"kept");
     }
 }

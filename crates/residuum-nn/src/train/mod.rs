@@ -55,6 +55,8 @@ mod record;
 mod restore;
 mod run;
 
+use std::time::Duration;
+
 use residuum::{ParameterError, Schedule};
 
 pub use early_stop::{EarlyStop, Metric};
@@ -130,10 +132,12 @@ pub struct CheckpointPolicy {
     pub every_steps: Option<u64>,
     /// After every epoch.
     pub epoch_ends: bool,
+    /// Unless the one before was written less than this ago: short epochs would spend their time on the disk.
+    pub pause: Duration,
 }
 
 impl Default for CheckpointPolicy {
     fn default() -> Self {
-        Self { every_steps: None, epoch_ends: true }
+        Self { every_steps: None, epoch_ends: true, pause: Duration::ZERO }
     }
 }

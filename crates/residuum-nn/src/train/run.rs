@@ -10,10 +10,11 @@ use super::checkpoint::{Identity, Position};
 use super::evaluate::{Loaded, check_fit, tally};
 use super::files::{Files, Resumption};
 use super::{
-    EpochRecord, Evaluation, Listener, Outcome, Summary, TrainError, Training, pulse_ledger, weight_histograms,
+    CheckpointPolicy, EpochRecord, Evaluation, Listener, Outcome, Summary, TrainError, Training, pulse_ledger,
+    weight_histograms,
 };
 use crate::Network;
-use crate::crc32c::checksum;
+use crate::checksum::checksum;
 use crate::data::{Batches, Prefetch};
 use crate::state::Scope;
 
@@ -101,11 +102,13 @@ struct Session<'a> {
     loaded: Loaded,
     /// When this process took up the current epoch.
     since: Instant,
+    /// When it wrote its last checkpoint.
+    written: Option<Instant>,
 }
 
 impl<'a> Session<'a> {
     fn new(run: Run<'a>, files: Option<Files>, position: Position, records: Vec<EpochRecord>) -> Self {
-        Self { run, files, position, records, loaded: Loaded::default(), since: Instant::now() }
+        Self { run, files, position, records, loaded: Loaded::default(), since: Instant::now(), written: None }
     }
 
     fn run(mut self, listener: &mut dyn Listener) -> Result<Summary, TrainError> {
@@ -159,7 +162,8 @@ impl<'a> Session<'a> {
         self.since = Instant::now();
         listener.evaluated(&record);
         self.records.push(record);
-        if self.run.training.checkpoint.epoch_ends {
+        let CheckpointPolicy { epoch_ends, pause, .. } = self.run.training.checkpoint;
+        if epoch_ends && self.written.is_none_or(|written| written.elapsed() >= pause) {
             self.checkpoint(listener)?;
         }
         Ok(Flow::Continue)
@@ -246,6 +250,7 @@ impl<'a> Session<'a> {
         let mut position = Position { seconds, ..self.position.clone() };
         let path = files.checkpoint(&mut position, &state)?;
         listener.checkpointed(position.k, path);
+        self.written = Some(Instant::now());
         Ok(())
     }
 }

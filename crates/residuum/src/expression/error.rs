@@ -1,5 +1,6 @@
 //! What can be wrong with a formula.
 
+use strsim::osa_distance;
 use thiserror::Error;
 
 /// Why a text is not a formula. Columns count characters from 1.
@@ -120,32 +121,10 @@ fn did_you_mean(suggestion: Option<&str>) -> String {
 /// The candidate nearest to `name`, if near enough to be a slip: one edit for every four letters.
 pub(super) fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     candidates
-        .map(|candidate| (distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .map(|candidate| (osa_distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
         .filter(|(edits, candidate)| 4 * edits <= name.chars().count().max(candidate.chars().count()))
         .min_by_key(|(edits, candidate)| (*edits, candidate.len().abs_diff(name.len())))
         .map(|(_, candidate)| candidate)
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours that turn `from` into `to`.
-fn distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-    let mut table = vec![vec![0; to.len() + 1]; from.len() + 1];
-    for i in 0..=from.len() {
-        for j in 0..=to.len() {
-            table[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let replaced = table[i - 1][j - 1] + usize::from(from[i - 1] != to[j - 1]);
-                let edited = replaced.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
-                if i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1] {
-                    edited.min(table[i - 2][j - 2] + 1)
-                } else {
-                    edited
-                }
-            };
-        }
-    }
-    table[from.len()][to.len()]
 }
 
 #[cfg(test)]
@@ -157,8 +136,8 @@ mod tests {
         for (from, to, edits) in
             [("tanh", "tanh", 0), ("tahn", "tanh", 1), ("sqr", "sqrt", 1), ("coss", "cos", 1), ("", "abs", 3)]
         {
-            assert_eq!(distance(from, to), edits, "{from} to {to}");
-            assert_eq!(distance(to, from), edits, "{to} to {from}");
+            assert_eq!(osa_distance(from, to), edits, "{from} to {to}");
+            assert_eq!(osa_distance(to, from), edits, "{to} to {from}");
         }
     }
 

@@ -51,21 +51,26 @@ impl Table {
     pub(super) fn from_csv(text: &str) -> Result<Self, TabulatedError> {
         // Spreadsheets like to begin with a byte-order mark.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut lines = text
-            .lines()
-            .enumerate()
-            .map(|(index, line)| (index + 1, line.trim()))
-            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
-        let (line, header) = lines.next().ok_or(TabulatedError::Empty)?;
-        let order = columns(header).ok_or_else(|| TabulatedError::Header { line, text: header.to_owned() })?;
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .trim(csv::Trim::All)
+            .comment(Some(b'#'))
+            .from_reader(text.as_bytes());
+        // Text that is UTF-8 already and rows of any length cannot be refused.
+        let rows =
+            reader.records().filter_map(Result::ok).filter(|row| row.iter().any(|field| !field.is_empty()));
+        let mut rows = rows.map(|row| (row.position().map_or(0, |at| at.line() as usize), row));
+        let written = |row: &csv::StringRecord| row.iter().collect::<Vec<_>>().join(",");
+        let (line, header) = rows.next().ok_or(TabulatedError::Empty)?;
+        let order = columns(&header).ok_or_else(|| TabulatedError::Header { line, text: written(&header) })?;
         let mut table = Self { nodes: vec![], q_plus: vec![], q_minus: vec![], places: vec![] };
-        for (line, row) in lines {
-            let fields: Vec<&str> = row.split(',').map(str::trim).collect();
+        for (line, fields) in rows {
             if fields.len() != COLUMNS.len() {
-                return Err(TabulatedError::Fields { line, given: fields.len(), text: row.to_owned() });
+                return Err(TabulatedError::Fields { line, given: fields.len(), text: written(&fields) });
             }
             let number = |column: usize| {
-                let field = fields[order[column]];
+                let field = &fields[order[column]];
                 field.parse::<f64>().map_err(|_| TabulatedError::Number {
                     line,
                     column: COLUMNS[column],
@@ -112,11 +117,10 @@ impl Table {
 }
 
 /// Where each of [`COLUMNS`] stands in the header; `None` unless each stands there once and nothing else does.
-fn columns(header: &str) -> Option<[usize; 3]> {
-    let names: Vec<&str> = header.split(',').map(str::trim).collect();
-    let find = |column: &str| names.iter().position(|name| *name == column);
+fn columns(header: &csv::StringRecord) -> Option<[usize; 3]> {
+    let find = |column: &str| header.iter().position(|name| name == column);
     let order = [find(COLUMNS[0])?, find(COLUMNS[1])?, find(COLUMNS[2])?];
-    (names.len() == COLUMNS.len()).then_some(order)
+    (header.len() == COLUMNS.len()).then_some(order)
 }
 
 #[cfg(test)]

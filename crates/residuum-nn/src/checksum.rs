@@ -4,45 +4,20 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// The reversed Castagnoli polynomial.
-const POLYNOMIAL: u32 = 0x82F6_3B78;
-
-/// What each byte does to the checksum.
-const TABLE: [u32; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut crc = byte as u32;
-        let mut bit = 0;
-        while bit < 8 {
-            crc = (crc >> 1) ^ if crc & 1 == 1 { POLYNOMIAL } else { 0 };
-            bit += 1;
-        }
-        table[byte] = crc;
-        byte += 1;
-    }
-    table
-};
-
-/// Goes on with the checksum `crc` of what came before; 0 to begin.
-fn extend(crc: u32, bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!crc, |crc, &byte| (crc >> 8) ^ TABLE[((crc ^ u32::from(byte)) & 0xFF) as usize])
-}
-
 /// The checksum of `bytes`.
 pub(super) fn checksum(bytes: &[u8]) -> u32 {
-    extend(0, bytes)
+    crc32c::crc32c(bytes)
 }
 
-/// The checksum of a file, read in pieces: it may be larger than is pleasant to hold twice.
+/// The checksum of a file, read in chunks: it may be larger than is pleasant to hold twice.
 pub(super) fn checksum_file(path: &Path) -> io::Result<u32> {
     let mut file = File::open(path)?;
-    let mut piece = vec![0; 1 << 16];
+    let mut chunk = vec![0; 1 << 16];
     let mut crc = 0;
     loop {
-        match file.read(&mut piece)? {
+        match file.read(&mut chunk)? {
             0 => return Ok(crc),
-            n => crc = extend(crc, &piece[..n]),
+            n => crc = crc32c::crc32c_append(crc, &chunk[..n]),
         }
     }
 }
@@ -67,12 +42,12 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_a_file_add_up() {
+    fn chunks_of_a_file_add_up() {
         let bytes: Vec<u8> = (0..200_000_u32).map(|i| (i.wrapping_mul(i) >> 5) as u8).collect();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("long");
         std::fs::write(&path, &bytes).unwrap();
         assert_eq!(checksum_file(&path).unwrap(), checksum(&bytes));
-        assert_eq!(extend(checksum(&bytes[..77]), &bytes[77..]), checksum(&bytes));
+        assert_eq!(crc32c::crc32c_append(checksum(&bytes[..77]), &bytes[77..]), checksum(&bytes));
     }
 }

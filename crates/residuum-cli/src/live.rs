@@ -1,24 +1,29 @@
-//! How far a sweep is, on stderr: a bar over all trials and a line for each that runs, or a line for what went wrong.
+//! How far the trials are, on stderr: on a terminal a bar over all and a line for each that runs, elsewhere a line now and then.
 #![allow(clippy::print_stderr)]
 
 use std::fmt;
 use std::io::IsTerminal;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressState, ProgressStyle};
 use residuum_lab::plan::Plan;
 use residuum_lab::sweep::{End, Listener};
 
-use crate::commands::sweep::words;
+use crate::commands::words;
 use crate::terminal;
 
 /// The bar counts thousandths of trials, so that it moves within one.
 const PARTS: f64 = 1000.0;
-/// More lines than this would not fit a small terminal; of more jobs only some are told.
+/// More lines than this would not fit a small terminal; of more jobs only some are shown.
 const LINES: usize = 8;
+/// Shortest time between two lines where there is no terminal.
+const PAUSE: Duration = Duration::from_secs(1);
+/// And the shortest as a share of the time since the start, so that a log of days can be read.
+const PAUSE_SHARE: f64 = 0.01;
 
 /// Shows all trials together.
-pub struct SweepBar {
+pub struct Live {
     /// None where there is no terminal.
     lines: Option<Lines>,
     quiet: bool,
@@ -37,17 +42,46 @@ struct State {
     running: Vec<Running>,
     /// A line for each trial at a time. It stays when its trial ends, for the next: lines that come and go flicker.
     places: Vec<ProgressBar>,
+    /// When the work began, and when the last line was written where there is no terminal.
+    since: Option<Instant>,
+    written: Option<Instant>,
 }
 
 /// A trial that runs.
 struct Running {
     name: String,
+    since: Instant,
+    /// What was done of it before this process took it up.
+    before: Option<f64>,
     share: f64,
+    measured: Option<String>,
     /// Which line it has, if there was one left.
     place: Option<usize>,
 }
 
-impl SweepBar {
+impl Running {
+    fn new(plan: &Plan, place: Option<usize>) -> Self {
+        let name = words(&plan.labels, plan.seed);
+        Self { name, since: Instant::now(), before: None, share: 0.0, measured: None, place }
+    }
+
+    /// Progress, metric and the time that is left, then the name: a narrow terminal cuts the end.
+    fn line(&self) -> String {
+        let percent = (100.0 * self.share) as u32;
+        let measured = self.measured.as_deref().unwrap_or("");
+        let left = self.left().map_or_else(String::new, |left| format!("{:#} left", HumanDuration(left)));
+        format!("{percent:>4} %  {measured:<20}  {left:<10}  {}", self.name)
+    }
+
+    /// The time that is left, once it can be said.
+    fn left(&self) -> Option<Duration> {
+        let done = self.share - self.before?;
+        let left = self.since.elapsed().as_secs_f64() * (1.0 - self.share) / done;
+        (done > 0.0 && left >= 1.0).then(|| Duration::try_from_secs_f64(left).ok())?
+    }
+}
+
+impl Live {
     pub fn new(quiet: bool) -> Self {
         let lines = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let template = "{prefix} {bar:24} {share:>3} %  {elapsed}{left}";
@@ -80,11 +114,29 @@ impl SweepBar {
         bar.set_position((PARTS * done) as u64);
     }
 
-    /// The words of a trial with how far it is come first: a narrow terminal cuts the end.
-    fn tell(state: &State, running: &Running) {
-        if let Some(place) = running.place {
-            let percent = (100.0 * running.share) as u32;
-            state.places[place].set_message(format!("{percent:>4} %  {}", running.name));
+    /// Changes what is known of a running trial and shows it.
+    fn update(&self, plan: &Plan, change: impl FnOnce(&mut Running)) {
+        let mut state = self.state();
+        let name = words(&plan.labels, plan.seed);
+        let Some(n) = state.running.iter().position(|r| r.name == name) else { return };
+        change(&mut state.running[n]);
+        if let Some(place) = state.running[n].place {
+            state.places[place].set_message(state.running[n].line());
+        }
+        self.show(&state);
+    }
+
+    /// A line where there is no terminal, if the last was long enough ago.
+    fn log(&self, text: impl FnOnce() -> String) {
+        if self.lines.is_some() || self.quiet {
+            return;
+        }
+        let mut state = self.state();
+        let Some(since) = state.since else { return };
+        let pause = PAUSE.max(since.elapsed().mul_f64(PAUSE_SHARE));
+        if state.written.unwrap_or(since).elapsed() >= pause {
+            state.written = Some(Instant::now());
+            eprintln!("{}/{} trials; {}", state.settled, state.total, text());
         }
     }
 
@@ -121,17 +173,25 @@ fn share(state: &ProgressState, out: &mut dyn fmt::Write) {
     let _ = write!(out, "{}", (100.0 * state.fraction()) as u32);
 }
 
-/// The time that is left, once it can be told.
+/// The time that is left, once it can be said.
 fn left(state: &ProgressState, out: &mut dyn fmt::Write) {
     if state.eta().as_secs() > 0 {
         let _ = write!(out, " · {:#} left", HumanDuration(state.eta()));
     }
 }
 
-impl Listener for SweepBar {
+/// A number with its name, as people read it.
+fn measured(metric: &str, value: f64) -> String {
+    match metric {
+        "test_accuracy" => format!("test {:.2} %", 100.0 * value),
+        _ => format!("{} {value:.4e}", metric.replace('_', " ")),
+    }
+}
+
+impl Listener for Live {
     fn begins(&self, total: usize, settled: usize) {
         let mut state = self.state();
-        (state.total, state.settled) = (total, settled);
+        (state.total, state.settled, state.since) = (total, settled, Some(Instant::now()));
         self.show(&state);
         if let Some(Lines { bar, .. }) = &self.lines {
             bar.set_length((PARTS * total as f64) as u64);
@@ -144,23 +204,25 @@ impl Listener for SweepBar {
         let Some(lines) = &self.lines else { return };
         let mut state = self.state();
         let place = state.place(lines);
-        let running = Running { name: words(&plan.labels, plan.seed), share: 0.0, place };
-        Self::tell(&state, &running);
-        state.running.push(running);
-        self.show(&state);
+        state.running.push(Running::new(plan, place));
+        drop(state);
+        self.update(plan, |_| ());
     }
 
     fn trial_advances(&self, plan: &Plan, share: f64) {
-        if self.lines.is_none() {
-            return;
+        if self.lines.is_some() {
+            self.update(plan, |running| {
+                running.before.get_or_insert(share);
+                running.share = share;
+            });
         }
-        let mut state = self.state();
-        let name = words(&plan.labels, plan.seed);
-        if let Some(n) = state.running.iter().position(|r| r.name == name) {
-            state.running[n].share = share;
-            Self::tell(&state, &state.running[n]);
+    }
+
+    fn trial_measured(&self, plan: &Plan, metric: &str, value: f64) {
+        self.log(|| format!("{}: {}", words(&plan.labels, plan.seed), measured(metric, value)));
+        if self.lines.is_some() {
+            self.update(plan, |running| running.measured = Some(measured(metric, value)));
         }
-        self.show(&state);
     }
 
     fn trial_ends(&self, plan: &Plan, end: &End) {
@@ -174,6 +236,11 @@ impl Listener for SweepBar {
         }
         state.settled += usize::from(*end != End::Interrupted);
         self.show(&state);
+        drop(state);
+        self.log(|| match end {
+            End::Failed { .. } => format!("{name}: failed"),
+            _ => format!("{name}: done"),
+        });
     }
 
     fn warned(&self, plan: &Plan, warning: &str) {

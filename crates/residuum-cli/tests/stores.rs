@@ -1,4 +1,4 @@
-//! `residuum sweep` and `residuum runs`.
+//! Stores as a user meets them: run, listed, shown, exported, reported, removed.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -61,11 +61,9 @@ fn a_sweep_is_listed_shown_exported_and_removed() {
     let folder = TempDir::new().unwrap();
     let at = folder.path();
     fs::write(at.join("own.toml"), SPEC).unwrap();
-    assert_eq!(
-        told(&["sweep", "own.toml", "--jobs", "2"], at),
-        "4 trials: 4 done, 0 were there; in runs/small\n"
-    );
-    assert_eq!(told(&["sweep", "own.toml"], at), "4 trials: 0 done, 4 were there; in runs/small\n");
+    let said = told(&["run", "own.toml", "--jobs", "2"], at);
+    assert!(said.contains("\n4 trials: 4 done, 0 were there; in runs/small\n"), "{said}");
+    assert!(told(&["run", "own.toml"], at).contains("\n4 trials: 0 done, 4 were there; in runs/small\n"));
     let store = "runs/small";
     let list = told(&["runs", "list", store], at);
     assert_eq!(list.lines().count(), 5, "{list}");
@@ -91,7 +89,7 @@ fn a_sweep_is_listed_shown_exported_and_removed() {
     assert!(csv.contains(",small,\"Digital SGD, plain\",0,1,20,train_loss,,,"), "{}", &csv[..400]);
 
     assert_eq!(told(&["runs", "rm", store, &id[..6]], at), format!("removed {id}\n"));
-    assert_eq!(told(&["sweep", "own.toml"], at), "4 trials: 1 done, 3 were there; in runs/small\n");
+    assert!(told(&["run", "own.toml"], at).contains("\n4 trials: 1 done, 3 were there; in runs/small\n"));
     let document = json(&["runs", "rm", store, "--experiment", "small", "--json"], at);
     assert_eq!(document["removed"].as_array().unwrap().len(), 4);
     let output = residuum(&["runs", "rm", store, id], at);
@@ -105,7 +103,7 @@ fn a_trial_of_a_store_is_tested_and_exported() {
     let folder = TempDir::new().unwrap();
     let at = folder.path();
     fs::write(at.join("own.toml"), SPEC).unwrap();
-    told(&["sweep", "own.toml", "--seed", "1"], at);
+    told(&["run", "own.toml", "--seed", "1"], at);
     for variant in ["Analog SGD", "Digital SGD, plain"] {
         let filter = format!("variant={variant}");
         let list = json(&["runs", "list", "runs/small", &filter, "--json"], at);
@@ -131,7 +129,7 @@ fn a_trial_of_a_store_is_tested_and_exported() {
         fs::write(at.join("still.toml"), still).unwrap();
         let output = residuum(
             &[
-                "train",
+                "run",
                 "still.toml",
                 "--variant",
                 "digital",
@@ -152,7 +150,9 @@ fn a_trial_of_a_store_is_tested_and_exported() {
     let list = json(&["runs", "list", "runs/small", "--json"], at);
     let trial = format!("runs/small/trials/{}", list["trials"][0]["id"].as_str().unwrap());
     fs::remove_dir_all(at.join(&trial).join("run")).unwrap();
-    for (path, expected) in [(trial.as_str(), "checkpoint"), ("runs/small", "or of a trial of a store")] {
+    for (path, expected) in
+        [(trial.as_str(), "checkpoint"), ("runs/nowhere", "must be the folder of a trial in a run store")]
+    {
         let output = residuum(&["export", path, "--to", "none.safetensors"], at);
         assert_eq!(output.status.code(), Some(2));
         assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
@@ -166,7 +166,7 @@ fn a_trial_without_a_network_is_not_tested() {
     let at = folder.path();
     let problem = "steps = 5\n[problem]\nkind = \"quadratic\"\ncurvature = 1.0\nminimizer = 0.5\n[rule]\nkind = \"digital\"\nlearning_rate = 0.1\n";
     fs::write(at.join("own.toml"), problem).unwrap();
-    told(&["sweep", "own.toml"], at);
+    told(&["run", "own.toml"], at);
     let list = json(&["runs", "list", "runs/own", "--json"], at);
     let trial = format!("runs/own/trials/{}", list["trials"][0]["id"].as_str().unwrap());
     let output = residuum(&["eval", &trial], at);
@@ -179,15 +179,13 @@ fn a_trial_without_a_network_is_not_tested() {
 fn shards_fill_one_store() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("own.toml"), SPEC).unwrap();
-    let half = |shard| json(&["sweep", "own.toml", "--store", "s", "--shard", shard, "--json"], folder.path());
+    let half = |shard| json(&["run", "own.toml", "--store", "s", "--shard", shard, "--json"], folder.path());
     let first = half("0/2");
-    assert_eq!((&first["trials"], &first["done"]), (&2.into(), &2.into()));
+    assert_eq!((&first["total"], &first["done"]), (&2.into(), &2.into()));
     assert_eq!(half("1/2")["done"], 2);
-    assert_eq!(
-        told(&["sweep", "own.toml", "--store", "s"], folder.path()),
-        "4 trials: 0 done, 4 were there; in s\n"
-    );
-    let output = residuum(&["sweep", "own.toml", "--shard", "2/2"], folder.path());
+    let said = told(&["run", "own.toml", "--out", "s"], folder.path());
+    assert!(said.contains("\n4 trials: 0 done, 4 were there; in s\n"), "{said}");
+    let output = residuum(&["run", "own.toml", "--shard", "2/2"], folder.path());
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("give I/N with I < N"), "{}", text(&output.stderr));
 }
@@ -198,10 +196,10 @@ fn a_failing_trial_is_told_and_the_others_are_run() {
     let wild = SPEC.replace("learning_rate = 0.3", "learning_rate = 1e38");
     fs::write(folder.path().join("wild.toml"), wild).unwrap();
     for _ in 0..2 {
-        let output = residuum(&["sweep", "wild.toml", "--seed", "3"], folder.path());
+        let output = residuum(&["run", "wild.toml", "--seed", "3"], folder.path());
         assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
         let told = text(&output.stdout);
-        assert!(told.starts_with("failed: variant=Digital SGD, plain seed=3 ("), "{told}");
+        assert!(told.contains("\nfailed: variant=Digital SGD, plain seed=3 ("), "{told}");
         assert!(told.contains("1 failed; in runs/small"), "{told}");
     }
     let list = told(&["runs", "list", "runs/small"], folder.path());
@@ -212,11 +210,11 @@ fn a_failing_trial_is_told_and_the_others_are_run() {
 fn a_folder_of_something_else_is_no_store() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("own.toml"), SPEC).unwrap();
-    let output = residuum(&["sweep", "own.toml", "--store", "."], folder.path());
+    let output = residuum(&["run", "own.toml", "--store", "."], folder.path());
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         text(&output.stderr),
-        "error: . must be a run store or an empty folder, but holds own.toml; name another with --store\n"
+        "error: . must be a run store or an empty folder, but holds own.toml; name another with --out\n"
     );
     let output = residuum(&["runs", "list", "."], folder.path());
     assert_eq!(text(&output.stderr), "error: . must be a run store: it has no store.json\n");
@@ -227,7 +225,7 @@ fn a_store_becomes_a_page_and_tables() {
     let folder = TempDir::new().unwrap();
     let at = folder.path();
     fs::write(at.join("own.toml"), SPEC).unwrap();
-    told(&["sweep", "own.toml"], at);
+    told(&["run", "own.toml"], at);
     let report = |to: &str| {
         told(&["report", "runs/small", "--to", to, "--figures", "figures"], at);
         fs::read_to_string(at.join(to)).unwrap()
@@ -251,6 +249,8 @@ fn a_store_becomes_a_page_and_tables() {
         wrong(&["report", "nowhere", "--to", "b.html"]),
         "error: nowhere must be a run store: it has no store.json\n"
     );
+    let metric = wrong(&["report", "runs/small", "--to", "b.html", "--metric", "test_acuracy"]);
+    assert!(metric.contains("got \"test_acuracy\"; did you mean test_accuracy?"), "{metric}");
     assert!(wrong(&["report", "runs/small", "--to", "b.pdf"]).contains("--to must end in .html, .md or .tex"));
     assert!(!at.join("b.html").exists() && !at.join("b.pdf").exists());
 }
@@ -269,4 +269,85 @@ fn two_specs_are_compared_difference_by_difference() {
     }
     let output = residuum(&["compare", "a.toml", "missing.toml"], at);
     assert_eq!((output.status.code(), text(&output.stderr).contains("missing.toml")), (Some(2), true));
+}
+
+/// A manifest is not believed about where it lies: its folder's name is the id.
+#[test]
+fn a_manifest_cannot_name_a_folder_to_remove() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    fs::write(at.join("own.toml"), SPEC).unwrap();
+    told(&["run", "own.toml", "--seed", "1"], at);
+    fs::create_dir(at.join("victim")).unwrap();
+    fs::write(at.join("victim/precious"), "kept").unwrap();
+    let list = json(&["runs", "list", "runs/small", "--json"], at);
+    let id = list["trials"][0]["id"].as_str().unwrap();
+    let path = at.join("runs/small/trials").join(id).join("manifest.json");
+    let manifest = fs::read_to_string(&path).unwrap();
+    fs::write(&path, manifest.replace(id, "../../../victim")).unwrap();
+    for command in [&["runs", "rm", "runs/small", "--experiment", "small"][..], &["runs", "list", "runs/small"]]
+    {
+        let output = residuum(command, at);
+        assert_eq!(output.status.code(), Some(2));
+        let message = text(&output.stderr);
+        assert!(
+            message.contains("its id must be the name of its folder, got \"../../../victim\""),
+            "{message}"
+        );
+    }
+    assert!(at.join("victim/precious").exists());
+    // By its folder's name it is removed.
+    assert_eq!(told(&["runs", "rm", "runs/small", id], at), format!("removed {id}\n"));
+}
+
+#[test]
+fn a_short_id_is_listed() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    fs::write(at.join("own.toml"), SPEC).unwrap();
+    told(&["run", "own.toml", "--seed", "1", "--variant", "digital"], at);
+    let list = json(&["runs", "list", "runs/small", "--json"], at);
+    let id = list["trials"][0]["id"].as_str().unwrap();
+    let trials = at.join("runs/small/trials");
+    let manifest = fs::read_to_string(trials.join(id).join("manifest.json")).unwrap();
+    fs::rename(trials.join(id), trials.join("é1")).unwrap();
+    fs::write(trials.join("é1/manifest.json"), manifest.replace(id, "é1")).unwrap();
+    assert!(told(&["runs", "list", "runs/small"], at).starts_with("é1  "));
+}
+
+/// What a spreadsheet would run is exported as words.
+#[test]
+fn a_formula_in_a_title_is_text_in_exported_files() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    let spec = SPEC.replace("\"Digital SGD, plain\"", "'=HYPERLINK(\"http://example.org\")'");
+    fs::write(at.join("own.toml"), spec).unwrap();
+    told(&["run", "own.toml", "--seed", "1"], at);
+    told(&["runs", "export", "runs/small", "--to", "all.csv"], at);
+    let csv = fs::read_to_string(at.join("all.csv")).unwrap();
+    assert!(csv.contains(",\"'=HYPERLINK(\"\"http://example.org\"\")\","), "{}", &csv[..400]);
+    assert!(!csv.contains(",=HYPERLINK") && !csv.contains(",\"=HYPERLINK"));
+}
+
+/// Two files of the store that a stranger has put in place of locks.
+#[cfg(unix)]
+#[test]
+fn locks_and_logs_do_not_follow_links() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    fs::write(at.join("own.toml"), SPEC).unwrap();
+    fs::write(at.join("victim"), "kept").unwrap();
+    let arguments = ["run", "own.toml", "--seed", "1", "--variant", "digital"];
+    told(&arguments, at);
+    let list = json(&["runs", "list", "runs/small", "--json"], at);
+    let trial = at.join("runs/small/trials").join(list["trials"][0]["id"].as_str().unwrap());
+    for link in [".lock", "run/.lock", "run/events.out.tfevents.residuum"] {
+        fs::remove_dir_all(&trial).unwrap();
+        fs::create_dir_all(trial.join("run")).unwrap();
+        std::os::unix::fs::symlink(at.join("victim"), trial.join(link)).unwrap();
+        let output = residuum(&arguments, at);
+        assert_eq!(output.status.code(), Some(2), "{link}: {}", text(&output.stdout));
+        assert!(text(&output.stderr).contains("is a symbolic link"), "{link}: {}", text(&output.stderr));
+        assert_eq!(fs::read_to_string(at.join("victim")).unwrap(), "kept", "{link}");
+    }
 }

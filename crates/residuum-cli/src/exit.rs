@@ -1,0 +1,88 @@
+//! How the program ends: 0 done, 1 a check failed, 2 misuse or failure, 130 interrupted.
+//!
+//! An error's type decides, never its words.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use residuum_data::fetch::FetchError;
+use residuum_lab::progress::Cancelled;
+use residuum_lab::reproduce::ReproduceError;
+use residuum_lab::run::RunError;
+use residuum_lab::verify::VerifyError;
+use thiserror::Error as ErrorKind;
+
+/// The user stopped the work; the sentence says what is kept.
+#[derive(Debug, ErrorKind)]
+#[error("interrupted; {0}")]
+pub struct Interrupted(pub String);
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Done,
+    CheckFailed,
+    Failed,
+    Interrupted,
+}
+
+impl Exit {
+    /// What a command's outcome comes to: whether its checks passed, or why it could not do its work.
+    pub fn of(outcome: &anyhow::Result<bool>) -> Self {
+        match outcome {
+            Ok(true) => Self::Done,
+            Ok(false) => Self::CheckFailed,
+            Err(error) if error.chain().any(is_interruption) => Self::Interrupted,
+            Err(_) => Self::Failed,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::CheckFailed => 1,
+            Exit::Failed => 2,
+            Exit::Interrupted => 130,
+        })
+    }
+}
+
+/// Errors that only wrap another are passed over by the chain, so they are looked into here.
+fn is_interruption(error: &(dyn Error + 'static)) -> bool {
+    error.is::<Interrupted>()
+        || error.is::<Cancelled>()
+        || matches!(error.downcast_ref(), Some(RunError::Cancelled(_)))
+        || matches!(error.downcast_ref(), Some(VerifyError::Cancelled(_)))
+        || matches!(error.downcast_ref(), Some(ReproduceError::Cancelled(_)))
+        || matches!(error.downcast_ref(), Some(FetchError::Interrupted))
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context as _, anyhow};
+
+    use super::*;
+
+    #[test]
+    fn types_decide_and_words_do_not() {
+        let code = |error: anyhow::Error| Exit::of(&Err(error));
+        // A spec of this name, or a file system that says so, is no interruption.
+        assert_eq!(code(anyhow!("interrupted.toml: line 1: steps is missing")), Exit::Failed);
+        assert_eq!(code(anyhow!("x").context("interrupted; nothing was written")), Exit::Failed);
+        let lab: [anyhow::Error; 5] = [
+            Cancelled.into(),
+            RunError::from(Cancelled).into(),
+            VerifyError::from(Cancelled).into(),
+            ReproduceError::from(Cancelled).into(),
+            Interrupted("the same command goes on".into()).into(),
+        ];
+        for error in lab {
+            assert_eq!(code(error), Exit::Interrupted);
+        }
+        let wrapped: anyhow::Result<bool> = Err(Cancelled).context("while the trials ran");
+        assert_eq!(Exit::of(&wrapped), Exit::Interrupted);
+        assert_eq!((Exit::of(&Ok(true)), Exit::of(&Ok(false))), (Exit::Done, Exit::CheckFailed));
+    }
+}

@@ -1,0 +1,385 @@
+//! What trials cost: a few steps of one trial of each kind are timed, and its numbers are counted.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use residuum::Key;
+use residuum_nn::layer::Pass;
+use residuum_nn::state::{Data, Scope};
+use residuum_nn::{Network, Tensor};
+
+use crate::plan::{Plan, Work};
+use crate::progress::Silent;
+use crate::run::run;
+use crate::spec::{DataSpec, Resolved, Spec, TrialSpec};
+use crate::store::Row;
+use crate::train::{Origin, Parts};
+
+/// Measuring all kinds goes on for about this long, in seconds, where their steps are shorter than that.
+const ENOUGH_FOR_ALL: f64 = 2.0;
+/// Measuring one kind goes on until a sample takes so long, in seconds.
+const ENOUGH: [f64; 2] = [0.02, 0.3];
+/// Longest single measurement that is asked for, in seconds.
+const LONGEST: f64 = 1.0;
+/// Kinds that are measured; further ones cost what those most like them do.
+const MOST_KINDS: usize = 24;
+/// A test batch, as trials have it.
+const TEST_BATCH: usize = 200;
+
+/// Time and memory of a grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cost {
+    /// Seconds of one step of the first trial on this machine.
+    pub step_seconds: f64,
+    /// Seconds of the first trial.
+    pub trial_seconds: f64,
+    /// Seconds of all trials one after the other.
+    pub total_seconds: f64,
+    /// Trials at a time.
+    pub jobs: usize,
+    /// Seconds of all trials, so many at a time.
+    pub wall_seconds: f64,
+    /// Kinds of trials, by what decides the cost of a step.
+    pub kinds: usize,
+    /// Memory of the largest trial that was measured.
+    pub memory: Memory,
+}
+
+/// Bytes of one trial.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Arrays, what the rule and the optimiser remember, and biases.
+    pub state: u64,
+    /// Parameters of cells: four numbers for each cell of every array.
+    pub devices: u64,
+    /// Samples, or records.
+    pub data: u64,
+    /// What a step holds of a batch: inputs and outputs of layers, what they keep for the backward pass, errors.
+    pub activations: u64,
+}
+
+impl Memory {
+    /// All of it.
+    pub fn total(&self) -> u64 {
+        self.state + self.devices + self.data + self.activations
+    }
+}
+
+impl Cost {
+    /// Estimates what the trials cost, `jobs` at a time, from a few steps of one of each kind.
+    ///
+    /// # Errors
+    /// If there is no trial, or one of those measured cannot be run.
+    pub fn estimate(plans: &[Plan], jobs: usize) -> Result<Self, String> {
+        let jobs = jobs.max(1);
+        let (kinds, of_plan) = kinds(plans);
+        let measured = kinds.len().min(MOST_KINDS);
+        let enough = (ENOUGH_FOR_ALL / measured.max(1) as f64).clamp(ENOUGH[0], ENOUGH[1]);
+        let threads = (rayon::current_num_threads() / jobs).max(1);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| e.to_string())?;
+        let probe = |kind: &Kind<'_>| match &kind.plan.work {
+            Work::Problem(spec) => of_problem(spec, kind.plan.seed, enough),
+            Work::Network(spec) => of_network(spec, kind.plan.seed, enough),
+        };
+        let probes: Vec<Probe> =
+            pool.install(|| kinds[..measured].iter().map(probe).collect::<Result<_, _>>())?;
+        let Some(first) = probes.first() else { return Err("there is no trial".into()) };
+        let like: Vec<&Probe> = kinds.iter().map(|kind| &probes[kind.most_like(&kinds[..measured])]).collect();
+        let seconds: Vec<f64> =
+            plans.iter().zip(&of_plan).map(|(plan, &kind)| like[kind].seconds(plan)).collect();
+        Ok(Self {
+            step_seconds: first.step,
+            trial_seconds: seconds[0],
+            total_seconds: seconds.iter().sum(),
+            jobs,
+            wall_seconds: wall(&seconds, jobs),
+            kinds: kinds.len(),
+            memory: probes.iter().map(|p| p.memory).max_by_key(Memory::total).unwrap_or_default(),
+        })
+    }
+}
+
+/// Seconds until the last of `jobs` workers is done, each taking the next trial when it is free.
+fn wall(seconds: &[f64], jobs: usize) -> f64 {
+    let mut busy_until = vec![0.0_f64; jobs.min(seconds.len()).max(1)];
+    for trial in seconds {
+        if let Some(next) = busy_until.iter_mut().min_by(|a, b| a.total_cmp(b)) {
+            *next += trial;
+        }
+    }
+    busy_until.into_iter().fold(0.0, f64::max)
+}
+
+/// Trials whose steps cost the same.
+struct Kind<'a> {
+    plan: &'a Plan,
+    /// What decides the cost.
+    fields: Vec<String>,
+}
+
+impl Kind<'_> {
+    /// The place of the kind that has most in common with this one: itself, if it is among them.
+    fn most_like(&self, others: &[Kind<'_>]) -> usize {
+        let common = |other: &Kind<'_>| other.fields.iter().filter(|f| self.fields.contains(f)).count();
+        let differs = |other: &Kind<'_>| self.fields.len().max(other.fields.len()) - common(other);
+        (0..others.len()).min_by_key(|&i| differs(&others[i])).unwrap_or(0)
+    }
+}
+
+/// The kinds of some trials in the order they come, and which one each trial is of.
+fn kinds(plans: &[Plan]) -> (Vec<Kind<'_>>, Vec<usize>) {
+    let mut kinds: Vec<Kind> = Vec::new();
+    let mut of_plan: Vec<usize> = Vec::with_capacity(plans.len());
+    for (i, plan) in plans.iter().enumerate() {
+        // Seeds of one point follow one another and share their spec.
+        if i > 0 && same_work(&plans[i - 1].work, &plan.work) {
+            of_plan.push(of_plan[i - 1]);
+            continue;
+        }
+        let fields: Vec<String> = plan.resolved().iter().filter_map(costly).collect();
+        let known = kinds.iter().position(|kind| kind.fields == fields);
+        of_plan.push(known.unwrap_or(kinds.len()));
+        if known.is_none() {
+            kinds.push(Kind { plan, fields });
+        }
+    }
+    (kinds, of_plan)
+}
+
+fn same_work(a: &Work, b: &Work) -> bool {
+    match (a, b) {
+        (Work::Problem(a), Work::Problem(b)) => Arc::ptr_eq(a, b),
+        (Work::Network(a), Work::Network(b)) => Arc::ptr_eq(a, b),
+        _ => false,
+    }
+}
+
+/// A parameter that decides what a step costs, as text: choices and sizes, not rates and spreads.
+fn costly(r: &Resolved) -> Option<String> {
+    let (table, field) = r.path.split_once('.').unwrap_or(("", &r.path));
+    let is_size = matches!(table, "network" | "data" | "mapping") || field == "dim" || field == "batch_size";
+    let is_number = r.value.parse::<f64>().is_ok();
+    let is_aside =
+        table.is_empty() || field.ends_with("contents") || field.contains("seeds") || field == "epochs";
+    // By default a longer trial records no more than a short one.
+    let is_size = is_size || (table == "record" && r.given);
+    let is_aside = is_aside || (table == "record" && !r.given);
+    if is_aside || (is_number && !is_size) {
+        return None;
+    }
+    // The numbers of a vector cost the same whatever they are.
+    let value = match table {
+        "problem" if r.value.starts_with('[') => r.value.matches(',').count().to_string(),
+        _ => r.value.clone(),
+    };
+    Some(format!("{} = {value}", r.path))
+}
+
+/// What was measured of one kind.
+struct Probe {
+    /// Seconds of a step.
+    step: f64,
+    /// Seconds before the first step.
+    start_up: f64,
+    /// Seconds of a step of a problem, or of an epoch.
+    unit: f64,
+    memory: Memory,
+}
+
+impl Probe {
+    /// Seconds of a trial of this kind.
+    fn seconds(&self, plan: &Plan) -> f64 {
+        let units = match &plan.work {
+            Work::Problem(spec) => spec.steps,
+            Work::Network(spec) => spec.training.epochs,
+        };
+        self.start_up + units as f64 * self.unit
+    }
+}
+
+/// Seconds that some work takes.
+fn seconds<T>(work: impl FnOnce() -> T) -> (f64, T) {
+    let start = Instant::now();
+    let done = work();
+    (start.elapsed().as_secs_f64(), done)
+}
+
+fn of_problem(spec: &Spec, seed: u64, enough: f64) -> Result<Probe, String> {
+    let time = |steps: u64| -> Result<f64, String> {
+        let mut short = Spec { steps, seeds: vec![seed], ..spec.clone() };
+        short.record.tail_from = short.record.tail_from.min(steps);
+        let (seconds, records) = seconds(|| run(&short, &Silent));
+        records.map(|_| seconds).map_err(|e| e.to_string())
+    };
+    let start_up = time(0)?;
+    let (mut steps, mut taken) = (1.min(spec.steps), start_up);
+    while steps > 0 {
+        taken = time(steps)?;
+        if taken > enough || steps == spec.steps {
+            break;
+        }
+        steps = (4 * steps).min(spec.steps);
+    }
+    let step = (taken - start_up).max(0.0) / steps.max(1) as f64;
+    let n = spec.problem.dim() as u64;
+    let arrays = spec.build_rule(seed)?.states().len() as u64;
+    let memory = Memory {
+        state: 8 * n * arrays,
+        devices: if spec.devices.is_some() { 32 * n * arrays } else { 0 },
+        data: size_of::<Row>() as u64 * spec.record.rows(n as usize),
+        // Gradient, noise, effective weights and tail sum.
+        activations: 4 * 8 * n,
+    };
+    Ok(Probe { step, start_up, unit: step, memory })
+}
+
+fn of_network(spec: &TrialSpec, seed: u64, enough: f64) -> Result<Probe, String> {
+    let (image, classes) = spec.data.image();
+    let [train, test] = samples(&spec.data)?;
+    let batch = spec.training.batch_size.min(train);
+    let steps = train.div_ceil(batch);
+    let mut parts =
+        Parts::build(spec, seed, (image, classes), steps as u64, Origin::Spec).map_err(|e| e.to_string())?;
+    let key = Key::new(seed).named("estimate");
+    let features = match &mut parts.backbone {
+        Some(backbone) => forward_seconds(backbone, 1, key),
+        None => 0.0,
+    };
+    let step = step_seconds(&mut parts.network, spec, batch, enough, key)?;
+    let test_seconds = forward_seconds(&mut parts.network, TEST_BATCH.min(test), key);
+    Ok(Probe {
+        step,
+        start_up: (train + test) as f64 * features,
+        unit: steps as f64 * step + test as f64 * test_seconds,
+        memory: memory(&mut parts, spec, batch, train + test),
+    })
+}
+
+/// Images to train and to test on, without a look at files.
+fn samples(data: &DataSpec) -> Result<[usize; 2], String> {
+    let (_, classes) = data.image();
+    let [train, test] = match data.set {
+        "mnist" | "fashion-mnist" => [60_000, 10_000],
+        "cifar10" | "cifar100" => [50_000, 10_000],
+        // Embedded: no folder is looked into.
+        _ => {
+            let split = data.load(std::path::Path::new(".")).map_err(|e| e.to_string())?;
+            return Ok([split.train.len(), split.test.len()]);
+        }
+    };
+    let train = if data.half.is_some() { train / 2 } else { train };
+    let limited = |all: usize, per_class: Option<usize>| per_class.map_or(all, |n| (n * classes).min(all));
+    Ok([limited(train, data.per_class[0]), limited(test, data.per_class[1])])
+}
+
+/// Images of noise, since the time hardly depends on what is seen.
+fn images(network: &Network, batch: usize, key: Key) -> Tensor {
+    let shape = network.input_shape();
+    let mut values = vec![0.0; batch * shape.len()];
+    key.named("images").fill_uniform(&mut values);
+    Tensor::from_values(shape, values.into_iter().map(|v| v as f32).collect())
+}
+
+/// Seconds a sample of reading a network, in batches if that is quick.
+fn forward_seconds(network: &mut Network, batch: usize, key: Key) -> f64 {
+    let one = images(network, 1, key);
+    let (single, ()) = seconds(|| _ = network.forward(&one, Pass::evaluate(key)));
+    if single * batch as f64 > LONGEST {
+        return single;
+    }
+    let many = images(network, batch, key);
+    let (all, ()) = seconds(|| _ = network.forward(&many, Pass::evaluate(key)));
+    all / batch as f64
+}
+
+/// Seconds of a training step; of large ones a single sample is measured.
+fn step_seconds(
+    network: &mut Network,
+    spec: &TrialSpec,
+    batch: usize,
+    enough: f64,
+    key: Key,
+) -> Result<f64, String> {
+    let classes = network.classes() as u32;
+    let loss = spec.training.loss;
+    let mut k = 0;
+    let mut time = |network: &mut Network, images: &Tensor| -> Result<f64, String> {
+        let labels: Vec<u32> = (0..images.batch() as u32).map(|i| i % classes).collect();
+        let (seconds, outcome) = seconds(|| network.train_step(images, &labels, loss, k, key));
+        k += 1;
+        outcome.map(|_| seconds).map_err(|e| e.to_string())
+    };
+    let one = images(network, 1, key);
+    let single = time(network, &one)?;
+    if single * batch as f64 > LONGEST {
+        return Ok(single * batch as f64);
+    }
+    let many = images(network, batch, key);
+    let (mut taken, mut count) = (0.0, 0);
+    while taken < enough && count < 1000 {
+        taken += time(network, &many)?;
+        count += 1;
+    }
+    Ok(taken / f64::from(count))
+}
+
+fn memory(parts: &mut Parts, spec: &TrialSpec, batch: usize, samples: usize) -> Memory {
+    let (image, _) = spec.data.image();
+    let mut memory = Memory { data: (samples * image.len()) as u64, ..Memory::default() };
+    for network in [Some(&mut parts.network), parts.backbone.as_mut()].into_iter().flatten() {
+        for (_, tensor) in network.state(Scope::Everything).iter() {
+            let size = if matches!(tensor.data, Data::F32(_) | Data::U32(_)) { 4 } else { 8 };
+            memory.state += size * tensor.data.len() as u64;
+        }
+    }
+    if spec.devices.is_some() && !spec.rule.is_digital() {
+        // State is one number a cell; its parameters are four.
+        memory.devices = 4 * memory.state;
+    }
+    memory.activations = (4 * batch * parts.network.held()) as u64;
+    memory
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::plans;
+    use crate::spec::Folders;
+
+    const SPEC: &str = r#"
+[problem]
+kind = "quadratic"
+curvature = 1.0
+minimizer = 0.5
+[device]
+response = "power"
+shape = 1.0
+[rule]
+kind = "analog"
+learning_rate = 0.01
+[sweep]
+steps = [10, 1000000]
+"rule.learning_rate" = [0.01, 0.02]
+"problem.dim" = [1, 100]
+"#;
+
+    #[test]
+    fn every_kind_is_measured_and_every_trial_counted() {
+        let plans = plans(SPEC, &Folders::new("."), None, "cost").unwrap();
+        let cost = Cost::estimate(&plans, 2).unwrap();
+        // Neither rates nor lengths make a kind; sizes do.
+        assert_eq!((plans.len(), cost.kinds), (8, 2));
+        let work = |plans: &[Plan]| Cost::estimate(plans, 1).unwrap().total_seconds;
+        // The first trial has 10 steps: measuring it alone says nothing of those with a million.
+        assert!(cost.total_seconds > 100.0 * 8.0 * cost.trial_seconds, "{cost:?}");
+        assert!(work(&plans[..4]) < 0.01 * work(&plans[4..]));
+        assert!(cost.wall_seconds < cost.total_seconds);
+    }
+
+    #[test]
+    fn workers_share_the_trials() {
+        assert_eq!(wall(&[3.0, 1.0, 1.0, 1.0, 2.0], 2), 5.0);
+        assert_eq!(wall(&[3.0, 1.0], 8), 3.0);
+        assert_eq!(wall(&[], 2), 0.0);
+    }
+}
