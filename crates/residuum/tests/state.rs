@@ -265,11 +265,15 @@ fn problems_run_every_rule() {
     .unwrap();
     for update in [Update::Expected, pulsed()] {
         for mut rule in rules::<f64>(&|_| exact(update), &Readout::default()) {
-            let rates = Rates::new(0.02, 0.02);
+            let mut rates = Rates::new(0.02, 0.02);
+            if rule.arrays().len() > 2 {
+                // W̄ of a cascade is the sum of three integrators: it is stable while β₀ < αγ² = 3.2e-3.
+                rates.transfer[0] = 5e-4;
+            }
             let mut borrowed: [&mut dyn UpdateRule; 1] = [&mut *rule];
             minimize(&problem, &mut borrowed, &rates, 12_000, Key::new(5)).unwrap();
             let mean = rule.effective_weights().iter().sum::<f64>() / (ROWS * COLS) as f64;
-            // Most of the way from 0: Adam and cascades keep swinging at these rates.
+            // Most of the way from 0: without mixing two integrators in a row keep swinging a little.
             assert!((mean - 0.3).abs() < 0.15, "{} ends at {mean}", rule.label());
         }
     }
