@@ -74,6 +74,7 @@ pub enum Command {
     Run(RunOptions),
     Check(CheckOptions),
     Explain(ExplainOptions),
+    Schema(SchemaOptions),
     Runs(RunsOptions),
     Eval(EvalOptions),
     Export(ExportOptions),

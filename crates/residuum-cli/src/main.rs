@@ -30,6 +30,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         Some(Command::Run(options)) => commands::run::run(&context, options),
         Some(Command::Check(options)) => commands::check::check(&context, options),
         Some(Command::Explain(options)) => commands::explain::explain(&context, options),
+        Some(Command::Schema(_)) => commands::schema::schema(),
         Some(Command::Runs(options)) => commands::runs::runs(&context, options),
         Some(Command::Eval(options)) => commands::eval::eval(&context, options),
         Some(Command::Export(options)) => commands::export::export(&context, options),

@@ -147,3 +147,14 @@ fn a_seed_is_honoured() {
     assert_eq!(seeds.len(), 1);
     assert_eq!(seeds[0]["values"], serde_json::json!(["[9]"]));
 }
+
+/// Editors are given what the reader knows.
+#[test]
+fn the_schema_is_one_and_names_the_fields() {
+    let schema = json(&residuum("", &["schema"]));
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    let text = schema.to_string();
+    for field in ["\"symmetric_point\"", "\"learning_rate\"", "\"minimizer\"", "\"variant\""] {
+        assert!(text.contains(field), "{field}");
+    }
+}

@@ -176,8 +176,8 @@ fn another_run_is_not_resumed_and_the_error_says_what_differs() {
 
     let newest = checkpoints(folder.path()).pop().unwrap();
     let manifest = fs::read_to_string(newest.join("manifest.json")).unwrap();
-    fs::write(newest.join("manifest.json"), manifest.replace("\"version\": 1", "\"version\": 7")).unwrap();
-    refuse(other(), "must have format version 1, got 7");
+    fs::write(newest.join("manifest.json"), manifest.replace("\"version\": 2", "\"version\": 7")).unwrap();
+    refuse(other(), "must have format version 2, got 7");
     fs::write(newest.join("manifest.json"), manifest).unwrap();
 
     // None of this has changed anything.

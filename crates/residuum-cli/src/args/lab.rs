@@ -43,6 +43,17 @@ pub struct ExplainOptions {
     pub settings: SpecSettings,
 }
 
+/// Print the JSON Schema of a spec, with which editors complete and explain its fields.
+///
+/// It knows names, types and words; `residuum check` also knows what must hold between fields.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  residuum schema > residuum.schema.json
+
+In a spec, the first line `#:schema residuum.schema.json` tells Taplo and VS Code where it is.")]
+pub struct SchemaOptions {}
+
 /// Run every trial of a spec into a store, each once; then a table, a sentence and a figure of how they ended.
 ///
 /// A spec has [problem] or [network], one trial or a grid. The store is a folder (--out, runs/NAME by default). A trial lies in it

@@ -15,6 +15,7 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod runs;
+pub mod schema;
 mod spec_file;
 pub mod verify;
 

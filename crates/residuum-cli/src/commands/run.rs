@@ -83,7 +83,7 @@ fn execute(context: &Context, plans: &[Plan], path: &Path, options: &SweepOption
     if context.json {
         Context::print_json(&document(&title, plans, &summary, outcome.as_ref(), path, &files))?;
     } else {
-        terminal::print(&told(&summary, outcome.as_ref(), path, &files))?;
+        terminal::print(&ending(&summary, outcome.as_ref(), path, &files))?;
     }
     if summary.interrupted {
         return Err(Interrupted(format!("what was done is kept; go on with\n  {}", again())).into());
@@ -102,7 +102,7 @@ fn refuse_missing_data(plans: &[Plan], path: &Path, root: &Path) -> anyhow::Resu
     }
 }
 
-fn told(summary: &SweepSummary, outcome: Option<&Outcome<'_>>, store: &Path, files: &[PathBuf]) -> String {
+fn ending(summary: &SweepSummary, outcome: Option<&Outcome<'_>>, store: &Path, files: &[PathBuf]) -> String {
     let SweepSummary { total, done, already, elsewhere, failed, .. } = summary;
     let mut text = outcome.map_or_else(String::new, |outcome| outcome.to_text() + "\n");
     for FailedTrial { id, labels, seed, sentence, kept } in failed {

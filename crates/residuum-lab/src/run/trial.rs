@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use residuum::{Control, Key, Rule, minimize_observed};
-
 use residuum_nn::checkpoint::{Checkpoint, Checkpoints};
 
 use super::RunError;
@@ -66,7 +65,7 @@ pub fn trial(
     if let (Some(keep), Some(checkpoints)) = (keep, &mut checkpoints)
         && let Ok(Some(Checkpoint { position, state, .. })) = checkpoints.newest(|_, _| ())
         && position.description == keep.description
-        && restore(&position, &state, &mut *rule, &spec.record, &mut recorder.kept)
+        && restore(&position, &state, &mut *rule, &mut recorder.kept)
     {
         checkpoints.tidy();
         (k, before) = (position.step, position.seconds);
@@ -102,8 +101,7 @@ pub fn trial(
         if let (Some(keep), Some(checkpoints), Some(pace)) = (keep, &mut checkpoints, &mut pace)
             && (cancelled || pace.is_due())
         {
-            let (position, state) =
-                save(keep.description, (k, seconds()), &*rule, &spec.record, &recorder.kept);
+            let (position, state) = save(keep.description, (k, seconds()), &*rule, &recorder.kept);
             pace.wrote(|| checkpoints.write(&position, &state).map(|_| ()))
                 .map_err(|e| RunError::Checkpoint { message: e.to_string() })?;
         }
