@@ -99,7 +99,10 @@ impl NumberTable {
                     continue;
                 }
             }
-            let line = entries.position().map_or(0, |at| at.line() as usize);
+            // The position of a record is that of the comments and empty lines before it.
+            let aside = |line: &&str| line.trim().is_empty() || line.starts_with('#');
+            let skipped = |from: usize| text[from..].lines().take_while(aside).count();
+            let line = entries.position().map_or(0, |at| at.line() as usize + skipped(at.byte() as usize));
             if entries.len() != table.columns {
                 let (expected, given) = (table.columns, entries.len());
                 return Err(TableError::Ragged { path: path.into(), line, expected, given });
