@@ -10,7 +10,84 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::{Cifar, DataError, Split, embedded, idx};
+use super::{Cifar, DataError, ImageShape, Split, embedded, idx};
+
+/// A data set that can be named, and what is known of it without a look at files.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// What it is called.
+    pub name: &'static str,
+    /// Size of its images.
+    pub image: ImageShape,
+    /// Number of classes.
+    pub classes: usize,
+    /// Images to train and to test on.
+    pub images: [usize; 2],
+    /// Where it comes from.
+    pub origin: Origin,
+}
+
+/// Where a data set comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Origin {
+    /// The program itself.
+    Embedded(fn() -> Result<Split, DataError>),
+    /// Files that can be fetched.
+    Files(fn() -> Entry),
+}
+
+/// Every data set.
+pub const SETS: [Known; 6] = [
+    Known {
+        name: "digits",
+        image: ImageShape::new(8, 8, 1),
+        classes: 10,
+        images: [1442, 355],
+        origin: Origin::Embedded(embedded::digits),
+    },
+    Known {
+        name: "fashion-mnist-subset",
+        image: ImageShape::new(28, 28, 1),
+        classes: 10,
+        images: [2000, 500],
+        origin: Origin::Embedded(embedded::fashion_subset),
+    },
+    Known {
+        name: "mnist",
+        image: ImageShape::new(28, 28, 1),
+        classes: 10,
+        images: [60_000, 10_000],
+        origin: Origin::Files(mnist),
+    },
+    Known {
+        name: "fashion-mnist",
+        image: ImageShape::new(28, 28, 1),
+        classes: 10,
+        images: [60_000, 10_000],
+        origin: Origin::Files(fashion_mnist),
+    },
+    Known {
+        name: "cifar10",
+        image: ImageShape::new(32, 32, 3),
+        classes: 10,
+        images: [50_000, 10_000],
+        origin: Origin::Files(cifar10),
+    },
+    Known {
+        name: "cifar100",
+        image: ImageShape::new(32, 32, 3),
+        classes: 100,
+        images: [50_000, 10_000],
+        origin: Origin::Files(cifar100),
+    },
+];
+
+impl Known {
+    /// The data set of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        SETS.into_iter().find(|set| set.name == name)
+    }
+}
 
 /// A data set that can be fetched.
 #[derive(Clone, Debug)]
@@ -32,12 +109,14 @@ pub struct Entry {
 }
 
 /// How the files of a data set are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Layout {
     /// Four IDX files with MNIST's names and ten classes.
     Mnist,
     /// Binary CIFAR records.
     Cifar(Cifar),
+    /// A format of its own: reads the folder.
+    Own(fn(&Path) -> Result<Split, DataError>),
 }
 
 /// One file to download, and what is in it.
@@ -94,6 +173,7 @@ impl Entry {
     pub fn read(&self, folder: &Path) -> Result<Split, DataError> {
         match self.layout {
             Layout::Cifar(cifar) => cifar.read(folder),
+            Layout::Own(read) => read(folder),
             Layout::Mnist => {
                 let read = |part: &str| {
                     let file = |kind: &str| folder.join(format!("{part}-{kind}-ubyte"));
@@ -107,7 +187,8 @@ impl Entry {
 
 /// The data sets that can be fetched.
 pub fn catalogue() -> Vec<Entry> {
-    vec![mnist(), fashion_mnist(), cifar10(), cifar100()]
+    let files = |set: Known| if let Origin::Files(entry) = set.origin { Some(entry()) } else { None };
+    SETS.into_iter().filter_map(files).collect()
 }
 
 /// The entry of this name.
@@ -121,17 +202,13 @@ pub fn find(name: &str) -> Result<Entry, DataError> {
 /// Reads a data set by name: `digits` and `fashion-mnist-subset` are embedded, the others of the [`catalogue`] lie in
 /// folders of their names under `root`.
 pub fn load(name: &str, root: &Path) -> Result<Split, DataError> {
-    match name {
-        "digits" => embedded::digits(),
-        "fashion-mnist-subset" => embedded::fashion_subset(),
-        _ => find(name)
-            .map_err(|error| match error {
-                DataError::Unknown { name, known } => {
-                    DataError::Unknown { name, known: format!("digits, fashion-mnist-subset, {known}") }
-                }
-                other => other,
-            })?
-            .read(&root.join(name)),
+    match Known::named(name).map(|set| set.origin) {
+        Some(Origin::Embedded(read)) => read(),
+        Some(Origin::Files(entry)) => entry().read(&root.join(name)),
+        None => {
+            let known = SETS.map(|set| set.name).join(", ");
+            Err(DataError::Unknown { name: name.into(), known })
+        }
     }
 }
 
@@ -315,6 +392,20 @@ mod tests {
                         Identity::Sha256(sum) => assert!(hex(sum), "{sum}"),
                         Identity::Records { .. } => assert!(download.md5.is_some()),
                     }
+                }
+            }
+        }
+        for set in SETS {
+            match set.origin {
+                Origin::Files(entry) => assert_eq!(entry().name, set.name),
+                Origin::Embedded(read) => {
+                    let Split { train, test } = read().unwrap();
+                    assert_eq!(
+                        ([train.len(), test.len()], train.shape()),
+                        (set.images, set.image),
+                        "{}",
+                        set.name
+                    );
                 }
             }
         }

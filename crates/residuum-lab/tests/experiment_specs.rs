@@ -359,8 +359,8 @@ fn rates_follow_the_schedule_unless_constant() {
         transfer_rate.schedule(shape),
         Schedule::Step { initial: 0.05, every: 90, factor: 0.5, warm_up: 0 }
     );
-    assert_eq!(spec.rule.learning_rate, Rate::Fixed(Schedule::Constant(0.01)));
-    assert_eq!(spec.rule.learning_rate.schedule(shape), Schedule::Constant(0.01));
+    assert_eq!(spec.rule.learning_rate, Some(Rate::Fixed(Schedule::Constant(0.01))));
+    assert_eq!(spec.rule.rates(shape).learning, Schedule::Constant(0.01));
     assert_eq!(
         ScheduleSpec::Cosine { last: 0.1, warm_up: 0 }.of(2.0, 3, 7),
         Schedule::Cosine { initial: 2.0, last: 0.2, steps: 21, warm_up: 0 }

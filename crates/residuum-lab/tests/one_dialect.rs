@@ -19,12 +19,14 @@ const TILE: &str =
     "device = { array = \"tile\", response = \"power\", shape = 1.0, states = 1200, imbalance_spread = 0.01 }";
 
 /// Devices that both kinds of specs can name.
-const DEVICES: [&str; 9] = [
+const DEVICES: [&str; 11] = [
     EXACT,
     PULSED,
     TILE,
     "device = { array = \"tile\", preset = \"reram_es\" }",
     "device = { array = \"exact\", preset = \"ecram\" }",
+    "device = { array = \"exact\", response = \"logistic\", skew = { kind = \"uniform\", lo = 0.1, hi = 0.3 } }",
+    "device = { array = \"tile\", response = \"logistic\", states = 1200 }",
     "device = { array = \"tile\", response = \"tanh\", slope = 0.5, range = [-1, 1], states = 1200 }",
     "device = { array = \"tile\", response = \"soft_bounds\", states = 1200, cell = { kind = \"vector\", tiles = 3, policy = \"sequential\" } }",
     "device = { array = \"tile\", response = \"soft_bounds\", states = 1200, cell = { kind = \"reference\" } }",
@@ -32,7 +34,7 @@ const DEVICES: [&str; 9] = [
 ];
 
 /// Every rule, and what every rule can be told.
-const RULES: [&str; 18] = [
+const RULES: [&str; 20] = [
     "kind = \"analog\"",
     "kind = \"analog\", source = \"momentum\"",
     "kind = \"analog\", source = \"adam\"",
@@ -51,20 +53,29 @@ const RULES: [&str; 18] = [
     "kind = \"residual_learning_2\", transfer_rate = 0.1, mixing = 0.4, symmetric_point = \"zero\"",
     "kind = \"residual_cascade\", transfer_rate = 0.1, mixing = 0.4, symmetric_point = \"known\"",
     "kind = \"residual_cascade\", transfer_rates = [0.1, 0.05, 0.02], mixing = 0.4, symmetric_point = \"zero\"",
+    "kind = \"manhattan\"",
+    "kind = \"manhattan\", threshold = 0.01",
 ];
+
+/// The Manhattan rule has no learning rate.
+fn rated(rule: &str) -> String {
+    if rule.contains("manhattan") { rule.into() } else { format!("learning_rate = 0.02, {rule}") }
+}
 
 fn problem(device: &str, rule: &str) -> String {
     format!(
-        "steps = 30\n{device}\nrule = {{ learning_rate = 0.02, {rule} }}\n\
+        "steps = 30\n{device}\nrule = {{ {} }}\n\
          problem = {{ kind = \"quadratic\", curvature = 1.0, minimizer = 0.3, dim = 7 }}\n\
-         noise = {{ kind = \"gaussian\", deviation = 0.2 }}\nrecord = {{ metrics = [\"gap\", \"main\"] }}\n"
+         noise = {{ kind = \"gaussian\", deviation = 0.2 }}\nrecord = {{ metrics = [\"gap\", \"main\"] }}\n",
+        rated(rule)
     )
 }
 
 fn network(device: &str, rule: &str) -> String {
     format!(
-        "{device}\nrule = {{ learning_rate = 0.02, {rule} }}\nnetwork = {{ model = \"mlp\", hidden = [4] }}\n\
-         data = {{ set = \"digits\", train_per_class = 2, test_per_class = 1 }}\ntraining = {{ epochs = 1, batch_size = 5 }}\n"
+        "{device}\nrule = {{ {} }}\ndigital = {{ learning_rate = 0.02 }}\nnetwork = {{ model = \"mlp\", hidden = [4] }}\n\
+         data = {{ set = \"digits\", train_per_class = 2, test_per_class = 1 }}\ntraining = {{ epochs = 1, batch_size = 5 }}\n",
+        rated(rule)
     )
 }
 
@@ -123,6 +134,34 @@ fn every_rule_trains_on_every_array() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_manhattan_rule_learns_digits() {
+    let rule = RULES[18];
+    for device in [EXACT, TILE] {
+        let spec = Experiment::parse(&network(device, rule), Path::new("."), None).unwrap().trials.remove(0);
+        let mut trial = Trial::prepare(&spec, 1, Path::new("."), Origin::Spec).unwrap();
+        let shape = trial.parts.network.input_shape();
+        let pixels = (0..5 * shape.len()).map(|i| ((i * i) % 11) as f32 / 11.0).collect();
+        let (images, labels) = (Tensor::from_values(shape, pixels), [0, 1, 2, 3, 4]);
+        let loss = Loss::CrossEntropy { smoothing: 0.0 };
+        let mut losses = Vec::new();
+        for k in 0..150 {
+            let outcome = trial.parts.network.train_step(&images, &labels, loss, k, trial.key).unwrap();
+            losses.push(outcome.loss);
+        }
+        assert!(losses[149] < 0.8 * losses[0], "{device}: {} to {}", losses[0], losses[149]);
+    }
+    let message = |text: String| Experiment::parse(&text, Path::new("."), None).unwrap_err().to_string();
+    let without = network(TILE, rule).replace("digital = { learning_rate = 0.02 }\n", "");
+    assert!(
+        message(without).contains("digital.learning_rate is missing: kind = \"manhattan\" has none to share")
+    );
+    let with = network(TILE, "kind = \"manhattan\", learning_rate = 0.1");
+    assert!(message(with).contains("rule.learning_rate has no effect with kind = \"manhattan\": it is of"));
+    let spec = Spec::parse(&problem(PULSED, rule), Path::new(".")).unwrap();
+    assert_eq!(spec.build_rule(1).unwrap().effective_rates(&spec.rates().at(0), 1).learning, 1e-3);
 }
 
 #[test]

@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::cells::{Mixed, PerCell};
+use crate::cells::{Cells, Confined, Mixed, PerCell, Uniform};
 use crate::error::{ParameterError, finite, non_negative, positive, require};
-use crate::{Key, ResponseFunction};
+use crate::{Key, Range, ResponseFunction};
 
 /// A distribution of one parameter over the cells of an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,6 +80,22 @@ impl Distribution {
                 positive("lo", lo)?;
                 require(hi.is_finite() && hi >= lo, "hi", "finite and at least lo", hi)
             }
+        }
+    }
+
+    /// The value that every cell has, if all are alike.
+    pub fn constant(&self) -> Option<f64> {
+        if let Self::Constant(value) = self { Some(*value) } else { None }
+    }
+
+    /// Where it is centred.
+    pub fn center(&self) -> f64 {
+        match *self {
+            Self::Constant(value) => value,
+            Self::Normal { mean, .. } => mean,
+            Self::LogNormal { median, .. } => median,
+            Self::Uniform { lo, hi } => 0.5 * (lo + hi),
+            Self::LogSpaced { lo, hi } => (lo * hi).sqrt(),
         }
     }
 
@@ -184,6 +200,56 @@ pub fn vary<R>(
         build(&Draw { key, cell, count: n }).map_err(|source| PopulationError::Cell { cell, source })
     });
     Ok(PerCell(cells.collect::<Result<_, _>>()?))
+}
+
+/// Cells to be made of a [`Family`](crate::response::Family): how many, from which parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Population<'a> {
+    /// One number for all cells or a distribution over them, by name and in the order of the family; of two of which either is
+    /// given, the one that is.
+    pub parameters: &'a [(&'static str, Distribution)],
+    /// How many.
+    pub n: usize,
+    /// Of the draws.
+    pub key: Key,
+    /// A dynamic range smaller than the formula's own.
+    pub range: Option<Range>,
+}
+
+impl Population<'_> {
+    /// Whether this parameter is among them.
+    pub fn has(&self, name: &str) -> bool {
+        self.parameters.iter().any(|(own, _)| *own == name)
+    }
+
+    /// One response for all cells if every parameter is a number, otherwise one for each; `make` gets the values.
+    ///
+    /// # Errors
+    /// If a parameter, given or drawn, makes no response.
+    pub fn build<R: ResponseFunction + 'static>(
+        &self,
+        make: impl Fn(&[f64]) -> Result<R, ParameterError>,
+    ) -> Result<Arc<dyn Cells>, PopulationError> {
+        match self.range {
+            None => self.cells(make),
+            Some(range) => self.cells(|p| Confined::new(make(p)?, range)),
+        }
+    }
+
+    fn cells<R: ResponseFunction + 'static>(
+        &self,
+        make: impl Fn(&[f64]) -> Result<R, ParameterError>,
+    ) -> Result<Arc<dyn Cells>, PopulationError> {
+        let constants: Option<Vec<f64>> = self.parameters.iter().map(|(_, d)| d.constant()).collect();
+        if let Some(values) = constants {
+            return Ok(Arc::new(Uniform::new(make(&values)?)));
+        }
+        let cells = vary(self.n, self.key, |cell| {
+            let drawn = self.parameters.iter().map(|(name, d)| cell.draw(name, d));
+            make(&drawn.collect::<Result<Vec<f64>, _>>()?)
+        })?;
+        Ok(Arc::new(cells))
+    }
 }
 
 /// The part each of `n` cells belongs to, drawn with the given fractions as probabilities.

@@ -7,8 +7,10 @@ mod laws;
 use laws::check_laws;
 use proptest::prelude::*;
 use residuum::cells::Confined;
+use residuum::population::{Distribution, Population};
 use residuum::response::{
-    Ceiling, Constant, Exponential, Formula, Linear, Power, SoftBounds, Tabulated, Tanh, Wavy,
+    Ceiling, Constant, Exponential, FAMILIES, Formula, Given, Linear, Parameter, Power, SoftBounds, Tabulated,
+    Tanh, Wavy,
 };
 use residuum::{Key, Range, ResponseFunction};
 use serde_json::Value;
@@ -223,6 +225,44 @@ fn every_response() -> Vec<Response> {
 fn every_response_keeps_the_laws() {
     for response in every_response() {
         check_laws(&*response).unwrap_or_else(|broken| panic!("{}: {broken}", response.describe()));
+    }
+}
+
+/// Every closed form that specs can name, at its own values and around them, alike in all cells and varied.
+#[test]
+fn every_family_keeps_the_laws() {
+    for family in FAMILIES {
+        let mut kept = 0;
+        let optional = |p: &&Parameter| !matches!(p.given, Given::Or(other) if other < p.name);
+        let parameters: Vec<&Parameter> = family.parameters.iter().filter(optional).collect();
+        for varied in 0..parameters.len() {
+            for factor in [0.5, 0.9, 1.0, 1.3, 2.0] {
+                let value = |(i, p): (usize, &&Parameter)| {
+                    let value = p.value * if i == varied { factor } else { 1.0 };
+                    (p.name, Distribution::Constant(value))
+                };
+                let parameters: Vec<_> = parameters.iter().enumerate().map(value).collect();
+                let cells = |n, range| {
+                    (family.cells)(&Population { parameters: &parameters, n, key: Key::new(3), range })
+                };
+                // A value may be impossible; the one that the family names is not.
+                let Ok(alike) = cells(1, None) else { continue };
+                let confined = cells(1, Some(symmetric(0.4))).unwrap();
+                for response in [alike.response(0), confined.response(0)] {
+                    check_laws(response).unwrap_or_else(|broken| panic!("{}: {broken}", response.describe()));
+                }
+                kept += usize::from(factor == 1.0);
+            }
+            let mut spread: Vec<_> =
+                parameters.iter().map(|p| (p.name, Distribution::Constant(p.value))).collect();
+            let middle = parameters[varied].value;
+            spread[varied].1 = Distribution::Uniform { lo: 0.97 * middle, hi: 1.01 * middle };
+            let population = Population { parameters: &spread, n: 5, key: Key::new(3), range: None };
+            let cells = (family.cells)(&population).unwrap();
+            assert_eq!(cells.len(), Some(5), "{}", family.name);
+            check_laws(cells.response(4)).unwrap_or_else(|broken| panic!("{}: {broken}", family.name));
+        }
+        assert_eq!(kept, parameters.len(), "{} at its own values", family.name);
     }
 }
 

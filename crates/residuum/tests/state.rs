@@ -9,8 +9,8 @@ use residuum::readout::{Converter, NoiseManagement, Readout, Scratch, Settings, 
 use residuum::response::Power;
 use residuum::rule::{
     Analog, AutoScale, Buffer, Carrier, Chop, ChoppedConfig, ChoppedTikiTaka, Columns, Digital, Every,
-    MixedConfig, MixedPrecision, Order, Rates, ResidualConfig, ResidualLearning, Rule, Source, SymmetricPoint,
-    TikiTaka, TikiTakaConfig, Transfer,
+    Manhattan, MixedConfig, MixedPrecision, Order, Rates, ResidualConfig, ResidualLearning, Rule, Source,
+    SymmetricPoint, TikiTaka, TikiTakaConfig, Transfer,
 };
 use residuum::tile::{
     CycleNoise, Decay, Device, Drift, OneSidedCell, Policy, ReferenceCell, Refresh, Retention, Scheme, Spread,
@@ -107,6 +107,7 @@ fn rules<T: Scalar>(make: Make<'_, T>, readout: &Readout) -> Vec<Box<dyn Rule<T>
         chopped(true, None, Some(5.0)),
         Box::new(ResidualLearning::cascade(make("main"), chain, cascade).unwrap().transfer(1, one).unwrap()),
         Box::new(MixedPrecision::new(make("main"), mixed).unwrap()),
+        Box::new(Manhattan::new(make("main"), 0.05).unwrap()),
     ]
 }
 

@@ -213,30 +213,23 @@ pub(super) fn parse_filter(text: &str) -> Result<(String, String), String> {
     parts.ok_or_else(|| format!("give NAME=VALUE, like seed=3, not {text:?}"))
 }
 
+fn reproduce_help() -> String {
+    format!(
+        "Figures and tables:\n{}\n\
+         Examples:\n  \
+         residuum reproduce fig-toy --out figures\n  \
+         residuum reproduce all --profile quick --data ~/data --out results",
+        residuum_lab::reproduce::overview()
+    )
+}
+
 /// Figures and tables of the paper, run again: the paper's numbers beside ours, with a verdict for each.
 ///
 /// Files go to --out DIR (residuum-out by default): figures as SVG and PNG, numbers as CSV, settings as TOML, and one page with
 /// everything, reproduce.md and reproduce.json. Networks are kept in a store: the same command goes on where it was
 /// interrupted. What cannot be run says so and why.
 #[derive(Args, Debug)]
-#[command(after_help = "\
-Figures and tables:
-  fig-toy            densities of Analog SGD and Residual Learning in the 1-D toy
-  fig-kappa          error against step for several hardware condition numbers
-  fig-response       examples of response functions
-  fig-bias           desired and realized steps in the plane
-  fig-shift          objective and penalty before and after shifting
-  fig-mnist          accuracy curves of the FCN and the CNN on MNIST
-  fig-ablation       accuracy against the mixing coefficient
-  fig-weights        weights against their dynamic range
-  table-mnist        FCN on MNIST: responses, shapes, radii
-  table-cifar-power  fine-tuned ResNets on CIFAR, power response
-  table-cifar-exp    the same, exponential response
-  table-bounds       upper and lower bounds beside what is measured
-
-Examples:
-  residuum reproduce fig-toy --out figures
-  residuum reproduce all --profile quick --data ~/data --out results")]
+#[command(after_help = reproduce_help())]
 pub struct ReproduceArgs {
     /// Names of figures and tables, or `all`.
     #[arg(value_name = "NAME", required = true)]

@@ -1,20 +1,5 @@
 //! The paper's figures and tables, run again: the numbers, their settings, and what they say of the paper's.
 //!
-//! | name | paper | shows |
-//! |---|---|---|
-//! | `fig-toy` | `figure:toy-and-kappa`, left and middle | where Analog SGD and Residual Learning end under noise |
-//! | `fig-kappa` | `figure:toy-and-kappa`, right | Residual Learning under growing κ₂ |
-//! | `fig-response` | `fig:response-factor` | response functions, their asymmetry and its potential |
-//! | `fig-bias` | `fig:hardware-challenge` | desired and realized steps in the plane |
-//! | `fig-shift` | `fig:shift-problem` | the shifted problem and its penalty |
-//! | `fig-mnist` | `figure:FCN-CNN-MNIST` | accuracy curves of the two networks on MNIST |
-//! | `fig-ablation` | `figure:gamma-ablation` | accuracy against the mixing coefficient |
-//! | `fig-weights` | `figure:verification-implicit-bias` | weights against their dynamic range |
-//! | `table-mnist` | `table:MNIST-pow-and-exp` | responses × shapes × radii |
-//! | `table-cifar-power` | `table:CIFAR-fine-tune-pow` | fine-tuned ResNets, power response |
-//! | `table-cifar-exp` | `table:CIFAR-fine-tune-exp` | the same, exponential response |
-//! | `table-bounds` | `table:mu-sc-classical-bounds` | upper and lower bounds beside what is measured |
-//!
 //! Everything follows from the name and the [`ReproduceOptions`]: no clock, no thread count, no machine enters a number. Networks are
 //! trained into a [`Store`](crate::store::Store), so that work that was broken off goes on where it was.
 
@@ -54,39 +39,64 @@ use crate::store::StoreError;
 use crate::sweep::SweepError;
 use crate::verify::VerifyError;
 
-/// Every figure and table that can be reproduced, the quick ones first.
-pub const NAMES: [&str; 12] = [
-    "fig-toy",
-    "fig-kappa",
-    "fig-response",
-    "fig-bias",
-    "fig-shift",
-    "table-bounds",
-    "fig-mnist",
-    "fig-weights",
-    "table-mnist",
-    "fig-ablation",
-    "table-cifar-power",
-    "table-cifar-exp",
+/// How a figure or table is run.
+type Run = fn(&ReproduceOptions, &dyn Progress) -> Result<Reproduction, ReproduceError>;
+
+/// Every figure and table that can be reproduced, the quick ones first: name, label in the paper, what it shows, and how.
+const FIGURES: [(&str, &str, &str, Run); 12] = [
+    (
+        "fig-toy",
+        "figure:toy-and-kappa (left, middle)",
+        "densities of Analog SGD and Residual Learning in the 1-D toy",
+        toy::run,
+    ),
+    (
+        "fig-kappa",
+        "figure:toy-and-kappa (right)",
+        "error against step for several hardware condition numbers",
+        kappa::run,
+    ),
+    ("fig-response", "fig:response-factor", "examples of response functions", |options, _| {
+        response::run(options)
+    }),
+    ("fig-bias", "fig:hardware-challenge", "desired and realized steps in the plane", |options, _| {
+        bias::run(options)
+    }),
+    ("fig-shift", "fig:shift-problem", "objective and penalty before and after shifting", shift::run),
+    ("table-bounds", paper::BOUNDS_LABEL, "upper and lower bounds beside what is measured", bounds::run),
+    ("fig-mnist", paper::MNIST_CURVES_LABEL, "accuracy curves of the FCN and the CNN on MNIST", mnist::run),
+    ("fig-weights", paper::WEIGHTS_LABEL, "weights against their dynamic range", weights::run),
+    ("table-mnist", paper::MNIST_LABEL, "FCN on MNIST: responses, shapes, radii", mnist_table::run),
+    ("fig-ablation", paper::ABLATION_LABEL, "accuracy against the mixing coefficient", ablation::run),
+    (
+        "table-cifar-power",
+        paper::CIFAR_POWER_LABEL,
+        "fine-tuned ResNets on CIFAR, power response",
+        cifar::power,
+    ),
+    ("table-cifar-exp", paper::CIFAR_EXPONENTIAL_LABEL, "the same, exponential response", cifar::exponential),
 ];
+
+/// Their names.
+pub const NAMES: [&str; FIGURES.len()] = {
+    let mut names = [""; FIGURES.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = FIGURES[i].0;
+        i += 1;
+    }
+    names
+};
+
+/// What every figure and table shows, a line each.
+pub fn overview() -> String {
+    let line = |(name, _, about, _): &(&str, &str, &str, Run)| format!("  {name:<18} {about}\n");
+    FIGURES.iter().map(line).collect()
+}
 
 /// The label that a figure or table has in the paper.
 pub fn paper_label(name: &str) -> &'static str {
-    match name {
-        "fig-toy" => "figure:toy-and-kappa (left, middle)",
-        "fig-kappa" => "figure:toy-and-kappa (right)",
-        "fig-response" => "fig:response-factor",
-        "fig-bias" => "fig:hardware-challenge",
-        "fig-shift" => "fig:shift-problem",
-        "fig-mnist" => paper::MNIST_CURVES_LABEL,
-        "fig-ablation" => paper::ABLATION_LABEL,
-        "fig-weights" => paper::WEIGHTS_LABEL,
-        "table-mnist" => paper::MNIST_LABEL,
-        "table-cifar-power" => paper::CIFAR_POWER_LABEL,
-        "table-cifar-exp" => paper::CIFAR_EXPONENTIAL_LABEL,
-        "table-bounds" => paper::BOUNDS_LABEL,
-        _ => "",
-    }
+    FIGURES.iter().find(|figure| figure.0 == name).map_or("", |figure| figure.1)
 }
 
 /// How much work to spend.
@@ -250,20 +260,9 @@ pub fn reproduce(
     options: &ReproduceOptions,
     progress: &dyn Progress,
 ) -> Result<Reproduction, ReproduceError> {
-    match name {
-        "fig-toy" => toy::run(options, progress),
-        "fig-kappa" => kappa::run(options, progress),
-        "fig-response" => response::run(options),
-        "fig-bias" => bias::run(options),
-        "fig-shift" => shift::run(options, progress),
-        "fig-mnist" => mnist::run(options, progress),
-        "fig-ablation" => ablation::run(options, progress),
-        "fig-weights" => weights::run(options, progress),
-        "table-mnist" => mnist_table::run(options, progress),
-        "table-cifar-power" => cifar::power(options, progress),
-        "table-cifar-exp" => cifar::exponential(options, progress),
-        "table-bounds" => bounds::run(options, progress),
-        _ => Err(ReproduceError::Unknown { name: name.to_owned() }),
+    match FIGURES.iter().find(|figure| figure.0 == name) {
+        Some((_, _, _, run)) => run(options, progress),
+        None => Err(ReproduceError::Unknown { name: name.to_owned() }),
     }
 }
 

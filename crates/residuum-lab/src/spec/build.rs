@@ -6,8 +6,7 @@ use residuum::array::ZeroShift;
 use residuum::cells::symmetric_points;
 use residuum::readout::Shape;
 use residuum::rule::{
-    Analog, ChoppedConfig, ChoppedTikiTaka, Columns, Digital, EffectiveRates, MixedConfig, MixedPrecision,
-    ResidualConfig, ResidualLearning, SymmetricPoint, TikiTaka, TikiTakaConfig, Transfer,
+    Columns, Digital, EffectiveRates, ResidualConfig, ResidualLearning, SymmetricPoint, Transfer,
 };
 use residuum::tile::{OneSidedCell, ReferenceCell, Refresh, Scheme, Tile, VectorCell};
 use residuum::{
@@ -44,7 +43,7 @@ impl BuildError {
 }
 
 /// A number that arrays of a spec can hold.
-trait Number: Scalar {
+pub(super) trait Number: Scalar {
     /// A tile, or several that act as one.
     fn tile(
         device: &DeviceSpec,
@@ -101,7 +100,7 @@ impl Number for f64 {
 
 /// Where arrays start.
 #[derive(Clone, Copy, Default)]
-struct Start<'a> {
+pub(super) struct Start<'a> {
     /// W₀; at 0, as near as the range allows, if it is programmed later.
     main: Option<&'a [f64]>,
     /// P₀, if it is not the symmetric point.
@@ -109,7 +108,7 @@ struct Start<'a> {
 }
 
 /// One rule to be built.
-struct Builder<'a> {
+pub(super) struct Builder<'a> {
     rule: &'a RuleSpec,
     devices: &'a Devices,
     shape: Shape,
@@ -119,32 +118,13 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     fn build<T: Number>(&self) -> Result<Box<dyn Rule<T>>, BuildError> {
-        let RuleSpec { pulses, transfer_pulses, source, .. } = *self.rule;
-        Ok(match &self.rule.kind {
-            RuleKind::Digital => Box::new(Digital::new(&self.first_weights::<T>(), source)?),
-            RuleKind::Analog => Box::new(Analog::new(self.main::<T>(pulses)?, source)?),
-            RuleKind::TikiTaka { mixing, transfer } => {
-                let (w, p) = (self.main(transfer_pulses)?, self.plain_residual(pulses)?);
-                let (mixing, transfer) = (*mixing, self.own(transfer));
-                Box::new(TikiTaka::<T>::new(w, p, TikiTakaConfig { mixing, transfer, source })?)
-            }
-            RuleKind::Chopped { chop, auto_scale, tail_weight, transfer } => {
-                let (w, p) = (self.main(transfer_pulses)?, self.plain_residual(pulses)?);
-                let (chop, auto_scale, tail_weight) = (*chop, *auto_scale, *tail_weight);
-                let config = ChoppedConfig { chop, transfer: self.own(transfer), auto_scale, tail_weight };
-                Box::new(ChoppedTikiTaka::<T>::new(w, p, config)?)
-            }
-            RuleKind::MixedPrecision { every, granularity, quantize: [errors, inputs] } => {
-                let (every, granularity) = (*every, *granularity);
-                let (quantize_errors, quantize_inputs) = (*errors, *inputs);
-                let config = MixedConfig { every, granularity, quantize_errors, quantize_inputs };
-                Box::new(MixedPrecision::new(self.main::<T>(pulses)?, config)?)
-            }
-            RuleKind::Residual(spec) => self.residual_learning(spec)?,
-        })
+        self.rule.on(self)
     }
 
-    fn residual_learning<T: Number>(&self, spec: &ResidualSpec) -> Result<Box<dyn Rule<T>>, BuildError> {
+    pub(super) fn residual_learning<T: Number>(
+        &self,
+        spec: &ResidualSpec,
+    ) -> Result<Box<dyn Rule<T>>, BuildError> {
         let RuleSpec { pulses, transfer_pulses, source, .. } = *self.rule;
         let count = self.rule.transfer_rates.len();
         let (mut residuals, mut points) = (Vec::new(), Vec::new());
@@ -175,7 +155,7 @@ impl Builder<'_> {
     }
 
     /// A transfer as this array has it: of more columns than there are it moves all, and its lines are those of the array.
-    fn own(&self, transfer: &Transfer) -> Transfer {
+    pub(super) fn own(&self, transfer: &Transfer) -> Transfer {
         let columns = match transfer.columns {
             Columns::Some(n) if n > self.shape.cols => Columns::All,
             columns => columns,
@@ -187,19 +167,19 @@ impl Builder<'_> {
         self.shape.rows * self.shape.cols
     }
 
-    fn first_weights<T: Number>(&self) -> Vec<T> {
+    pub(super) fn first_weights<T: Number>(&self) -> Vec<T> {
         match self.start.main {
             Some(start) => start.iter().map(|w| T::from_f64(*w)).collect(),
             None => vec![T::ZERO; self.cells()],
         }
     }
 
-    fn main<T: Number>(&self, scheme: Scheme) -> Result<Box<dyn Array<T>>, BuildError> {
+    pub(super) fn main<T: Number>(&self, scheme: Scheme) -> Result<Box<dyn Array<T>>, BuildError> {
         self.array(&self.devices.main, "main", scheme, self.start.main, "initial.main")
     }
 
     /// The residual array of a rule without symmetric points.
-    fn plain_residual<T: Number>(&self, scheme: Scheme) -> Result<Box<dyn Array<T>>, BuildError> {
+    pub(super) fn plain_residual<T: Number>(&self, scheme: Scheme) -> Result<Box<dyn Array<T>>, BuildError> {
         let start = self.residual_start("residual")?;
         self.array(&self.devices.residual, "residual", scheme, start.as_deref(), "initial.residual")
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use residuum::ParameterError;
 use residuum_nn::Shape;
-use residuum_nn::data::catalogue::{find, load};
+use residuum_nn::data::catalogue::{Known, SETS, find, load};
 use residuum_nn::data::{DataError, Dataset, Pipeline, Split, Transform};
 use residuum_nn::model::keras;
 use thiserror::Error;
@@ -17,7 +17,7 @@ section! {
     /// The images, what is done to them, and how many of them are used.
     pub(crate) struct DataTable {
         /// the first two are embedded, `residuum data fetch` gets the others
-        set: &'static str = word(["digits", "fashion-mnist-subset", "mnist", "fashion-mnist", "cifar10", "cifar100"]), "–", Required;
+        set: &'static str = word(SETS.map(|set| set.name)), "–", Required;
         /// folder of the files, relative to the spec
         directory: Option<PathBuf> = path(), "–", Optional("the folder of the set in the data folder");
         /// the first so many of each class, for training
@@ -144,14 +144,15 @@ impl DataSpec {
 
     /// What a network is given, and how many classes there are, without a look at the files.
     pub fn image(&self) -> (Shape, usize) {
-        let (side, channels, classes) = match self.set {
-            "digits" => (8, 1, 10),
-            "cifar10" => (32, 3, 10),
-            "cifar100" => (32, 3, 100),
-            _ => (28, 1, 10),
-        };
-        let side = self.resize.unwrap_or(side);
-        (Shape::image(side, side, channels), classes)
+        let Known { image, classes, .. } = self.known();
+        let [height, width] = self.resize.map_or([image.height, image.width], |side| [side, side]);
+        (Shape::image(height, width, image.channels), classes)
+    }
+
+    /// What is known of the set.
+    pub(crate) fn known(&self) -> Known {
+        // The spec takes the words of this list only.
+        Known::named(self.set).unwrap_or(SETS[0])
     }
 
     /// Whether an image is the same in every epoch.

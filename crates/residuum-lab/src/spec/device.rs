@@ -13,7 +13,7 @@ use residuum::{Key, Pulses, Range, ResponseFunction, Rounding, Update};
 use serde_json::{Value as Json, json};
 
 use super::node::{Node, SpecError, Value};
-use super::response::{Parts, RESPONSES, ResponseSpec, constant, parameter};
+use super::response::{OfFamily, Parts, ResponseSpec, curves, parameter, ranged, responses};
 use super::section::{Declaration, Optional, Or, Required, RequiredIf, Section as _, Takes, section};
 use super::table::{At, Table};
 use super::types::{TakesExt as _, choice, count, flag, interval, list, number, path, table, text, word};
@@ -32,6 +32,9 @@ const PRESETS: [(&str, fn() -> Device); 10] = [
     ("pcm", presets::pcm),
 ];
 
+/// The responses that a tile has step models for; it holds any other as a table of its curve.
+pub(super) const STEP_MODELS: &[&str] = &["power", "soft_bounds", "constant", "linear", "exp_step"];
+
 section! {
     /// The cells of arrays: a `response`, a `preset` of the literature, or a file of parameters of AIHWKIT. One table for every
     /// array, or `[device.main]` and `[device.residual]` with the same fields. A digital rule needs none. Imperfections are off
@@ -41,57 +44,23 @@ section! {
         /// cross points of lines, written by trains of pulses
         array: Option<&'static str> = word(["exact", "tile"]), "–", Optional("`exact` with `[problem]`, `tile` with `[network]`");
         /// the response functions q±; `residuum device list` shows the formulas
-        response: Option<&'static str> = word(RESPONSES.map(|(name, _)| name)), "–", Optional("required without preset and file");
+        response: Option<&'static str> = word(responses().map(|(name, _)| name)), "–", Optional("required without preset and file");
         /// a device of the literature; on a tile other fields change it
         preset: Option<fn() -> Device> = choice(PRESETS), "–", Optional("none");
         /// a JSON file with the class and the parameters of an AIHWKIT device
         aihwkit: Option<PathBuf> = path(), "–", Optional("none");
 
-        /// q±
-        value: Distribution = parameter(" > 0"), "–", Or("1.0"), of response ["constant"], of array ["exact"];
-        /// relative drop of q at the bound
-        slope: Option<Distribution> = parameter(", |slope| < 1"), "–", Optional("from `hardware_condition`"),
-            of response ["linear"], of array ["exact"];
-        /// relative drop of q far from the center
-        tanh_slope @ "slope": Option<Distribution> = parameter(", |slope| < 1"), "–", RequiredIf, of response ["tanh"];
+        /// of the closed forms
+        parameters: Vec<(&'static str, Distribution)> = parameter(""), "–", OfFamily;
         /// relative drop of the step at its bound; two are up and down
-        tile_slope @ "slope": Option<[f64; 2]> = number().pair(), "–", RequiredIf, of response ["linear"], of array ["tile"];
-        /// κ₂, instead of `slope`: slope = (κ₂−1)/(κ₂+1)
-        hardware_condition: Option<Distribution> = parameter(" ≥ 1"), "–", Optional("from `slope`"),
-            of response ["linear"], of array ["exact"];
+        slope: Option<[f64; 2]> = number().pair(), "–", RequiredIf, of response ["linear"], of array ["tile"];
         /// the exponent
-        shape: Option<Distribution> = parameter(" > 0"), "–", RequiredIf, of response ["power" "exponential"];
+        shape: Option<Distribution> = parameter(" > 0"), "–", RequiredIf, of response ["power"], of array ["tile"];
         /// τ: weights live in [−τ, τ]
-        radius: Distribution = parameter(" > 0"), "weight", Or("1.0"),
-            of response ["linear" "power" "exponential" "wavy"];
-        /// τ: weights live in [−τ, τ]
-        tile_radius @ "radius": Distribution = parameter(" > 0"), "weight", Or("1.0"),
-            of response ["constant" "soft_bounds" "exp_step"], of array ["tile"];
+        radius: Distribution = parameter(" > 0"), "weight", Or("1.0"), of response STEP_MODELS, of array ["tile"];
         /// `[min, max]` of a weight, instead of `radius`
         bounds: Option<Range> = interval(), "weight", Optional("by `radius`"),
             of response ["soft_bounds" "constant" "linear" "exp_step"], of array ["tile"];
-        /// q± where they meet
-        gain: Distribution = parameter(" > 0"), "–", Or("1.0"), of response ["tanh"];
-        /// over which q changes
-        width: Distribution = parameter(" > 0"), "weight", Or("1.0"), of response ["tanh" "ceiling"];
-        /// the symmetric point
-        center: Distribution = parameter(""), "weight", Or("0.0"), of response ["tanh"];
-        /// q₊ at w = 0
-        gain_plus: Distribution = parameter(" > 0"), "–", Or("1.0"), of response ["soft_bounds"], of array ["exact"];
-        /// q₋ at w = 0
-        gain_minus: Distribution = parameter(" > 0"), "–", Or("1.0"), of response ["soft_bounds"], of array ["exact"];
-        /// upper end of the dynamic range
-        radius_plus: Option<Distribution> = parameter(" > 0"), "weight", RequiredIf, of response ["soft_bounds"], of array ["exact"];
-        /// lower end of the dynamic range, without its sign
-        radius_minus: Option<Distribution> = parameter(" > 0"), "weight", RequiredIf, of response ["soft_bounds"], of array ["exact"];
-        /// smallest q
-        min: Option<Distribution> = parameter(" > 0"), "–", RequiredIf, of response ["ceiling"];
-        /// largest q
-        max: Distribution = parameter(" > min"), "–", Or("1.0"), of response ["ceiling"];
-        /// of the wave
-        wavy_amplitude @ "amplitude": Distribution = parameter(""), "–", Or("0.6"), of response ["wavy"];
-        /// of the wave
-        skew: Distribution = parameter(""), "–", Or("0.25"), of response ["wavy"];
         /// AIHWKIT's A; two are up and down
         amplitude: [f64; 2] = number().pair(), "–", Or("[0.00081, 0.36833]"), of response ["exp_step"];
         /// AIHWKIT's gamma; two are up and down
@@ -108,7 +77,7 @@ section! {
         q_minus: Option<String> = text("expression in w"), "–", RequiredIf, of response ["formula"];
         /// where a formula holds; confines a closed form further
         range: Option<Range> = interval(), "weight", Optional("that of the response; required for `formula`"),
-            of response ["formula" "linear" "power" "exponential" "tanh" "ceiling" "wavy"];
+            of response (ranged());
         /// a dynamic range for a response that has none, or a narrower one
         exact_range @ "range": Option<Range> = interval(), "weight", Optional("that of the response"),
             of response ["constant" "soft_bounds"], of array ["exact"];
@@ -124,10 +93,10 @@ section! {
         states: Option<f64> = number().positive(), "–", Optional("by `pulse_step`"), of array ["tile"];
         /// whether steps are those at w = 0, or AIHWKIT's dw_min, for `power` 2^shape times as large
         normalization: &'static str = word(["paper", "aihwkit"]), "–", Or("\"paper\""),
-            of response ["power" "soft_bounds" "constant" "linear" "exp_step"], of array ["tile"];
+            of response STEP_MODELS, of array ["tile"];
         /// error of the tables that tiles hold of other responses, relative to the largest q
         tolerance: f64 = number().positive(), "relative", Or("2e-6"),
-            of response ["exponential" "tanh" "ceiling" "wavy" "table" "formula"], of array ["tile"];
+            of response (curves()), of array ["tile"];
         /// energy of one pulse: records and reports then tell the energy beside the pulses
         pulse_energy: Option<f64> = number().positive(), "J", Optional("none");
         /// several tiles that act as one array
@@ -533,7 +502,7 @@ fn tile_device(f: &DeviceTable, at: &Table<'_>) -> Result<Device, SpecError> {
         return Ok(device);
     };
     let fixed = |distribution: &Distribution, name: &str| {
-        constant(distribution).ok_or_else(|| {
+        distribution.constant().ok_or_else(|| {
             let path = at.path(name);
             at.error(format!("{path} must be a number with array = \"tile\", whose cells differ by spreads"))
         })
@@ -552,7 +521,7 @@ fn tile_device(f: &DeviceTable, at: &Table<'_>) -> Result<Device, SpecError> {
         "soft_bounds" => StepModel::soft_bounds(),
         "constant" => StepModel::Constant,
         "linear" => {
-            let [up, down] = f.tile_slope.ok_or_else(|| at.missing("slope"))?.map(|slope| slope as f32);
+            let [up, down] = f.slope.ok_or_else(|| at.missing("slope"))?.map(|slope| slope as f32);
             StepModel::linear(up, down)
         }
         "exp_step" => exp_step(f),
@@ -562,14 +531,8 @@ fn tile_device(f: &DeviceTable, at: &Table<'_>) -> Result<Device, SpecError> {
         }
         _ => {
             let curve = ResponseSpec::new(response, f, at)?;
-            if !curve.is_uniform() {
-                for (name, value) in [("shape", f.shape.as_ref()), ("radius", Some(&f.radius))] {
-                    value.map_or(Ok(0.0), |value| fixed(value, name))?;
-                }
-                let path = at.path("response");
-                return Err(
-                    at.error(format!("{path} must have numbers for its parameters with array = \"tile\""))
-                );
+            for (name, value) in &f.parameters {
+                fixed(value, name)?;
             }
             let q = curve.representative().map_err(|e| at.error(format!("{}: {e}", at.path("response"))))?;
             let range = q.range();
@@ -577,8 +540,6 @@ fn tile_device(f: &DeviceTable, at: &Table<'_>) -> Result<Device, SpecError> {
             return Device::from_response_within(&*q, step, f.tolerance).map_err(|e| at.blame(&e));
         }
     };
-    let radius =
-        if at.has("radius") && ["linear", "power"].contains(&response) { &f.radius } else { &f.tile_radius };
     let [min, max] = match f.bounds {
         Some(_) if at.has("radius") => {
             let path = at.path("bounds");
@@ -586,7 +547,7 @@ fn tile_device(f: &DeviceTable, at: &Table<'_>) -> Result<Device, SpecError> {
         }
         Some(bounds) => [bounds.lo as f32, bounds.hi as f32],
         None => {
-            let radius = positive(fixed(radius, "radius")?, "radius")?;
+            let radius = positive(fixed(&f.radius, "radius")?, "radius")?;
             [-radius, radius]
         }
     };

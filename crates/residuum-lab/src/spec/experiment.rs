@@ -103,7 +103,7 @@ impl TrialSpec {
         let mut rule = file.rule.ok_or_else(|| missing("rule"))?;
         rule.read_through(&readout.transfer);
         let devices = read_devices(file.device, &rule, &root)?;
-        let digital = DigitalSpec::new(file.digital, &rule);
+        let digital = DigitalSpec::new(file.digital, &rule, &root)?;
         let training = file.training.ok_or_else(|| missing("training"))?;
         let training = TrainingSpec::new(training, &network.model, &root.child("training"))?;
         let mapping = file.mapping.mapping();

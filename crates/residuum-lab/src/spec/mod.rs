@@ -49,7 +49,7 @@ pub use readout::ReadoutSpec;
 pub use record::{InitialSpec, Metric, RecordSpec, Variable};
 pub use resolved::Resolved;
 pub(crate) use resolved::describe;
-pub use response::{BuildCells, CatalogueEntry, Population, ResponseSpec, catalogue};
+pub use response::{CatalogueEntry, ResponseSpec, catalogue};
 pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec};
 pub use schema::schema;
 pub use section::{Condition, Declaration, Default, Field};
@@ -211,7 +211,7 @@ impl Spec {
         ] {
             root.defaulted(name, format!("{value:?}"));
         }
-        self.rule.learning_rate = rates.learning_rate.into();
+        self.rule.learning_rate = Some(rates.learning_rate.into());
         self.rule.transfer_rates = vec![rates.transfer_rate.into()];
         if let RuleKind::Residual(rule) = &mut self.rule.kind {
             rule.mixing = rates.mixing;

@@ -1,38 +1,156 @@
 //! The responses of exact arrays: closed forms whose parameters may vary between cells, tables, formulas, mixtures.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use residuum::cells::{Cells, Confined, Mixed, Uniform};
-use residuum::population::{self, Distribution, PopulationError};
-use residuum::response::{
-    Ceiling, Constant, Exponential, Formula, Linear, Power, SoftBounds, Tabulated, Tanh, Wavy,
-};
-use residuum::{Key, ParameterError, Range, ResponseFunction};
+use residuum::cells::{Cells, Mixed, Uniform};
+use residuum::population::{self, Distribution, Population, PopulationError};
+use residuum::response::{FAMILIES, Family, Formula, Given, Parameter, Tabulated};
+use residuum::{Key, Range, ResponseFunction};
 use serde_json::{Value as Json, json};
 
-use super::device::DeviceTable;
+use super::device::{DeviceTable, STEP_MODELS};
 use super::folders::digest;
 use super::node::{Node, SpecError, Value};
-use super::section::{Declaration, Default, Required, RequiredIf, Section as _, Takes, section};
+use super::section::{
+    Condition, Declaration, Default, Field, Optional, Or, Presence, Required, RequiredIf, Section as _, Slot,
+    Takes, section,
+};
 use super::table::{At, Table};
 use super::types::{TakesExt as _, number, table, word};
 
-/// The responses a spec can name, with their formulas.
-pub(super) const RESPONSES: [(&str, &str); 12] = [
-    ("constant", "q± = value"),
-    ("linear", "q± = 1 ∓ slope·w/radius"),
-    ("power", "q± = (1 ∓ w/radius)^shape"),
-    ("exponential", "q± = (exp(shape(1 ∓ w/radius)) − 1)/(exp(shape) − 1)"),
-    ("tanh", "q± = gain(1 ∓ slope·tanh((w − center)/width)), regular on the whole line"),
-    ("soft_bounds", "q₊ = gain_plus(1 − w/radius_plus), q₋ = gain_minus(1 + w/radius_minus)"),
-    ("ceiling", "q₊ falls from max to min as cos² over 0 ≤ w ≤ width, q₋(w) = q₊(−w): the hard instance"),
-    ("wavy", "q± = 1 ∓ amplitude·sin(¾πw/radius)(1 ∓ skew·w/radius): not monotone"),
-    ("exp_step", "AIHWKIT's exponential step: 1 − amplitude·e^{±rate·z}, z = 2·stretch·w/(max − min) + shift"),
-    ("table", "shape-preserving interpolation of measured points"),
-    ("formula", "two expressions in w"),
-    ("mixture", "fractions of cells with different responses"),
-];
+/// The responses a spec can name, with their formulas: the closed forms of the library, and others.
+pub(super) fn responses() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let others = [
+        (
+            "exp_step",
+            "AIHWKIT's exponential step: 1 − amplitude·e^{±rate·z}, z = 2·stretch·w/(max − min) + shift",
+        ),
+        ("table", "shape-preserving interpolation of measured points"),
+        ("formula", "two expressions in w"),
+        ("mixture", "fractions of cells with different responses"),
+    ];
+    FAMILIES.iter().map(|family| (family.name, family.formula)).chain(others)
+}
+
+/// The responses that a tile holds as a table of their curve.
+pub(super) fn curves() -> &'static [&'static str] {
+    static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let own = FAMILIES.iter().map(|family| family.name).filter(|name| !STEP_MODELS.contains(name));
+        own.chain(["table", "formula"]).collect()
+    });
+    &NAMES
+}
+
+/// The responses whose range a spec can confine on any array.
+pub(super) fn ranged() -> &'static [&'static str] {
+    static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let own = FAMILIES.iter().map(|family| family.name);
+        std::iter::once("formula")
+            .chain(own.filter(|name| !["constant", "soft_bounds"].contains(name)))
+            .collect()
+    });
+    &NAMES
+}
+
+/// The parameters of the closed forms, as fields of `[device]`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfFamily;
+
+/// A parameter of one or several closed forms.
+struct Shared {
+    parameter: &'static Parameter,
+    families: Vec<&'static str>,
+    /// Whether a tile has its own field for it.
+    only_exact: bool,
+    /// The default, in TOML notation.
+    default: String,
+    /// Words for the lack of one.
+    instead: String,
+}
+
+fn shared() -> &'static [Shared] {
+    static SHARED: LazyLock<Vec<Shared>> = LazyLock::new(|| {
+        let mut all: Vec<Shared> = Vec::new();
+        for family in FAMILIES {
+            let only_exact = STEP_MODELS.contains(&family.name);
+            for parameter in family.parameters {
+                match all.iter_mut().find(|s| s.parameter == parameter && s.only_exact == only_exact) {
+                    Some(shared) => shared.families.push(family.name),
+                    None => all.push(Shared {
+                        parameter,
+                        families: vec![family.name],
+                        only_exact,
+                        default: format!("{:?}", parameter.value),
+                        instead: match parameter.given {
+                            Given::Or(other) => format!("from `{other}`"),
+                            _ => String::new(),
+                        },
+                    }),
+                }
+            }
+        }
+        all
+    });
+    &SHARED
+}
+
+impl<T: Takes<Value = Distribution>> Presence<T> for OfFamily {
+    /// By name, in the order of the family; of two of which either is given, the one that is.
+    type Output = Vec<(&'static str, Distribution)>;
+
+    fn resolve(&self, slot: Slot<'_, '_, T>) -> Result<Self::Output, SpecError> {
+        let Slot { table, .. } = slot;
+        let declared = DeviceTable::declaration();
+        let mut values = Vec::new();
+        let own = (FAMILIES.iter())
+            .find(|family| table.node("response").is_some_and(|node| node.is_text(family.name)));
+        for parameter in own.map_or(&[][..], |family| family.parameters) {
+            let of_it =
+                |s: &&'static Shared| s.parameter == parameter && table.applies(declared, &s.conditions());
+            let Some(shared) = shared().iter().find(of_it) else { continue };
+            let (name, takes) = (parameter.name, self::parameter(parameter.limits));
+            let slot = Slot { table, name, takes: &takes, applies: true };
+            let value = match parameter.given {
+                Given::MayBe => Some(Or(&shared.default).resolve(slot)?),
+                Given::MustBe => RequiredIf.resolve(slot)?,
+                Given::Or(other) if table.has(name) == table.has(other) => {
+                    let (given, path) = (if table.has(name) { "both" } else { "neither" }, table.path(name));
+                    return Err(table.error(format!("{path} or {other} must be given, got {given}")));
+                }
+                Given::Or(_) => Optional(&shared.instead).resolve(slot)?,
+            };
+            values.extend(value.map(|value| (name, value)));
+        }
+        Ok(values)
+    }
+
+    fn default(&self) -> Default {
+        Default::Words("by the response")
+    }
+
+    fn fields(&self, _: Field) -> Vec<Field> {
+        shared().iter().map(Shared::field).collect()
+    }
+}
+
+impl Shared {
+    fn conditions(&'static self) -> Vec<Condition> {
+        let mut conditions = vec![Condition { field: "response", values: &self.families }];
+        conditions.extend(self.only_exact.then_some(Condition { field: "array", values: &["exact"] }));
+        conditions
+    }
+
+    fn field(&'static self) -> Field {
+        let Parameter { name, meaning, unit, limits, given, .. } = *self.parameter;
+        let (takes, conditions) = (parameter(limits), self.conditions());
+        match given {
+            Given::MayBe => Field::new(name, &takes, &Or(&self.default), unit, meaning, &conditions),
+            Given::MustBe => Field::new(name, &takes, &RequiredIf, unit, meaning, &conditions),
+            Given::Or(_) => Field::new(name, &takes, &Optional(&self.instead), unit, meaning, &conditions),
+        }
+    }
+}
 
 section! {
     /// A number for all cells, or a distribution over them.
@@ -83,8 +201,8 @@ fn distribution(fields: &DistributionTable, at: &At<'_>) -> Result<Distribution,
 pub enum ResponseSpec {
     /// A closed form.
     Family {
-        /// The cells for values of the parameters.
-        build: BuildCells,
+        /// Which.
+        family: &'static Family,
         /// One number for all cells or a distribution over them, by name.
         parameters: Vec<(&'static str, Distribution)>,
         /// A dynamic range smaller than the formula's own.
@@ -96,111 +214,16 @@ pub enum ResponseSpec {
     Mixture(Vec<(f64, Arc<dyn ResponseFunction>)>),
 }
 
-/// Makes the cells of a closed form.
-pub type BuildCells = fn(&Population<'_>) -> Result<Arc<dyn Cells>, PopulationError>;
-
-/// Cells to be made: how many, from which parameters.
-#[derive(Debug)]
-pub struct Population<'a> {
-    parameters: &'a [(&'static str, Distribution)],
-    n: usize,
-    key: Key,
-    range: Option<Range>,
-}
-
-impl Population<'_> {
-    fn build<R: ResponseFunction + 'static>(
-        &self,
-        make: impl Fn(&[f64]) -> Result<R, ParameterError>,
-    ) -> Result<Arc<dyn Cells>, PopulationError> {
-        match self.range {
-            None => self.cells(make),
-            Some(range) => self.cells(|p| Confined::new(make(p)?, range)),
-        }
-    }
-
-    fn cells<R: ResponseFunction + 'static>(
-        &self,
-        make: impl Fn(&[f64]) -> Result<R, ParameterError>,
-    ) -> Result<Arc<dyn Cells>, PopulationError> {
-        let constants: Option<Vec<f64>> = self.parameters.iter().map(|(_, d)| constant(d)).collect();
-        if let Some(values) = constants {
-            return Ok(Arc::new(Uniform::new(make(&values)?)));
-        }
-        let cells = population::vary(self.n, self.key, |cell| {
-            let drawn = self.parameters.iter().map(|(name, d)| cell.draw(name, d));
-            make(&drawn.collect::<Result<Vec<f64>, _>>()?)
-        })?;
-        Ok(Arc::new(cells))
-    }
-}
-
-/// The value of a parameter that is the same for all cells.
-pub(super) fn constant(distribution: &Distribution) -> Option<f64> {
-    if let Distribution::Constant(value) = distribution { Some(*value) } else { None }
-}
-
 impl ResponseSpec {
     /// The response that the fields of a device name.
     pub(super) fn new(response: &str, f: &DeviceTable, at: &Table<'_>) -> Result<Self, SpecError> {
-        let needed = |value: Option<Distribution>, name: &str| value.ok_or_else(|| at.missing(name));
-        let family = |build: BuildCells, parameters: Vec<(&'static str, Distribution)>| {
-            Ok(Self::Family { build, parameters, range: f.range.or(f.exact_range) })
-        };
-        let radius = ("radius", f.radius);
-        let spec = match response {
-            "constant" => family(|p| p.build(|x| Constant::new(x[0])), vec![("value", f.value)]),
-            "linear" if f.hardware_condition.is_some() == f.slope.is_some() => {
-                let given = if f.slope.is_some() { "both" } else { "neither" };
-                let path = at.path("slope");
-                return Err(at.error(format!("{path} or hardware_condition must be given, got {given}")));
+        let spec = match (FAMILIES.into_iter().find(|family| family.name == response), response) {
+            (Some(family), _) => {
+                let (parameters, range) = (f.parameters.clone(), f.range.or(f.exact_range));
+                Ok(Self::Family { family, parameters, range })
             }
-            "linear" => match &f.hardware_condition {
-                Some(condition) => family(
-                    |p| p.build(|x| Linear::with_condition(x[0], x[1])),
-                    vec![("hardware_condition", *condition), radius],
-                ),
-                None => family(
-                    |p| p.build(|x| Linear::new(x[0], x[1])),
-                    vec![("slope", needed(f.slope, "slope")?), radius],
-                ),
-            },
-            "power" => family(
-                |p| p.build(|x| Power::new(x[0], x[1])),
-                vec![("shape", needed(f.shape, "shape")?), radius],
-            ),
-            "exponential" => family(
-                |p| p.build(|x| Exponential::new(x[0], x[1])),
-                vec![("shape", needed(f.shape, "shape")?), radius],
-            ),
-            "tanh" => family(
-                |p| p.build(|x| Tanh::new(x[0], x[1], x[2], x[3])),
-                vec![
-                    ("gain", f.gain),
-                    ("slope", needed(f.tanh_slope, "slope")?),
-                    ("width", f.width),
-                    ("center", f.center),
-                ],
-            ),
-            "soft_bounds" => family(
-                |p| p.build(|x| SoftBounds::new(x[0], x[1], x[2], x[3])),
-                vec![
-                    ("gain_plus", f.gain_plus),
-                    ("gain_minus", f.gain_minus),
-                    ("radius_plus", needed(f.radius_plus, "radius_plus")?),
-                    ("radius_minus", needed(f.radius_minus, "radius_minus")?),
-                ],
-            ),
-            "ceiling" => family(
-                |p| p.build(|x| Ceiling::new(x[0], x[1], x[2])),
-                vec![("min", needed(f.min, "min")?), ("max", f.max), ("width", f.width)],
-            ),
-            "wavy" => family(
-                |p| p.build(|x| Wavy::new(x[0], x[1], x[2])),
-                vec![("amplitude", f.wavy_amplitude), ("skew", f.skew), radius],
-            ),
-            "table" => measured(f, at),
-            "formula" => formula(f, at),
+            (_, "table") => measured(f, at),
+            (_, "formula") => formula(f, at),
             _ => f.parts.clone().map(Self::Mixture).ok_or_else(|| at.missing("parts")),
         }?;
         // Whatever cannot be a device of one cell can be none of many; refuse it while the line is at hand.
@@ -214,8 +237,8 @@ impl ResponseSpec {
     /// If a parameter, given or drawn, makes no response.
     pub fn cells(&self, n: usize, key: Key) -> Result<Arc<dyn Cells>, PopulationError> {
         match self {
-            Self::Family { build, parameters, range } => {
-                build(&Population { parameters, n, key, range: *range })
+            Self::Family { family, parameters, range } => {
+                (family.cells)(&Population { parameters, n, key, range: *range })
             }
             Self::Shared(response) => Ok(Arc::new(Uniform(Arc::clone(response)))),
             Self::Mixture(parts) => {
@@ -230,7 +253,7 @@ impl ResponseSpec {
     /// Whether all cells are alike.
     pub fn is_uniform(&self) -> bool {
         match self {
-            Self::Family { parameters, .. } => parameters.iter().all(|(_, d)| constant(d).is_some()),
+            Self::Family { parameters, .. } => parameters.iter().all(|(_, d)| d.constant().is_some()),
             Self::Shared(_) => true,
             Self::Mixture(parts) => parts.len() == 1,
         }
@@ -245,11 +268,11 @@ impl ResponseSpec {
         Ok(match self {
             Self::Shared(response) => Arc::clone(response),
             Self::Mixture(parts) => Arc::clone(&parts[0].1),
-            Self::Family { build, parameters, range } => {
+            Self::Family { family, parameters, range } => {
                 let centers: Vec<(&'static str, Distribution)> =
-                    parameters.iter().map(|(name, d)| (*name, Distribution::Constant(center(d)))).collect();
+                    parameters.iter().map(|(name, d)| (*name, Distribution::Constant(d.center()))).collect();
                 let one = Population { parameters: &centers, n: 1, key: Key::new(0), range: *range };
-                Arc::new(CellOf(build(&one)?))
+                Arc::new(CellOf((family.cells)(&one)?))
             }
         })
     }
@@ -345,17 +368,6 @@ fn part(at: &At<'_>) -> Result<(f64, Arc<dyn ResponseFunction>), SpecError> {
     Ok((fraction, response.representative().map_err(|e| blame(&table, &e))?))
 }
 
-/// Where a distribution is centred.
-fn center(distribution: &Distribution) -> f64 {
-    match *distribution {
-        Distribution::Constant(value) => value,
-        Distribution::Normal { mean, .. } => mean,
-        Distribution::LogNormal { median, .. } => median,
-        Distribution::Uniform { lo, hi } => 0.5 * (lo + hi),
-        Distribution::LogSpaced { lo, hi } => (lo * hi).sqrt(),
-    }
-}
-
 fn blame(at: &Table<'_>, error: &PopulationError) -> SpecError {
     match error {
         PopulationError::Parameter(e) => at.blame(e),
@@ -422,5 +434,5 @@ pub fn catalogue() -> Vec<CatalogueEntry> {
         shown.collect::<Vec<_>>().join(", ")
     };
     let entry = |(name, formula)| CatalogueEntry { name, formula, parameters: parameters(name) };
-    RESPONSES.into_iter().map(entry).collect()
+    responses().map(entry).collect()
 }

@@ -2,11 +2,15 @@
 
 use residuum::array::ZeroShift;
 use residuum::readout::Readout;
-use residuum::rule::{AutoScale, Buffer, Carrier, Chop, Columns, Every, Order, Quantize, Source, Transfer};
+use residuum::rule::{
+    Analog, AutoScale, Buffer, Carrier, Chop, ChoppedConfig, ChoppedTikiTaka, Columns, Digital, Every,
+    Manhattan, MixedConfig, MixedPrecision, Order, Quantize, Source, TikiTaka, TikiTakaConfig, Transfer,
+};
 use residuum::tile::{Management, Scheme, Trains};
-use residuum::{RateSchedules, Schedule};
+use residuum::{RateSchedules, Rule, Schedule};
 use serde_json::{Value as Json, json};
 
+use super::build::{BuildError, Builder, Number};
 use super::node::{Node, SpecError, Value};
 use super::rate::{Rate, rate};
 use super::section::{Declaration, Optional, Or, Required, Section as _, Takes, section};
@@ -19,31 +23,34 @@ section! {
     /// the gradient at W̄.
     pub(crate) struct RuleTable by kind {
         /// `digital` and `analog` SGD, Tiki-Taka 1 and 2, chopped Tiki-Taka (version 3) and AGAD, mixed precision, Residual
-        /// Learning, the same through a digital buffer, and the cascade
-        kind: &'static str = word(KINDS), "–", Required;
+        /// Learning, the same through a digital buffer, the cascade, and the
+        /// Manhattan rule, which sends one pulse against the sign of each gradient and has no learning rate
+        kind: &'static str = word(RATED.iter().copied().chain(["manhattan"])), "–", Required;
         /// α
-        learning_rate: Option<Rate> = rate(), "weight²/objective per step", Optional("required unless `rates` chooses it");
+        learning_rate: Option<Rate> = rate(), "weight²/objective per step", Optional("required unless `rates` chooses it"), of kind RATED;
+        /// of a gradient, at and below which a cell gets no pulse
+        threshold: f64 = number().not_negative(), "objective/weight", Or("0.0"), of kind ["manhattan"];
         /// what becomes of a gradient
-        source: &'static str = word(["sgd", "momentum", "adam", "adamw"]), "–", Or("\"sgd\""), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"];
+        source: &'static str = word(["sgd", "momentum", "adam", "adamw"]), "–", Or("\"sgd\""), of kind SOURCED;
         /// share of the velocity that survives a step
         momentum: Option<f64> = number().memory(), "share per step", Optional("0.9 of `momentum`, 0 of `sgd`"),
-            of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["sgd" "momentum"];
+            of kind SOURCED, of source ["sgd" "momentum"];
         /// β₁
-        decay_first: f64 = number().memory(), "share per step", Or("0.9"), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["adam" "adamw"];
+        decay_first: f64 = number().memory(), "share per step", Or("0.9"), of kind SOURCED, of source ["adam" "adamw"];
         /// β₂
-        decay_second: f64 = number().memory(), "share per step", Or("0.999"), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["adam" "adamw"];
+        decay_second: f64 = number().memory(), "share per step", Or("0.999"), of kind SOURCED, of source ["adam" "adamw"];
         /// ε
-        epsilon: f64 = number().positive(), "objective/weight", Or("1e-8"), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["adam" "adamw"];
+        epsilon: f64 = number().positive(), "objective/weight", Or("1e-8"), of kind SOURCED, of source ["adam" "adamw"];
         /// pull towards zero, as PyTorch defines it; with `[network]`
         weight_decay: f64 = number().not_negative(), "objective/weight²", Or("0.0"), of kind ["digital"], of source ["sgd" "momentum"];
         /// pull of the effective weights towards zero, apart from the gradient
-        decoupled_decay @ "weight_decay": f64 = number().not_negative(), "1/step", Or("0.01"), of kind ["digital" "analog" "tiki_taka" "tiki_taka_2" "residual_learning" "residual_learning_2" "residual_cascade"], of source ["adamw"];
+        decoupled_decay @ "weight_decay": f64 = number().not_negative(), "1/step", Or("0.01"), of kind SOURCED, of source ["adamw"];
         /// who chooses α, β and γ, instead of the three fields; with `[problem]`
         rates: Option<RateChoice> = choice([("lemma", RateChoice::Lemma), ("practical", RateChoice::Practical)]), "–",
             Optional("none"), of kind ["residual_learning"];
         /// of W per transfer: λ of the Tiki-Taka rules, β of the residual ones, which multiply it by γ
         transfer_rate: Option<Rate> = rate(), "per transfer", Optional("required unless `rates` or `transfer_rates` is given"),
-            of kind ["tiki_taka" "tiki_taka_2" "chopped_tiki_taka" "agad" "residual_learning" "residual_learning_2" "residual_cascade"];
+            of kind TRANSFERRING;
         /// βₙ, that of W first; one residual array each
         transfer_rates: Option<Vec<Rate>> = list(rate(), "a list of rates, that of W first", [1, 8]), "per transfer",
             Optional("by `transfer_rate`"), of kind ["residual_cascade"];
@@ -53,15 +60,15 @@ section! {
         tiki_taka_mixing @ "mixing": f64 = number().not_negative(), "–", Or("0.0"), of kind ["tiki_taka" "tiki_taka_2"];
         /// γ
         mixing: Option<f64> = number().positive(), "–", Optional("required unless `rates` chooses it"),
-            of kind ["residual_learning" "residual_learning_2" "residual_cascade"];
+            of kind RESIDUAL;
         /// W⋄ that the rule subtracts: `zero`; `known`, the true point of every cell; given numbers; or a table
         symmetric_point: Option<SymmetricPointSpec> = SymmetricPointField, "weight",
             Optional("none, unless the point of every cell is exactly 0"),
-            of kind ["residual_learning" "residual_learning_2" "residual_cascade"];
+            of kind RESIDUAL;
         /// whether the desired step of W is divided by the response it will meet
-        transfer: &'static str = word(["plain", "compensated"]), "–", Or("\"plain\""), of kind ["tiki_taka" "residual_learning" "residual_cascade"];
+        transfer: &'static str = word(["plain", "compensated"]), "–", Or("\"plain\""), of kind DIRECT;
         /// smallest divisor
-        transfer_floor: f64 = number().positive(), "–", Or("0.001"), of kind ["tiki_taka" "residual_learning" "residual_cascade"], of transfer ["compensated"];
+        transfer_floor: f64 = number().positive(), "–", Or("0.001"), of kind DIRECT, of transfer ["compensated"];
         /// whether each cell's steps are divided by its own gain at W⋄, true or measured
         cell_gain: CellGain = choice([("off", CellGain::Off), ("known", CellGain::Known)])
             .or(table::<ZeroShiftTable>().then(zero_shift).map(|procedure| CellGain::Measured { procedure })), "–",
@@ -69,28 +76,28 @@ section! {
         /// columns that one transfer moves, or `all`
         columns: Option<Columns> = count().at_least(1).size().map(Columns::Some).or(choice([("all", Columns::All)])), "columns",
             Optional("1 for Tiki-Taka, `all` for the residual rules"),
-            of kind ["tiki_taka" "tiki_taka_2" "chopped_tiki_taka" "agad" "residual_learning" "residual_learning_2" "residual_cascade"];
+            of kind TRANSFERRING;
         /// which columns come next
         order: Order = choice([("cyclic", Order::Cyclic), ("random", Order::Random)]), "–", Or("\"cyclic\""),
-            of kind ["tiki_taka" "tiki_taka_2" "chopped_tiki_taka" "agad" "residual_learning" "residual_learning_2" "residual_cascade"];
+            of kind TRANSFERRING;
         /// between transfers
         every: Every = count().at_least(1).map(Every::Steps).or(table::<EveryTable>().map(|t| Every::Samples(t.samples))),
             "steps (mini-batches)", Or("1"),
-            of kind ["tiki_taka" "tiki_taka_2" "chopped_tiki_taka" "agad" "mixed_precision" "residual_learning" "residual_learning_2" "residual_cascade"];
+            of kind PACED;
         /// how gradients are written to tiles
         pulses: Scheme = table::<TrainsTable>().then(scheme), "–", Or("{}"),
-            of kind ["analog" "tiki_taka" "tiki_taka_2" "chopped_tiki_taka" "agad" "mixed_precision" "residual_learning" "residual_learning_2" "residual_cascade"];
+            of kind PULSED;
         /// how transfers are written to tiles
         transfer_pulses: Scheme = table::<TrainsTable>().then(scheme), "–", Or("{}"),
-            of kind ["tiki_taka" "residual_learning" "residual_cascade"];
+            of kind DIRECT;
         /// the digital buffer
         buffer: BufferTable = table::<BufferTable>(), "–", Or("{}"),
-            of kind ["tiki_taka_2" "chopped_tiki_taka" "agad" "residual_learning_2"];
+            of kind BUFFERED;
         /// when signs flip
-        chop: ChopTable = table::<ChopTable>(), "–", Or("{}"), of kind ["chopped_tiki_taka" "agad"];
+        chop: ChopTable = table::<ChopTable>(), "–", Or("{}"), of kind CHOPPED;
         /// α follows the signals
         auto_scale: Option<AutoScale> = table::<AutoScaleTable>().map(|t| AutoScale { momentum: t.momentum, length: t.length }),
-            "–", Optional("off"), of kind ["chopped_tiki_taka" "agad"];
+            "–", Optional("off"), of kind CHOPPED;
         /// weight of the newest reads in the reference
         tail_weight: f64 = number().checked_later(" ≥ 0"), "–", Or("5.0"), of kind ["agad"];
         /// what a pulse stands for
@@ -102,7 +109,8 @@ section! {
     }
 }
 
-const KINDS: [&str; 10] = [
+/// Rules with a learning rate.
+const RATED: &[&str] = &[
     "digital",
     "analog",
     "tiki_taka",
@@ -114,6 +122,58 @@ const KINDS: [&str; 10] = [
     "residual_learning_2",
     "residual_cascade",
 ];
+
+/// Rules whose steps come from a [`Source`].
+const SOURCED: &[&str] = &[
+    "digital",
+    "analog",
+    "tiki_taka",
+    "tiki_taka_2",
+    "residual_learning",
+    "residual_learning_2",
+    "residual_cascade",
+];
+/// Rules with arrays besides W.
+const TRANSFERRING: &[&str] = &[
+    "tiki_taka",
+    "tiki_taka_2",
+    "chopped_tiki_taka",
+    "agad",
+    "residual_learning",
+    "residual_learning_2",
+    "residual_cascade",
+];
+/// Rules that write to W now and then.
+const PACED: &[&str] = &[
+    "tiki_taka",
+    "tiki_taka_2",
+    "chopped_tiki_taka",
+    "agad",
+    "mixed_precision",
+    "residual_learning",
+    "residual_learning_2",
+    "residual_cascade",
+];
+/// Rules that write gradients to arrays.
+const PULSED: &[&str] = &[
+    "analog",
+    "tiki_taka",
+    "tiki_taka_2",
+    "chopped_tiki_taka",
+    "agad",
+    "mixed_precision",
+    "residual_learning",
+    "residual_learning_2",
+    "residual_cascade",
+];
+/// Rules whose transfers need no buffer.
+const DIRECT: &[&str] = &["tiki_taka", "residual_learning", "residual_cascade"];
+/// Residual Learning.
+const RESIDUAL: &[&str] = &["residual_learning", "residual_learning_2", "residual_cascade"];
+/// Rules with a digital buffer.
+const BUFFERED: &[&str] = &["tiki_taka_2", "chopped_tiki_taka", "agad", "residual_learning_2"];
+/// Rules with signs that flip.
+const CHOPPED: &[&str] = &["chopped_tiki_taka", "agad"];
 
 section! {
     /// Counted in samples instead of steps.
@@ -361,8 +421,8 @@ pub struct RuleSpec {
     pub name: &'static str,
     /// What it needs.
     pub kind: RuleKind,
-    /// α.
-    pub learning_rate: Rate,
+    /// α; `None` of a rule without.
+    pub learning_rate: Option<Rate>,
     /// β of each link, that of W first; none without transfers.
     pub transfer_rates: Vec<Rate>,
     /// What becomes of a gradient.
@@ -408,6 +468,11 @@ pub enum RuleKind {
         granularity: Option<f64>,
         /// Levels of errors and inputs.
         quantize: [Option<Quantize>; 2],
+    },
+    /// A pulse against the sign of the gradient.
+    Manhattan {
+        /// Smallest gradient that counts, exclusive.
+        threshold: f64,
     },
     /// Residual Learning, or its cascade.
     Residual(ResidualSpec),
@@ -479,14 +544,15 @@ impl RuleTable {
             (None, Some(_)) => Ok(Rate::Scheduled(1.0)),
             (None, None) => Err(at.missing(name)),
         };
-        let learning_rate = needed(self.learning_rate, "learning_rate")?;
+        let rated = RATED.contains(&name);
+        let learning_rate = rated.then(|| needed(self.learning_rate, "learning_rate")).transpose()?;
         let cascade = name == "residual_cascade";
         let transfer_rates = match &self.transfer_rates {
             Some(_) if self.transfer_rate.is_some() || at.has("residuals") => {
                 return Err(at.error("rule.transfer_rates must not stand beside transfer_rate or residuals"));
             }
             Some(rates) => rates.clone(),
-            None if ["digital", "analog", "mixed_precision"].contains(&name) => Vec::new(),
+            None if !TRANSFERRING.contains(&name) => Vec::new(),
             None => {
                 vec![needed(self.transfer_rate, "transfer_rate")?; if cascade { self.residuals } else { 1 }]
             }
@@ -508,6 +574,7 @@ impl RuleTable {
                 tail_weight: (name == "agad").then_some(self.tail_weight),
                 transfer: self.transfer(Columns::Some(1), true, at),
             },
+            "manhattan" => RuleKind::Manhattan { threshold: self.threshold },
             "mixed_precision" => RuleKind::MixedPrecision {
                 every: self.every,
                 granularity: self.granularity,
@@ -568,6 +635,34 @@ impl RuleTable {
 }
 
 impl RuleSpec {
+    /// The rule on its arrays.
+    pub(super) fn on<T: Number>(&self, on: &Builder<'_>) -> Result<Box<dyn Rule<T>>, BuildError> {
+        let RuleSpec { pulses, transfer_pulses, source, .. } = *self;
+        Ok(match &self.kind {
+            RuleKind::Digital => Box::new(Digital::new(&on.first_weights::<T>(), source)?),
+            RuleKind::Analog => Box::new(Analog::new(on.main::<T>(pulses)?, source)?),
+            RuleKind::TikiTaka { mixing, transfer } => {
+                let (w, p) = (on.main(transfer_pulses)?, on.plain_residual(pulses)?);
+                let (mixing, transfer) = (*mixing, on.own(transfer));
+                Box::new(TikiTaka::<T>::new(w, p, TikiTakaConfig { mixing, transfer, source })?)
+            }
+            RuleKind::Chopped { chop, auto_scale, tail_weight, transfer } => {
+                let (w, p) = (on.main(transfer_pulses)?, on.plain_residual(pulses)?);
+                let (chop, auto_scale, tail_weight) = (*chop, *auto_scale, *tail_weight);
+                let config = ChoppedConfig { chop, transfer: on.own(transfer), auto_scale, tail_weight };
+                Box::new(ChoppedTikiTaka::<T>::new(w, p, config)?)
+            }
+            RuleKind::MixedPrecision { every, granularity, quantize: [errors, inputs] } => {
+                let (every, granularity) = (*every, *granularity);
+                let (quantize_errors, quantize_inputs) = (*errors, *inputs);
+                let config = MixedConfig { every, granularity, quantize_errors, quantize_inputs };
+                Box::new(MixedPrecision::new(on.main::<T>(pulses)?, config)?)
+            }
+            RuleKind::Manhattan { threshold } => Box::new(Manhattan::new(on.main::<T>(pulses)?, *threshold)?),
+            RuleKind::Residual(spec) => on.residual_learning(spec)?,
+        })
+    }
+
     /// Whether weights stay in digital memory.
     pub fn is_digital(&self) -> bool {
         matches!(self.kind, RuleKind::Digital)
@@ -575,13 +670,14 @@ impl RuleSpec {
 
     /// Whether the rule has arrays besides W.
     pub fn has_residual(&self) -> bool {
-        !matches!(self.kind, RuleKind::Digital | RuleKind::Analog | RuleKind::MixedPrecision { .. })
+        TRANSFERRING.contains(&self.name)
     }
 
     /// The rates as functions of the step, given what the schedule of the training makes of a number.
     pub fn rates(&self, shape: impl Fn(f64) -> Schedule) -> RateSchedules {
         let transfer = self.transfer_rates.iter().map(|rate| rate.schedule(&shape)).collect();
-        RateSchedules { learning: self.learning_rate.schedule(&shape), transfer }
+        let learning = self.learning_rate.map_or(Schedule::Constant(0.0), |rate| rate.schedule(&shape));
+        RateSchedules { learning, transfer }
     }
 
     /// How transfers read P.

@@ -14,8 +14,9 @@
 //! ```
 //!
 //! `struct Name by kind` says that the field `kind` chooses among fields, and `, of kind ["a" "b"]` after a field that it is there
-//! for these. `by response or preset` takes the name of another field for the choice if that is given instead. A second field of
-//! one name for another choice is `name_in_rust @ "name"`.
+//! for these; `of kind SOME` names a list of words that several fields share, `of kind (some())` a function that makes it.
+//! `by response or preset` takes the name of another field for the choice if that is given instead. A second field of one name
+//! for another choice is `name_in_rust @ "name"`. A [`Presence`] of its own may stand for several fields, from a list elsewhere.
 
 use serde_json::Value as Json;
 
@@ -88,7 +89,7 @@ pub struct Field {
     /// What it means.
     pub meaning: String,
     /// When it is there; all of them must hold.
-    pub conditions: &'static [Condition],
+    pub conditions: Vec<Condition>,
     /// Its JSON Schema.
     pub schema: Json,
     /// The tables it may be.
@@ -147,10 +148,11 @@ impl Field {
         presence: &P,
         unit: &'static str,
         meaning: &str,
-        conditions: &'static [Condition],
+        conditions: &[Condition],
     ) -> Self {
         let meaning = meaning.split_whitespace().collect::<Vec<_>>().join(" ");
         let (takes, schema, tables) = (takes.words(), takes.schema(), takes.tables());
+        let conditions = conditions.to_vec();
         Self { name, takes, unit, default: presence.default(), meaning, conditions, schema, tables }
     }
 }
@@ -163,6 +165,11 @@ pub(crate) trait Presence<T: Takes> {
     fn resolve(&self, slot: Slot<'_, '_, T>) -> Result<Self::Output, SpecError>;
 
     fn default(&self) -> Default;
+
+    /// The fields that it stands for: the one it is declared at.
+    fn fields(&self, declared: Field) -> Vec<Field> {
+        vec![declared]
+    }
 }
 
 /// A field about to be read.
@@ -267,7 +274,7 @@ macro_rules! section {
             $(
                 $(#[doc = $doc:literal])+
                 $field:ident $(@ $spec:literal)? : $type:ty =
-                    $takes:expr, $unit:literal, $presence:expr $(, of $on:ident [$($value:literal)+])* ;
+                    $takes:expr, $unit:literal, $presence:expr $(, of $on:ident $values:tt)* ;
             )*
         }
     ) => {
@@ -285,14 +292,18 @@ macro_rules! section {
                     noun: None $( .or(Some($noun)) )?,
                     text: concat!($($text),*).trim().to_string(),
                     by: &[$(stringify!($tag) $(, stringify!($other))*)?],
-                    fields: vec![ $( $crate::spec::section::Field::new(
-                        $crate::spec::section::name_of!($field $(@ $spec)?),
-                        &$takes,
-                        &$presence,
-                        $unit,
-                        concat!($($doc),+),
-                        $crate::spec::section::conditions!($($on [$($value)+])*),
-                    ) ),* ],
+                    fields: Vec::<Vec<$crate::spec::section::Field>>::into_iter(vec![ $( {
+                        let (takes, presence) = (&$takes, &$presence);
+                        let declared = $crate::spec::section::Field::new(
+                            $crate::spec::section::name_of!($field $(@ $spec)?),
+                            takes,
+                            presence,
+                            $unit,
+                            concat!($($doc),+),
+                            $crate::spec::section::conditions!($($on $values)*),
+                        );
+                        $crate::spec::section::fields_of(takes, presence, declared)
+                    } ),* ]).flatten().collect(),
                 })
             }
 
@@ -307,7 +318,7 @@ macro_rules! section {
                         table,
                         name: $crate::spec::section::name_of!($field $(@ $spec)?),
                         takes: &$takes,
-                        applies: table.applies(declared, $crate::spec::section::conditions!($($on [$($value)+])*)),
+                        applies: table.applies(declared, $crate::spec::section::conditions!($($on $values)*)),
                     },
                 )?, )* })
             }
@@ -327,9 +338,29 @@ macro_rules! name_of {
 
 /// When a field is there.
 macro_rules! conditions {
-    ($($on:ident [$($value:literal)+])*) => {
-        const { &[$( $crate::spec::section::Condition { field: stringify!($on), values: &[$($value),+] } ),*] }
+    ($($on:ident $values:tt)*) => {
+        &[$(
+            $crate::spec::section::Condition { field: stringify!($on), values: $crate::spec::section::values!($values) }
+        ),*]
     };
 }
 
-pub(crate) use {conditions, name_of, section};
+/// The words of a condition: listed, by a name, or made.
+macro_rules! values {
+    ([$($value:literal)+]) => {
+        &[$($value),+]
+    };
+    ($name:ident) => {
+        $name
+    };
+    (($made:expr)) => {
+        $made
+    };
+}
+
+/// The fields of a declaration.
+pub(crate) fn fields_of<T: Takes, P: Presence<T>>(_: &T, presence: &P, declared: Field) -> Vec<Field> {
+    presence.fields(declared)
+}
+
+pub(crate) use {conditions, name_of, section, values};

@@ -228,7 +228,7 @@ impl<'a> Table<'a> {
         for (key, node) in self.entries {
             let mut named = declared.fields.iter().filter(|field| field.name == key).peekable();
             let Some(first) = named.peek().copied() else { return Err(self.unknown(declared, key, node)) };
-            if named.any(|field| self.applies(declared, field.conditions)) {
+            if named.any(|field| self.applies(declared, &field.conditions)) {
                 continue;
             }
             let failed = first.conditions.iter().find(|condition| !self.holds(declared, condition));
@@ -245,7 +245,7 @@ impl<'a> Table<'a> {
 
     fn unknown(&self, declared: &Declaration, key: &str, node: &Node) -> SpecError {
         let mut names: Vec<&str> = (declared.fields.iter())
-            .filter(|field| self.applies(declared, field.conditions))
+            .filter(|field| self.applies(declared, &field.conditions))
             .map(|field| field.name)
             .collect();
         let near = (declared.fields.iter().map(|field| field.name))
@@ -264,11 +264,14 @@ impl<'a> Table<'a> {
 
     fn misplaced(&self, declared: &Declaration, key: &str, condition: &Condition, value: &str) -> String {
         let path = self.path(key);
-        let wanted: Vec<&str> = (declared.fields.iter().filter(|field| field.name == key))
-            .flat_map(|field| field.conditions)
-            .filter(|other| other.field == condition.field)
-            .flat_map(|other| other.values.iter().copied())
-            .collect();
+        let mut wanted: Vec<&str> = Vec::new();
+        let fields = declared.fields.iter().filter(|field| field.name == key);
+        let others = fields.flat_map(|field| &field.conditions).filter(|other| other.field == condition.field);
+        for value in others.flat_map(|other| other.values) {
+            if !wanted.contains(value) {
+                wanted.push(value);
+            }
+        }
         if condition.field == "array" {
             let cure = match wanted.as_slice() {
                 ["tile"] => "say array = \"tile\", or vary a parameter by a distribution",

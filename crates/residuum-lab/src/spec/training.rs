@@ -259,21 +259,33 @@ pub struct DigitalSpec {
 
 impl DigitalSpec {
     /// What `[digital]` says, and the rule of what it leaves out.
-    pub(crate) fn new(fields: Option<DigitalTable>, rule: &RuleSpec) -> Self {
-        let default = Self { learning_rate: rule.learning_rate, momentum: 0.0, weight_decay: 0.0 };
-        match fields {
+    pub(crate) fn new(
+        fields: Option<DigitalTable>,
+        rule: &RuleSpec,
+        root: &Table<'_>,
+    ) -> Result<Self, SpecError> {
+        let learning_rate = |own: Option<Rate>| {
+            own.or(rule.learning_rate).ok_or_else(|| {
+                root.error(format!(
+                    "digital.learning_rate is missing: kind = {:?} has none to share",
+                    rule.name
+                ))
+            })
+        };
+        Ok(match fields {
             // A digital rule says itself how everything learns; it may share the table with others that do not.
             _ if rule.is_digital() => {
                 let momentum = if let Source::Momentum { momentum } = rule.source { momentum } else { 0.0 };
-                Self { momentum: momentum as f32, weight_decay: rule.weight_decay as f32, ..default }
+                let (momentum, weight_decay) = (momentum as f32, rule.weight_decay as f32);
+                Self { learning_rate: learning_rate(None)?, momentum, weight_decay }
             }
             Some(fields) => Self {
-                learning_rate: fields.learning_rate.unwrap_or(default.learning_rate),
+                learning_rate: learning_rate(fields.learning_rate)?,
                 momentum: fields.momentum as f32,
                 weight_decay: fields.weight_decay as f32,
             },
-            None => default,
-        }
+            None => Self { learning_rate: learning_rate(None)?, momentum: 0.0, weight_decay: 0.0 },
+        })
     }
 
     /// The optimiser, given what the schedule makes of a rate.

@@ -297,14 +297,14 @@ impl Takes for FilePath {
 
 /// One of a closed set of words.
 #[derive(Clone, Debug)]
-pub(crate) struct Choice<V, const N: usize>([(&'static str, V); N]);
+pub(crate) struct Choice<V>(Vec<(&'static str, V)>);
 
 /// One of these words, each with what it means to the program.
-pub(crate) fn choice<V: Clone, const N: usize>(words: [(&'static str, V); N]) -> Choice<V, N> {
-    Choice(words)
+pub(crate) fn choice<V: Clone>(words: impl IntoIterator<Item = (&'static str, V)>) -> Choice<V> {
+    Choice(words.into_iter().collect())
 }
 
-impl<V: Clone, const N: usize> Takes for Choice<V, N> {
+impl<V: Clone> Takes for Choice<V> {
     type Value = V;
 
     fn accepts(&self, node: &Node) -> bool {
@@ -337,8 +337,8 @@ impl<V: Clone, const N: usize> Takes for Choice<V, N> {
 }
 
 /// The words of a closed set themselves.
-pub(crate) fn word<const N: usize>(words: [&'static str; N]) -> Choice<&'static str, N> {
-    Choice(words.map(|word| (word, word)))
+pub(crate) fn word(words: impl IntoIterator<Item = &'static str>) -> Choice<&'static str> {
+    choice(words.into_iter().map(|word| (word, word)))
 }
 
 /// Something as something else.

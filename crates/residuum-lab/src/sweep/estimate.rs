@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use residuum::Key;
+use residuum_nn::data::catalogue::{self, Known};
 use residuum_nn::layer::Pass;
 use residuum_nn::state::{Data, Scope};
 use residuum_nn::{Network, Tensor};
@@ -257,16 +258,12 @@ fn of_network(spec: &TrialSpec, seed: u64, enough: f64) -> Result<Probe, String>
 
 /// Images to train and to test on, without a look at files.
 fn samples(data: &DataSpec) -> Result<[usize; 2], String> {
-    let (_, classes) = data.image();
-    let [train, test] = match data.set {
-        "mnist" | "fashion-mnist" => [60_000, 10_000],
-        "cifar10" | "cifar100" => [50_000, 10_000],
-        // Embedded: no folder is looked into.
-        _ => {
-            let split = data.load(std::path::Path::new(".")).map_err(|e| e.to_string())?;
-            return Ok([split.train.len(), split.test.len()]);
-        }
-    };
+    let Known { classes, images: [train, test], origin, .. } = data.known();
+    if let catalogue::Origin::Embedded(_) = origin {
+        // No folder is looked into.
+        let split = data.load(std::path::Path::new(".")).map_err(|e| e.to_string())?;
+        return Ok([split.train.len(), split.test.len()]);
+    }
     let train = if data.half.is_some() { train / 2 } else { train };
     let limited = |all: usize, per_class: Option<usize>| per_class.map_or(all, |n| (n * classes).min(all));
     Ok([limited(train, data.per_class[0]), limited(test, data.per_class[1])])

@@ -164,7 +164,7 @@ impl NetworkTrial {
         let steps = train.len() as u64;
         let parts = NetworkParts::build(spec, seed, (input, classes), steps, origin)?;
         let shape = Shaped::new(spec, steps);
-        let learning_rate = spec.rule.learning_rate.schedule(|rate| shape.of(rate));
+        let learning_rate = spec.rule.rates(|rate| shape.of(rate)).learning;
         Ok(Self { parts, train, test, key: key.named("run"), learning_rate })
     }
 }

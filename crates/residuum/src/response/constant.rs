@@ -1,4 +1,4 @@
-use super::{Bounds, ResponseFunction};
+use super::{Bounds, Family, Parameter, ResponseFunction};
 use crate::Range;
 use crate::error::{ParameterError, positive};
 
@@ -8,6 +8,14 @@ pub struct Constant {
     value: f64,
     range: Range,
 }
+
+/// As specs have it.
+pub(super) const FAMILY: Family = Family {
+    name: "constant",
+    formula: "q± = value",
+    parameters: &[Parameter::new("value", "q±", 1.0).limits(" > 0")],
+    cells: |p| p.build(|x| Constant::new(x[0])),
+};
 
 impl Constant {
     /// A constant response on the whole line.

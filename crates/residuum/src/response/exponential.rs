@@ -1,4 +1,4 @@
-use super::{Bounds, ResponseFunction};
+use super::{Bounds, Family, Parameter, ResponseFunction};
 use crate::error::{ParameterError, positive};
 use crate::{Range, math};
 
@@ -14,6 +14,14 @@ pub struct Exponential {
     floor: f64,
     rate: f64,
 }
+
+/// As specs have it.
+pub(super) const FAMILY: Family = Family {
+    name: "exponential",
+    formula: "q± = (exp(shape(1 ∓ w/radius)) − 1)/(exp(shape) − 1)",
+    parameters: &[Parameter::SHAPE, Parameter::RADIUS],
+    cells: |p| p.build(|x| Exponential::new(x[0], x[1])),
+};
 
 impl Exponential {
     /// An exponential response.

@@ -1,4 +1,4 @@
-use super::{Bounds, ResponseFunction};
+use super::{Bounds, Family, Parameter, ResponseFunction};
 use crate::Range;
 use crate::error::{ParameterError, positive, require};
 
@@ -8,6 +8,28 @@ pub struct Linear {
     slope: f64,
     radius: f64,
 }
+
+/// As specs have it.
+pub(super) const FAMILY: Family = Family {
+    name: "linear",
+    formula: "q± = 1 ∓ slope·w/radius",
+    parameters: &[
+        Parameter::new("slope", "relative drop of q at the bound", 0.6)
+            .limits(", |slope| < 1")
+            .or("hardware_condition"),
+        Parameter::new("hardware_condition", "κ₂, instead of `slope`: slope = (κ₂−1)/(κ₂+1)", 4.0)
+            .limits(" ≥ 1")
+            .or("slope"),
+        Parameter::RADIUS,
+    ],
+    cells: |p| {
+        if p.has("slope") {
+            p.build(|x| Linear::new(x[0], x[1]))
+        } else {
+            p.build(|x| Linear::with_condition(x[0], x[1]))
+        }
+    },
+};
 
 impl Linear {
     /// From the relative drop of the response at the bound.

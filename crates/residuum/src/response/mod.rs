@@ -13,6 +13,7 @@
 //! | [`SoftBounds`] | a(1 − w/τ₊), b(1 + w/τ₋) |
 //! | [`Ceiling`] | the lower bound's hard instance |
 //! | [`Wavy`] | 1 ∓ a sin(¾πw/τ)(1 ∓ b w/τ): non-monotone |
+//! | [`Logistic`] | (floor + (1 − floor)(1 − (w/τ)²)^shape)(1 ∓ skew·w/τ): the S-curve of ferroelectric cells |
 //! | [`Tabulated`] | shape-preserving interpolation of measured points |
 //! | [`Formula`] | two expressions in `w` |
 //!
@@ -23,8 +24,10 @@ mod ceiling;
 mod changed;
 mod constant;
 mod exponential;
+mod family;
 mod formula;
 mod linear;
+mod logistic;
 mod power;
 mod regularity;
 mod scan;
@@ -38,8 +41,10 @@ pub use ceiling::Ceiling;
 pub use changed::{Moved, Swapped};
 pub use constant::Constant;
 pub use exponential::Exponential;
+pub use family::{Family, Given, Parameter};
 pub use formula::{Formula, FormulaError};
 pub use linear::Linear;
+pub use logistic::Logistic;
 pub use power::Power;
 pub use regularity::{Clause, Regularity};
 pub use soft_bounds::SoftBounds;
@@ -53,6 +58,19 @@ use std::fmt::Debug;
 use crate::Range;
 use crate::numeric;
 use crate::simd::{self, Kernel};
+
+/// The closed forms that specs can name.
+pub const FAMILIES: [&Family; 9] = [
+    &constant::FAMILY,
+    &linear::FAMILY,
+    &power::FAMILY,
+    &exponential::FAMILY,
+    &tanh::FAMILY,
+    &soft_bounds::FAMILY,
+    &ceiling::FAMILY,
+    &wavy::FAMILY,
+    &logistic::FAMILY,
+];
 
 /// Scalar physics of one cell: pure, immutable, no randomness.
 ///

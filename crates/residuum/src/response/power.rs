@@ -1,4 +1,4 @@
-use super::{Bounds, Realize, Realized, ResponseFunction};
+use super::{Bounds, Family, Parameter, Realize, Realized, ResponseFunction};
 use crate::error::{ParameterError, positive};
 use crate::simd;
 use crate::{Range, math, numeric};
@@ -12,6 +12,14 @@ pub struct Power {
     radius: f64,
     inverse_radius: f64,
 }
+
+/// As specs have it.
+pub(super) const FAMILY: Family = Family {
+    name: "power",
+    formula: "q± = (1 ∓ w/radius)^shape",
+    parameters: &[Parameter::SHAPE, Parameter::RADIUS],
+    cells: |p| p.build(|x| Power::new(x[0], x[1])),
+};
 
 impl Power {
     /// A power response.

@@ -1,4 +1,4 @@
-use super::{Bounds, ResponseFunction};
+use super::{Bounds, Family, Parameter, ResponseFunction};
 use crate::Range;
 use crate::error::{ParameterError, positive};
 
@@ -10,6 +10,22 @@ pub struct SoftBounds {
     radius_plus: f64,
     radius_minus: f64,
 }
+
+/// As specs have it.
+pub(super) const FAMILY: Family = Family {
+    name: "soft_bounds",
+    formula: "q₊ = gain_plus(1 − w/radius_plus), q₋ = gain_minus(1 + w/radius_minus)",
+    parameters: &[
+        Parameter::new("gain_plus", "q₊ at w = 0", 1.0).limits(" > 0"),
+        Parameter::new("gain_minus", "q₋ at w = 0", 1.0).limits(" > 0"),
+        Parameter::new("radius_plus", "upper end of the dynamic range", 1.5).limits(" > 0").weight().required(),
+        Parameter::new("radius_minus", "lower end of the dynamic range, without its sign", 1.2)
+            .limits(" > 0")
+            .weight()
+            .required(),
+    ],
+    cells: |p| p.build(|x| SoftBounds::new(x[0], x[1], x[2], x[3])),
+};
 
 impl SoftBounds {
     /// Gains of both branches at 0 and the bounds where each vanishes.

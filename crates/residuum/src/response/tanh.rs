@@ -1,4 +1,4 @@
-use super::{Bounds, ResponseFunction};
+use super::{Bounds, Family, Parameter, ResponseFunction};
 use crate::error::{ParameterError, finite, positive, require};
 use crate::{Range, math};
 
@@ -11,6 +11,21 @@ pub struct Tanh {
     width: f64,
     center: f64,
 }
+
+/// As specs have it.
+pub(super) const FAMILY: Family = Family {
+    name: "tanh",
+    formula: "q± = gain(1 ∓ slope·tanh((w − center)/width)), regular on the whole line",
+    parameters: &[
+        Parameter::new("slope", "relative drop of q far from the center", 0.6)
+            .limits(", |slope| < 1")
+            .required(),
+        Parameter::new("gain", "q± where they meet", 1.0).limits(" > 0"),
+        Parameter::new("width", "over which q changes", 1.0).limits(" > 0").weight(),
+        Parameter::new("center", "the symmetric point", 0.0).weight(),
+    ],
+    cells: |p| p.build(|x| Tanh::new(x[1], x[0], x[2], x[3])),
+};
 
 impl Tanh {
     /// A saturating response around `center` (the symmetric point).

@@ -1,6 +1,6 @@
 use std::f64::consts::PI;
 
-use super::ResponseFunction;
+use super::{Family, Parameter, ResponseFunction};
 use crate::Range;
 use crate::error::{ParameterError, positive, require};
 
@@ -11,6 +11,18 @@ pub struct Wavy {
     skew: f64,
     radius: f64,
 }
+
+/// As specs have it.
+pub(super) const FAMILY: Family = Family {
+    name: "wavy",
+    formula: "q± = 1 ∓ amplitude·sin(¾πw/radius)(1 ∓ skew·w/radius): not monotone",
+    parameters: &[
+        Parameter::RADIUS,
+        Parameter::new("amplitude", "of the wave", 0.6),
+        Parameter::new("skew", "of the wave", 0.25),
+    ],
+    cells: |p| p.build(|x| Wavy::new(x[1], x[2], x[0])),
+};
 
 impl Wavy {
     /// Amplitude a, skew b and radius τ; `Wavy::new(0.6, 0.25, 1.0)` is the example of the response figure.

@@ -11,6 +11,7 @@
 //! | [`TikiTaka`] | A(ΔP) | A(λ·P), some columns at a time; through a digital buffer it is version 2 |
 //! | [`ResidualLearning`] | A(ΔP), or a chain of them | A(βγ(P − W⋄)), all columns or some; through a buffer it is version 2 |
 //! | [`ChoppedTikiTaka`] | A(−αc∇) with signs c that flip | pulses of a buffer of c·P, or of c(P − its mean before the flip): AGAD |
+//! | [`Manhattan`] | – | a pulse against the sign of ∇ |
 //! | [`MixedPrecision`] | digital | pulses of a digital sum of −α∇ |
 //!
 //! ΔW and ΔP come from a [`Source`]: −α∇ of SGD, or what momentum, Adam or AdamW make of it.
@@ -18,6 +19,7 @@
 mod chopped;
 mod effective;
 mod gradient;
+mod manhattan;
 mod mixed_precision;
 mod rates;
 mod residual_learning;
@@ -29,6 +31,7 @@ mod transfer;
 
 pub use chopped::{AutoScale, Chop, ChoppedConfig, ChoppedTikiTaka};
 pub use gradient::Gradient;
+pub use manhattan::Manhattan;
 pub use mixed_precision::{MixedConfig, MixedPrecision, Quantize};
 pub use rates::{MAX_LINKS, RatePlan, RateSchedules, Rates};
 pub use residual_learning::{ResidualConfig, ResidualLearning};

@@ -22,10 +22,7 @@ mod scheme;
 mod tests;
 mod unit_cell;
 
-pub use crate::device::{
-    CycleNoise, Device, DeviceResponse, Exponents, Nodes, Reference, Saturation, SlopeBounds, Slopes, Spread,
-    StepModel, Stuck, aihwkit, presets,
-};
+pub use crate::device::*;
 pub use ledger::Ledger;
 pub use pulse::management::{Management, Trains};
 pub use retention::{Decay, Diffusion, Drift, Reset, Retention};

@@ -1,0 +1,116 @@
+use super::{Family, Parameter, ResponseFunction};
+use crate::error::{ParameterError, positive, require};
+use crate::{Range, math};
+
+/// q± = (floor + (1 − floor)(1 − x²)^shape)(1 ∓ skew·x), x = w/τ, on [−τ, τ]: the S-shaped conductance curve of ferroelectric
+/// cells. Steps are largest in the middle and nearly vanish at both ends.
+///
+/// With shape 1, no floor and no skew, pulses of one sign trace the logistic curve w/τ = tanh(n·Δw_min/τ). R = skew·x.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Logistic {
+    shape: f64,
+    skew: f64,
+    floor: f64,
+    radius: f64,
+}
+
+/// As specs have it.
+pub(super) const FAMILY: Family = Family {
+    name: "logistic",
+    formula: "q± = (floor + (1 − floor)(1 − (w/radius)²)^shape)(1 ∓ skew·w/radius): the S-curve of ferroelectric cells",
+    parameters: &[
+        Parameter::new("shape", "how early steps begin to shrink", 1.0).limits(" > 0"),
+        Parameter::new("skew", "share of the step by which up and down differ at the ends", 0.2)
+            .limits(", |skew| < 1"),
+        Parameter::new("floor", "what is left of a step at the ends", 0.01).limits(", 0 < floor ≤ 1"),
+        Parameter::RADIUS,
+    ],
+    cells: |p| p.build(|x| Logistic::new(x[0], x[1], x[2], x[3])),
+};
+
+impl Logistic {
+    /// A logistic response; without a floor a cell could never leave its bounds.
+    ///
+    /// # Errors
+    /// If `shape` or `radius` is not positive and finite, |skew| ≥ 1, or `floor` is outside (0, 1].
+    pub fn new(shape: f64, skew: f64, floor: f64, radius: f64) -> Result<Self, ParameterError> {
+        require(skew.abs() < 1.0, "skew", "between -1 and 1, exclusive", skew)?;
+        require(floor > 0.0 && floor <= 1.0, "floor", "above 0 and at most 1", floor)?;
+        Ok(Self { shape: positive("shape", shape)?, skew, floor, radius: positive("radius", radius)? })
+    }
+
+    #[inline(always)]
+    fn branch(&self, sign: f64, w: f64) -> f64 {
+        let x = w / self.radius;
+        let bell = math::pow(1.0 - x * x, self.shape);
+        (self.floor + (1.0 - self.floor) * bell) * (1.0 - sign * self.skew * x)
+    }
+
+    fn branch_derivative(&self, sign: f64, w: f64) -> f64 {
+        let x = w / self.radius;
+        let base = (1.0 - x * x).max(0.0);
+        let bell = self.floor + (1.0 - self.floor) * base.powf(self.shape);
+        let slope = -2.0 * x * (1.0 - self.floor) * self.shape * base.powf(self.shape - 1.0);
+        (slope * (1.0 - sign * self.skew * x) - sign * self.skew * bell) / self.radius
+    }
+}
+
+impl ResponseFunction for Logistic {
+    #[inline(always)]
+    fn q_plus(&self, w: f64) -> f64 {
+        self.branch(1.0, w)
+    }
+    #[inline(always)]
+    fn q_minus(&self, w: f64) -> f64 {
+        self.branch(-1.0, w)
+    }
+    fn q_plus_derivative(&self, w: f64) -> f64 {
+        self.branch_derivative(1.0, w)
+    }
+    fn q_minus_derivative(&self, w: f64) -> f64 {
+        self.branch_derivative(-1.0, w)
+    }
+    fn range(&self) -> Range {
+        Range::symmetric(self.radius)
+    }
+    fn symmetric_point(&self) -> Option<f64> {
+        Some(0.0)
+    }
+    fn describe(&self) -> String {
+        let Self { shape, skew, floor, radius } = self;
+        format!("logistic: q± = ({floor} + {}(1 − (w/{radius})²)^{shape})(1 ∓ {skew}·w/{radius})", 1.0 - floor)
+    }
+    fn asymmetry_potential(&self, w: f64) -> f64 {
+        0.5 * self.skew * w * w / self.radius
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Small steps of one sign follow the curve that gives the response its name.
+    #[test]
+    #[allow(clippy::unwrap_used)]
+    fn pulses_trace_the_logistic_curve() {
+        let response = Logistic::new(1.0, 0.0, 1e-12, 0.8).unwrap();
+        let (step, mut w) = (1e-4, 0.0);
+        for n in 1..=20_000 {
+            w += response.realized(step, w);
+            let exact = 0.8 * (f64::from(n) * step / 0.8).tanh();
+            // Euler's method: the error is of the order of the step.
+            assert!((w - exact).abs() < step, "{n}: {w} {exact}");
+        }
+    }
+
+    #[test]
+    fn impossible_numbers_are_named() {
+        for (numbers, name) in
+            [([0.0, 0.2, 0.1, 1.0], "shape"), ([1.0, 1.0, 0.1, 1.0], "skew"), ([1.0, 0.2, 0.0, 1.0], "floor")]
+        {
+            let [shape, skew, floor, radius] = numbers;
+            let error = Logistic::new(shape, skew, floor, radius).expect_err(name).to_string();
+            assert!(error.starts_with(name), "{error}");
+        }
+    }
+}
