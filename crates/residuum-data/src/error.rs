@@ -22,7 +22,7 @@ pub enum DataError {
         path: PathBuf,
     },
     /// A small file that unpacks to more than any data set has.
-    #[error("{file} must unpack to at most {limit} bytes, got more")]
+    #[error("{file} must decompress to at most {limit} bytes, got more")]
     Unpacked {
         /// The file.
         file: String,
@@ -30,7 +30,7 @@ pub enum DataError {
         limit: u64,
     },
     /// A gzip stream that does not decompress.
-    #[error("{file}: the gzip stream must be whole: {source}")]
+    #[error("{file}: the gzip stream must be intact: {source}")]
     Gzip {
         /// The file.
         file: String,

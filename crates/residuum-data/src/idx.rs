@@ -118,6 +118,6 @@ mod tests {
         assert!(packed.len() < 1000);
         assert_eq!(gunzip_within("a.gz", &packed, 100_000).unwrap().len(), 100_000);
         let error = gunzip_within("a.gz", &packed, 99_999).unwrap_err();
-        assert_eq!(error.to_string(), "a.gz must unpack to at most 99999 bytes, got more");
+        assert_eq!(error.to_string(), "a.gz must decompress to at most 99999 bytes, got more");
     }
 }

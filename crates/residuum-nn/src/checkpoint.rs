@@ -62,7 +62,7 @@ pub enum CheckpointError {
         supported: u32,
     },
     /// Only damaged checkpoints.
-    #[error("no checkpoint is whole; {} was tried last: {reason}", last.display())]
+    #[error("no checkpoint is intact; {} was tried last: {reason}", last.display())]
     AllDamaged {
         /// The oldest checkpoint.
         last: PathBuf,

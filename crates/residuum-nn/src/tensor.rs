@@ -67,7 +67,7 @@ impl Tensor {
     pub fn from_values(shape: Shape, values: Vec<f32>) -> Self {
         assert!(
             !shape.is_empty() && values.len().is_multiple_of(shape.len()),
-            "{} values are no whole number of samples of {shape}",
+            "{} values are not a whole number of samples of {shape}",
             values.len()
         );
         Self { batch: values.len() / shape.len(), shape, values }

@@ -82,7 +82,7 @@ impl Mixed {
         if let Some(&bad) = part_of.iter().find(|&&p| p >= parts.len()) {
             return Err(ParameterError::OutOfDomain {
                 name: "part_of",
-                must: "an index of a part",
+                must: "below the number of parts",
                 value: bad as f64,
             });
         }

@@ -14,7 +14,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum InterpolationError {
     /// Nodes and values do not pair up.
-    #[error("values must be as many as nodes, got {values} values for {nodes} nodes")]
+    #[error("values must have one entry per node, got {values} values for {nodes} nodes")]
     Length {
         /// Number of nodes.
         nodes: usize,
@@ -22,7 +22,7 @@ pub enum InterpolationError {
         values: usize,
     },
     /// One node or none makes no piece.
-    #[error("nodes must be at least 2, got {0}")]
+    #[error("nodes must have at least 2 entries, got {0}")]
     TooFew(usize),
     /// A node is NaN or infinite.
     #[error("nodes must be finite, got {value} at index {index}")]

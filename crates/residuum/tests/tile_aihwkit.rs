@@ -238,10 +238,10 @@ fn what_cannot_be_said_is_named() {
     );
     let linear = |slopes: Slopes| Device::ideal(StepModel::Linear(slopes), 1e-3, -1.0, 1.0);
     let reversed = |up, down| linear(Slopes { reversed: [Some(up), Some(down)], ..Slopes::soft_bounds() });
-    let said = "reversed must be by one offset for both directions to become an AIHWKIT device, got 0.5";
+    let said = "reversed must be the same offset for both directions to become an AIHWKIT device, got 0.5";
     assert_eq!(message(reversed(0.25, 0.5)), said);
     let additive = Device { cycle_noise: CycleNoise::Additive(0.25), ..reversed(0.5, 0.5) };
-    let said = "reversed must be off under additive noise to become an AIHWKIT device, got 0.5";
+    let said = "reversed must be unset under additive noise to become an AIHWKIT device, got 0.5";
     assert_eq!(message(additive), said);
     let spread = Slopes { spread: [Spread::normal(0.1); 2], ..Slopes::soft_bounds() };
     let referenced = Device { reference: Some(Reference::default()), ..linear(spread) };

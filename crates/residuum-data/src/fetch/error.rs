@@ -21,13 +21,13 @@ pub enum FetchError {
         source: io::Error,
     },
     /// No room for the data.
-    #[error("the disk of {} must have room, but is full; free some and run the command again to continue", path.display())]
+    #[error("the disk holding {} is full; free some space and run the same command again to continue", path.display())]
     DiskFull {
         /// The file that was being written.
         path: PathBuf,
     },
     /// No address gave the file.
-    #[error("{file} could not be fetched:{refusals}\n  --from PATH imports files that you have")]
+    #[error("{file} could not be fetched:{refusals}\n  --from PATH imports files you already have")]
     Unavailable {
         /// The file.
         file: String,
@@ -122,7 +122,7 @@ pub enum Corruption {
     #[error(transparent)]
     Structure(#[from] DataError),
     /// An archive that does not unpack.
-    #[error("{file} must unpack: {source}")]
+    #[error("{file} could not be unpacked: {source}")]
     Packing {
         /// The archive.
         file: String,
@@ -166,13 +166,13 @@ pub enum Refusal {
         source: io::Error,
     },
     /// A part that was not asked for.
-    #[error("the server sent another part than the one from byte {offset} on")]
+    #[error("the server sent a different part than the one requested, from byte {offset}")]
     Part {
         /// First byte asked for.
         offset: u64,
     },
     /// More than the file can have.
-    #[error("the answer is longer than the {limit} bytes that the file can have")]
+    #[error("the response is longer than the {limit} bytes the file can have")]
     Endless {
         /// Most bytes accepted.
         limit: u64,
@@ -200,7 +200,7 @@ mod tests {
     fn a_full_disk_is_told_from_other_failures() {
         let error = |kind: io::ErrorKind| FetchError::writing("a/b")(kind.into());
         assert!(matches!(error(io::ErrorKind::StorageFull), FetchError::DiskFull { .. }));
-        assert!(error(io::ErrorKind::StorageFull).to_string().starts_with("the disk of a/b must have room"));
+        assert!(error(io::ErrorKind::StorageFull).to_string().starts_with("the disk holding a/b is full"));
         let denied = error(io::ErrorKind::PermissionDenied).to_string();
         assert!(denied.starts_with("file a/b must be writable: "), "{denied}");
     }

@@ -23,7 +23,7 @@ pub enum TensorFileError {
         source: std::io::Error,
     },
     /// Not a safetensors file, or a damaged one.
-    #[error("{} must be a whole safetensors file: {source}", path.display())]
+    #[error("{} must be an intact safetensors file: {source}", path.display())]
     Format {
         /// The file.
         path: PathBuf,

@@ -94,7 +94,7 @@ pub enum TrainError {
         directory: PathBuf,
     },
     /// Only damaged checkpoints.
-    #[error("no checkpoint in {} is whole; {} was tried last: {reason}", directory.display(), last.display())]
+    #[error("no checkpoint in {} is intact; {} was tried last: {reason}", directory.display(), last.display())]
     AllDamaged {
         /// The directory of the run.
         directory: PathBuf,
@@ -115,7 +115,7 @@ pub enum TrainError {
     },
     /// A checkpoint of a run with another description.
     #[error(
-        "checkpoint {} is of another run: line {line} of its description is {stored:?}, here it is {given:?}",
+        "checkpoint {} belongs to another run: line {line} of its description is {stored:?}, here it is {given:?}",
         path.display()
     )]
     OtherDescription {
@@ -129,7 +129,7 @@ pub enum TrainError {
         given: String,
     },
     /// A checkpoint of a run with another seed, other data or another batch size.
-    #[error("checkpoint {} is of another run: its {what} is {stored}, here it is {given}", path.display())]
+    #[error("checkpoint {} belongs to another run: its {what} is {stored}, here it is {given}", path.display())]
     OtherRun {
         /// The checkpoint.
         path: PathBuf,
@@ -141,7 +141,7 @@ pub enum TrainError {
         given: String,
     },
     /// A checkpoint of another network.
-    #[error("checkpoint {} is of another network: {source}", path.display())]
+    #[error("checkpoint {} belongs to another network: {source}", path.display())]
     OtherNetwork {
         /// The checkpoint.
         path: PathBuf,
@@ -151,7 +151,7 @@ pub enum TrainError {
 }
 
 fn kept_text(kept: Option<&PathBuf>) -> String {
-    kept.map_or_else(String::new, |path| format!(" (resume from {}, which is whole)", path.display()))
+    kept.map_or_else(String::new, |path| format!(" (resume from {}, which is intact)", path.display()))
 }
 
 impl TrainError {

@@ -66,7 +66,7 @@ pub enum Warning {
         reason: String,
     },
     /// A file of metrics that does not hold what was written to it before the checkpoint.
-    #[error("{} lacks what was written before the checkpoint; it is now {}, and a new one begins", path.display(), kept.display())]
+    #[error("{} lacks data written before the checkpoint; it was renamed to {} and a new file started", path.display(), kept.display())]
     DamagedLog {
         /// The file.
         path: PathBuf,

@@ -317,7 +317,7 @@ impl<T: Scalar> Array<T> for ExactArray<T> {
     /// To their symmetric points, or to 0 where they have none.
     fn reset(&mut self, columns: Range<usize>, _: Key) -> Result<(), ParameterError> {
         let last = columns.end as f64 - 1.0;
-        require(columns.end <= self.shape.cols, "columns", "columns of the array; one given", last)?;
+        require(columns.end <= self.shape.cols, "columns", "below the number of columns", last)?;
         for (i, w) in self.state.iter_mut().enumerate() {
             if columns.contains(&(i % self.shape.cols)) {
                 let response = self.cells.response(i);

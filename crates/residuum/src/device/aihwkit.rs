@@ -252,7 +252,7 @@ impl Class {
         only_normal("max_spread", [device.max_spread; 2])?;
         only_normal("min_spread", [device.min_spread; 2])?;
         if let Some(drift) = device.retention.drift {
-            expressible("drift", "off (AIHWKIT's begins a call later after a write)", false, drift.exponent)?;
+            expressible("drift", "off (AIHWKIT's starts one call later after a write)", false, drift.exponent)?;
         }
         if let Some(reference) = device.reference {
             let known = device.step.model().has_symmetric_point();
@@ -266,7 +266,7 @@ impl Class {
         let (ours, theirs) = (device.granularity(), class.granularity()?);
         // Their value follows from the other parameters, so ours must be that; 1e-5 is rounding.
         let same = (ours - theirs).abs() <= 1e-5 * theirs;
-        expressible("granularity", "what AIHWKIT derives from the other parameters", same, ours)?;
+        expressible("granularity", "the value AIHWKIT derives from the other parameters", same, ours)?;
         Ok(class)
     }
 }

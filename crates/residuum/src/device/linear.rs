@@ -96,7 +96,7 @@ impl Model for Slopes {
             require(
                 self.bounds != SlopeBounds::Divided,
                 "reversed",
-                "off where slopes divide the bounds; offset given",
+                "unset where slopes divide the bounds",
                 f64::from(offset),
             )?;
         }
@@ -150,14 +150,14 @@ impl Model for Slopes {
         let mult_noise = scales_with_step(device)?;
         let offset = match self.reversed {
             [Some(up), Some(down)] => {
-                expressible("reversed", "by one offset for both directions", up == down, down)?;
+                expressible("reversed", "the same offset for both directions", up == down, down)?;
                 Some(up)
             }
             [up, down] => up.or(down),
         };
         let [reverse_up, reverse_down] = self.reversed.map(|offset| offset.is_some());
         let reverse_offset = offset.unwrap_or(SoftBounds::default().reverse_offset);
-        expressible("reversed", "off under additive noise", offset.is_none() || mult_noise, reverse_offset)?;
+        expressible("reversed", "unset under additive noise", offset.is_none() || mult_noise, reverse_offset)?;
         let (pulsed, write_noise_std) = (Pulsed::of(device), device.write_noise_in_pulse_steps());
         let straight = Self { reversed: [None; 2], ..*self };
         Ok(if straight == Self::soft_bounds() {
@@ -206,7 +206,7 @@ impl Slopes {
         let spread = if divided { self.spread } else { [Spread::NONE; 2] };
         let soft = Self { spread, bounds: self.bounds, ..Self::soft_bounds() };
         let holds = *self == soft && self.bounds != SlopeBounds::Mean;
-        expressible("slope_up", "1, as both slopes, with own bounds under a reference", holds, self.slope[0])?;
+        expressible("slope_up", "1 in both directions with the cell's own bounds under a reference", holds, self.slope[0])?;
         let reference = device.reference.unwrap_or_default();
         Ok(SoftBoundsReference {
             pulsed: Pulsed::of(device),
@@ -239,7 +239,7 @@ fn scales_with_step(device: &Device) -> Result<bool, ConversionError> {
         CycleNoise::Multiplicative(_) => Ok(true),
         CycleNoise::Additive(_) => Ok(false),
         CycleNoise::Complex { offset, .. } => {
-            expressible("cycle_noise", "complex for exponential steps only; offset given", false, offset)?;
+            expressible("cycle_noise", "multiplicative or additive unless steps are exponential", false, offset)?;
             Ok(true)
         }
     }

@@ -491,7 +491,7 @@ impl Device {
             require(
                 self.step.model().has_symmetric_point() || !reference.at_symmetric_point,
                 "at_symmetric_point",
-                "used with linear or power steps only; given (1 = yes)",
+                "false (0) unless steps are linear or power",
                 1.0,
             )?;
         }

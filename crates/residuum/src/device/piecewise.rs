@@ -131,7 +131,7 @@ impl PiecewiseStep {
         let (n, down) = (self.piecewise_up.len(), self.piecewise_down.len());
         convertible(
             "piecewise_up",
-            "of one length with piecewise_down, at least 1",
+            "as long as piecewise_down, and at least 1",
             n > 0 && n == down,
             n as f64,
         )?;

@@ -27,13 +27,13 @@ pub enum NumericError {
     #[error("tolerance must be positive and finite, got {0}")]
     Tolerance(f64),
     /// F, or a point it led to, is not finite.
-    #[error("equations must be finite along the way, got a NaN or infinite value at iteration {iteration}")]
+    #[error("equations must stay finite, got a NaN or infinite value at iteration {iteration}")]
     NotFinite {
         /// Newton steps done before.
         iteration: usize,
     },
     /// The linear model has no unique zero.
-    #[error("Jacobian must be regular, got a singular one at iteration {iteration} (residual {residual:e})")]
+    #[error("Jacobian must be nonsingular, got a singular one at iteration {iteration} (residual {residual:e})")]
     Singular {
         /// Newton steps done before.
         iteration: usize,

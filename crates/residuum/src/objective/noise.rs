@@ -73,7 +73,7 @@ impl Noise {
                 }
             }
             Self::Recorded { values, columns } => {
-                require(!values.is_empty(), "recorded noise", "non-empty; number of values", 0.0)?;
+                require(!values.is_empty(), "number of recorded noise values", "at least 1", 0.0)?;
                 require(
                     *columns == 1 || *columns == objective.dim(),
                     "columns of recorded noise",

@@ -38,9 +38,9 @@ impl Converter {
         }
         if let Some(value) = self.steps {
             require(value > 0, steps, "at least 1", f64::from(value))?;
-            require(self.bound.is_some(), steps, "without value unless the bound has one", f64::from(value))?;
+            require(self.bound.is_some(), steps, "unset unless the bound is set", f64::from(value))?;
         }
-        require(!self.stochastic || self.steps.is_some(), steps, "given when rounding is stochastic", 0.0)?;
+        require(!self.stochastic || self.steps.is_some(), steps, "set when rounding is stochastic", 0.0)?;
         non_negative(noise, self.noise)?;
         let lost = finite(negative_loss, self.negative_loss)?;
         require((0.0..1.0).contains(&lost), negative_loss, "in [0, 1)", lost)
@@ -265,7 +265,7 @@ impl Settings {
         }
         let calibration = non_negative("slope_calibration", self.slope_calibration)?;
         let bent = self.nonlinearity.is_some() || self.output_line.is_some();
-        let must = "zero unless nonlinearity or output_line has a value";
+        let must = "zero unless nonlinearity or output_line is set";
         require(bent || calibration == 0.0, "slope_calibration", must, calibration)?;
         non_negative("output_noise_spread", self.output_noise_spread)?;
         let asymmetry = non_negative("read_asymmetry", self.read_asymmetry)?;
@@ -297,6 +297,6 @@ impl Settings {
         let given = f64::from(max_factor);
         require(max_factor > 0, "bound_management.max_factor", "at least 1", given)?;
         // Without a bound nothing ever clips, and the wish to manage it is a mistake.
-        require(self.output.bound.is_some(), "bound_management", "None unless output.bound has a value", given)
+        require(self.output.bound.is_some(), "bound_management", "None unless output.bound is set", given)
     }
 }

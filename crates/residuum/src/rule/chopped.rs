@@ -129,13 +129,10 @@ impl<T: Scalar> ChoppedTikiTaka<T> {
             Columns::Some(n) => n as f64,
         };
         let one = columns == 1.0 || shape.cols == 1;
-        require(one, "columns", "1 per transfer with choppers; given (0 = all)", columns)?;
+        require(one, "columns", "1 per transfer with choppers (0 means all)", columns)?;
         let Carrier::Buffered(Buffer { threshold, .. }) = &mut transfer.carrier else {
-            return Err(ParameterError::OutOfDomain {
-                name: "carrier",
-                must: "buffered with choppers; number of buffers given",
-                value: 0.0,
-            });
+            let message = "carrier must be buffered with choppers, got direct".into();
+            return Err(ParameterError::Other { message });
         };
         threshold.get_or_insert(residual.granularity().to_f64());
         if let Some(AutoScale { momentum, length }) = auto_scale {
@@ -191,7 +188,7 @@ impl<T: Scalar> Reference<T> {
     fn new(chop: Chop, tail_weight: f64, cells: usize, cols: usize) -> Result<Self, ParameterError> {
         let Chop { columns, regular, .. } = chop;
         let possible = regular && columns > 0.0;
-        require(possible, "chop columns", "regular and positive for a dynamic reference", columns)?;
+        require(possible, "chop columns", "positive, with regular flips, for a dynamic reference", columns)?;
         positive("tail_weight", tail_weight)?;
         Ok(Self {
             newest: T::from_f64((tail_weight / chop.period() as f64).min(1.0)),

@@ -82,8 +82,8 @@ impl<'a> MeanDrift<'a> {
         let range = self.cells.response(0).range().intersect(over)?;
         crate::error::require(
             range.is_finite(),
-            "range of a scan for zeros",
-            "finite; width",
+            "width of the range to scan",
+            "finite",
             range.hi - range.lo,
         )?;
         let drift = |w: f64| {

@@ -141,7 +141,7 @@ impl HardInstance {
         positive("learning_rate", learning_rate)?;
         let rates = LemmaRates::coupled(self.strong_convexity, self.bounds, learning_rate, self.mixing);
         let decay = self.decay(rates);
-        require(decay <= 1.0, "learning_rate", "such that 12αμγq_max ≤ 1; that product", decay)?;
+        require(decay <= 1.0, "12αμγq_max (α is learning_rate)", "at most 1", decay)?;
         Ok(rates)
     }
 

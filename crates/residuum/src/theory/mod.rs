@@ -36,7 +36,7 @@ pub enum TheoryError {
     #[error(transparent)]
     Parameter(#[from] ParameterError),
     /// A solver did not end at a solution.
-    #[error("{what} must be found by Newton's method: {source}")]
+    #[error("{what} could not be found by Newton's method: {source}")]
     Unsolved {
         /// What was sought.
         what: &'static str,

@@ -322,7 +322,7 @@ impl Tile {
         require(
             columns.end <= self.cols,
             "columns",
-            "columns of the tile; one given",
+            "below the number of columns",
             columns.end as f64 - 1.0,
         )?;
         self.reset_where(|_, column| columns.contains(&column), key);

@@ -186,11 +186,8 @@ impl OneSidedCell {
         let (Shape { rows, cols }, granularity) = (self.shape(), self.granularity());
         let batch = check_update([rows, cols], scale, [errors, inputs], scheme)?;
         let Scheme::Stochastic(trains) = scheme else {
-            return Err(ParameterError::OutOfDomain {
-                name: "scheme",
-                must: "stochastic trains for a one-sided cell; number of tiles given",
-                value: 2.0,
-            });
+            let message = format!("scheme must be stochastic trains for a one-sided cell, got {scheme:?}");
+            return Err(ParameterError::Other { message });
         };
         let together = self.sides.iter().all(|t| t.cells.at_once);
         let [lines, masked] = &mut self.lines;
