@@ -12,7 +12,7 @@ pub enum DataError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system answered.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A file that is not there.

@@ -40,12 +40,12 @@ pub trait Position: Clone + Serialize + DeserializeOwned {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// A folder that the system refuses.
+    /// A folder that the system rejects.
     #[error("{} must be readable and writable: {source}", path.display())]
     Io {
         /// The folder.
         path: PathBuf,
-        /// What the system answered.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A checkpoint that could not be written. The one before is whole.

@@ -50,7 +50,7 @@ impl<'a> Operand<'a> {
 /// not read.
 ///
 /// # Panics
-/// If a slice has not the length that the sizes ask for.
+/// If the length of a slice does not match the sizes.
 pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32], keep: f32, factor: f32) {
     holds("A", a.values(), m, k);
     holds("B", b.values(), k, n);
@@ -122,7 +122,7 @@ fn height([m, k, n]: [usize; 3], tile: usize) -> usize {
 /// [`gemm`].
 ///
 /// # Panics
-/// If a slice has not the length that the sizes ask for.
+/// If the length of a slice does not match the sizes.
 pub fn rows_by_rows([m, k, n]: [usize; 3], a: &[f32], b: &[f32], c: &mut [f32]) {
     if m > TALL || k < LONG {
         gemm([m, k, n], Operand::Plain(a), Operand::Transposed(b), c, 0.0, 1.0);

@@ -33,7 +33,7 @@
 //! | [`state`] | named tensors: export, import, safetensors |
 //! | [`gemm`], [`kernel`] | the one matrix product, threads and vector loops |
 //! | [`data`] | data sets, a crate of their own |
-//! | [`train`] | epochs, evaluation, metrics, checkpoints that resume to the bit |
+//! | [`train`] | epochs, evaluation, metrics, checkpoints that resume bit for bit |
 
 pub mod analog;
 pub mod checkpoint;

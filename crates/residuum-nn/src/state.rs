@@ -140,7 +140,7 @@ pub fn import(network: &mut dyn Named, scope: Scope, state: &Tensors) -> Result<
     network.restore("", &state.filtered(|name| own.role(name).is_some_and(|role| scope.holds(role))))
 }
 
-/// Refuses a NaN or an infinity in a parameter or buffer.
+/// Rejects a NaN or an infinity in a parameter or buffer.
 fn finite(name: &str, tensor: &SavedTensor) -> Result<(), StateError> {
     let Data::F32(values) = &tensor.data else { return Ok(()) };
     match values.iter().position(|v| !v.is_finite()) {

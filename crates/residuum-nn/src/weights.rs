@@ -26,10 +26,10 @@ pub enum TrainStepError {
         /// The loss there.
         value: f64,
     },
-    /// A rule that refuses its numbers.
+    /// A rule that rejects its numbers.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// An array that refuses a step, such as one along a gradient that is not finite.
+    /// An array that rejects a step, such as one along a gradient that is not finite.
     #[error(transparent)]
     Refused(#[from] residuum::StepError),
 }
@@ -55,7 +55,7 @@ pub trait Weights: State + Debug + Send + Sync {
     /// batch) already.
     ///
     /// # Errors
-    /// If the rule behind the weights refuses the step.
+    /// If the rule behind the weights rejects the step.
     fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), TrainStepError>;
 
     /// Whether [`Weights::step`] can change anything. Errors are not passed below the first layer that learns.
@@ -331,7 +331,7 @@ impl State for DigitalWeights {
     }
 }
 
-/// Refuses weights of another number, or with one that is not finite.
+/// Rejects weights of another number, or with one that is not finite.
 pub(crate) fn check_weights(expected: usize, weights: &[f32]) -> Result<(), ParameterError> {
     if weights.len() != expected {
         return Err(ParameterError::Length { name: "weights", expected, given: weights.len() });

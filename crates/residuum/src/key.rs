@@ -83,7 +83,7 @@ impl Key {
         if is_second { s } else { c }
     }
 
-    /// Fills with independent standard normal draws: `out[i] == self.normal_at(i)`, to the bit.
+    /// Fills with independent standard normal draws: `out[i] == self.normal_at(i)`, bit for bit.
     pub fn fill_normal(self, out: &mut [f64]) {
         simd::dispatch(Fill { key: self.philox_key(), out, draw: box_muller });
     }

@@ -33,7 +33,7 @@ impl<T: Scalar, F: FnMut(u64, usize, &dyn Rule<T>) -> Control> Observer<T> for F
 /// Running rules together gives the bits of running them one by one; it only saves drawing the noise again.
 ///
 /// # Errors
-/// If a rule and the problem differ in dimension, or a rule's array refuses a step.
+/// If a rule and the problem differ in dimension, or a rule's array rejects a step.
 pub fn minimize<T: Scalar>(
     oracle: &dyn GradientOracle,
     rules: &mut [&mut dyn UpdateRule<T>],

@@ -56,7 +56,7 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// Refuses parameters that are no distribution.
+    /// Rejects parameters that are no distribution.
     ///
     /// # Errors
     /// If a number is not finite, a deviation is negative, a median or an end of `LogSpaced` is not positive, or

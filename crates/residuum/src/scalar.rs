@@ -68,7 +68,7 @@ pub trait Scalar:
     /// Neither NaN nor infinite.
     fn is_finite(self) -> bool;
 
-    /// Refuses a NaN or an infinity by its index.
+    /// Rejects a NaN or an infinity by its index.
     ///
     /// # Errors
     /// If there is one.

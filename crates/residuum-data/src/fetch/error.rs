@@ -17,7 +17,7 @@ pub enum FetchError {
         path: PathBuf,
         /// What must be possible.
         must: &'static str,
-        /// What the system answered.
+        /// The operating system's error.
         source: io::Error,
     },
     /// No room for the data.

@@ -109,7 +109,7 @@ impl AnalogWeights {
     /// decides the variation of the cells.
     ///
     /// # Errors
-    /// If a length differs, the mapping is impossible, or the recipe refuses.
+    /// If a length differs, the mapping is invalid, or the recipe rejects.
     pub fn new(
         name: &str,
         [rows, cols]: [usize; 2],

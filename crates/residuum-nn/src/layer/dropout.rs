@@ -1,4 +1,4 @@
-//! Dropout: while training, values vanish by chance and the others grow to keep the mean.
+//! Dropout: while training, values vanish at random and the others grow to keep the mean.
 
 use residuum::{Key, ParameterError};
 

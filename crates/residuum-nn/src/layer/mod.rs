@@ -100,7 +100,7 @@ pub trait Layer: Named + Debug + Send + Sync {
     /// anyone wants them, and steps what the layer has learned.
     ///
     /// # Errors
-    /// If weights refuse their step.
+    /// If the weights reject the step.
     fn backward(
         &mut self,
         input: &Tensor,

@@ -88,7 +88,7 @@ impl Network {
     /// Step `k` of training: forward, loss, backward with every layer learning on the way. The key is that of the run.
     ///
     /// # Errors
-    /// If the loss is not finite (nothing has been learned from this batch then), or weights refuse their step.
+    /// If the loss is not finite (nothing has been learned from this batch then), or the weights reject the step.
     pub fn train_step(
         &mut self,
         input: &Tensor,

@@ -61,7 +61,7 @@ impl ResNet {
 /// Builds a residual network for images of this shape. Its head is `fc`.
 ///
 /// # Errors
-/// If the factory refuses, or the image is too small.
+/// If the factory rejects, or the image is too small.
 pub fn resnet(model: ResNet, input: Shape, factory: &mut dyn Factory, key: Key) -> Result<Network, BuildError> {
     let mut stem = Blocks { model, build: Builder { factory, key } };
     let mut layers = Sequential::new();

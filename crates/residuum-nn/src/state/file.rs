@@ -14,7 +14,7 @@ use residuum::state::{Data, SavedTensor, Tensors};
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TensorFileError {
-    /// The disk refuses.
+    /// The disk rejects.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.

@@ -36,7 +36,7 @@ pub enum TrainError {
         /// Scores of the network.
         given: usize,
     },
-    /// The loss left the numbers, or weights refuse their step.
+    /// The loss left the numbers, or the weights reject the step.
     #[error("epoch {epoch}: {source}")]
     Step {
         /// The epoch, counted from 1.
@@ -54,12 +54,12 @@ pub enum TrainError {
         /// The loss.
         value: f64,
     },
-    /// A file or folder of the run that the system refuses.
+    /// A file or folder of the run that the system rejects.
     #[error("{} must be readable and writable: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system answered.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A checkpoint that could not be written.

@@ -27,7 +27,7 @@ pub(super) struct Tally {
     samples: u64,
 }
 
-/// A sum that goes on must be the same to the bit, so its bits are what is stored.
+/// A sum that goes on must be the same bit for bit, so its bits are what is stored.
 mod bits {
     use serde::{Deserialize, Deserializer, Serializer};
 

@@ -1,4 +1,4 @@
-//! Training: epochs, evaluation, metrics, checkpoints that resume to the bit.
+//! Training: epochs, evaluation, metrics, checkpoints that resume bit for bit.
 //!
 //! ```
 //! use residuum::Key;
@@ -39,7 +39,7 @@
 //! | `checkpoints/` | the two newest checkpoints: tensors and a manifest |
 //!
 //! What a run computes depends on its description, key and data alone. A run that is killed at any moment and resumed
-//! has the same records and the same weights, to the bit, as one that was left alone; only times differ. What the files
+//! has the same records and the same weights, bit for bit, as one that was left alone; only times differ. What the files
 //! hold beyond the checkpoint from which it goes on is cut off, and written again.
 
 mod checkpoint;

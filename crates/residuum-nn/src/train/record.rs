@@ -33,7 +33,7 @@ pub struct EpochRecord {
 }
 
 impl EpochRecord {
-    /// What any run of the same description measures, to the bit: the record with its times set to zero.
+    /// What any run of the same description measures, bit for bit: the record with its times set to zero.
     pub fn reproducible(&self) -> Self {
         Self { seconds: 0.0, samples_per_second: 0.0, ..self.clone() }
     }

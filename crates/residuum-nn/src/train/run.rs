@@ -43,7 +43,7 @@ impl Run<'_> {
     /// Runs from the beginning.
     ///
     /// # Errors
-    /// If the parts do not fit, the directory holds a run or refuses, or training fails.
+    /// If the parts do not fit, the directory holds a run or rejects, or training fails.
     pub fn start(self, listener: &mut dyn TrainingListener) -> Result<TrainingSummary, TrainError> {
         self.check()?;
         let files = self.directory.map(|directory| Files::create(directory, self.identity())).transpose()?;

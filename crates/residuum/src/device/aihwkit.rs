@@ -166,7 +166,7 @@ class! {
     }
 }
 
-/// Refuses an AIHWKIT parameter that a device of a tile cannot have.
+/// Rejects an AIHWKIT parameter that a device of a tile cannot have.
 pub(super) fn convertible(
     field: &'static str,
     must: &'static str,
@@ -176,7 +176,7 @@ pub(super) fn convertible(
     if holds { Ok(()) } else { Err(ConversionError::NotModelled { field, must, value: value.into() }) }
 }
 
-/// Refuses what AIHWKIT cannot say.
+/// Rejects what AIHWKIT cannot say.
 pub(super) fn expressible(
     field: &'static str,
     must: &'static str,
@@ -186,7 +186,7 @@ pub(super) fn expressible(
     if holds { Ok(()) } else { Err(ConversionError::NotExpressible { field, must, value: value.into() }) }
 }
 
-/// Refuses log-normal spreads, which AIHWKIT has for steps alone.
+/// Rejects log-normal spreads, which AIHWKIT has for steps alone.
 pub(super) fn only_normal(field: &'static str, spreads: [Spread; 2]) -> Result<(), ConversionError> {
     spreads.into_iter().try_for_each(|s| expressible(field, "normal", !s.log_normal, s.deviation))
 }
@@ -246,7 +246,7 @@ impl Class {
     /// AIHWKIT's class and parameters of this device; the same pulses, and the same unit of update management.
     ///
     /// # Errors
-    /// If the device is impossible or no class of AIHWKIT has its properties.
+    /// If the device is invalid or no class of AIHWKIT has its properties.
     pub fn from_device(device: &Device) -> Result<Self, ConversionError> {
         device.validate()?;
         only_normal("max_spread", [device.max_spread; 2])?;

@@ -220,7 +220,7 @@ impl Class {
 
 /// What a step model must say besides its law.
 trait Model {
-    /// Refuses parameters that no step can have.
+    /// Rejects parameters that no step can have.
     fn validate(&self) -> Result<(), ParameterError> {
         Ok(())
     }
@@ -460,10 +460,10 @@ impl Device {
         self.noise_step.map_or(1.0, |step| step / self.pulse_step)
     }
 
-    /// Refuses numbers no device can have.
+    /// Rejects numbers no device can have.
     ///
     /// # Errors
-    /// If a bound is not finite or min ≥ max, a step not positive, a spread or noise negative, or a shape impossible.
+    /// If a bound is not finite or min ≥ max, a step not positive, a spread or noise negative, or a shape invalid.
     pub fn validate(&self) -> Result<(), ParameterError> {
         positive("pulse_step", f64::from(self.pulse_step))?;
         let (min, max) = (f64::from(self.min), f64::from(self.max));

@@ -76,7 +76,7 @@ impl Device {
     /// The response of the mean cell, without variation and noise: q± = s±u±(w)/granularity.
     ///
     /// # Errors
-    /// If the device is impossible.
+    /// If the device is invalid.
     pub fn response(&self) -> Result<DeviceResponse, ParameterError> {
         self.validate()?;
         Ok(DeviceResponse::new(self.clone()))

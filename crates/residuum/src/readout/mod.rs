@@ -18,7 +18,7 @@
 //! array that [`Readout::of_array`] takes. Large reads run on the threads of the current rayon pool; the outputs are
 //! the same for any number of them.
 //!
-//! Left out of AIHWKIT's list: shift bound management, which its library documents but refuses; time-resolved voltage
+//! Left out of AIHWKIT's list: shift bound management, which its library documents but rejects; time-resolved voltage
 //! drop and the split and bit-wise modes, which exist for inference in Torch alone.
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! What can be imperfect about a read. Everything is off unless named.
+//! What can be imperfect about a read. Everything is off unless set.
 
 use crate::ParameterError;
 use crate::error::{finite, non_negative, positive, require};

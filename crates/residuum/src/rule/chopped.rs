@@ -10,7 +10,7 @@ use crate::{Key, Scalar};
 pub struct Chop {
     /// Probability that a column's sign flips after it was read (0: never), or its inverse the number of reads between flips.
     pub columns: f64,
-    /// Whether columns flip at regular times rather than by chance.
+    /// Whether columns flip at regular times rather than at random.
     pub regular: bool,
     /// Probability that a row's sign flips after a sweep.
     pub rows: f64,
@@ -73,7 +73,7 @@ pub struct ChoppedConfig {
 }
 
 impl Default for ChoppedConfig {
-    /// Flips by chance after one read in ten, one column at a time, no AGAD.
+    /// Flips at random after one read in ten, one column at a time, no AGAD.
     fn default() -> Self {
         let carrier = Carrier::Buffered(Buffer::default());
         Self {
@@ -110,7 +110,7 @@ impl<T: Scalar> ChoppedTikiTaka<T> {
     /// W and P; λ is absolute.
     ///
     /// # Errors
-    /// If the arrays differ in shape, a probability or weight is impossible, or the transfer has no buffer or more than one
+    /// If the arrays differ in shape, a probability or weight is invalid, or the transfer has no buffer or more than one
     /// column.
     pub fn new(
         main: impl Array<T> + 'static,

@@ -29,7 +29,7 @@ impl<'a, T: Scalar> Gradient<'a, T> {
         }
     }
 
-    /// Refuses a gradient of another shape.
+    /// Rejects a gradient of another shape.
     ///
     /// # Errors
     /// If a length differs.

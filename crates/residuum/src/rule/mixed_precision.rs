@@ -38,7 +38,7 @@ pub struct MixedPrecision<T: Scalar = f64> {
 pub struct MixedConfig {
     /// How often pulses are sent.
     pub every: Every,
-    /// ε, what a pulse stands for; the mean step of the array unless named.
+    /// ε, what a pulse stands for; the mean step of the array unless set.
     pub granularity: Option<f64>,
     /// Levels of errors.
     pub quantize_errors: Option<Quantize>,

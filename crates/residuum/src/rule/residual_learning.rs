@@ -95,7 +95,7 @@ impl<T: Scalar> ResidualLearning<T> {
     ///
     /// # Errors
     /// If the arrays differ in shape, `mixing` is not positive (without mixing the rule is [`TikiTaka`](super::TikiTaka)), a
-    /// cell has no symmetric point, or the transfer is impossible.
+    /// cell has no symmetric point, or the transfer is invalid.
     pub fn new(
         main: impl Array<T> + 'static,
         residual: impl Array<T> + 'static,
@@ -181,7 +181,7 @@ impl<T: Scalar> ResidualLearning<T> {
     /// Another transfer from residual array `n` to the array before it.
     ///
     /// # Errors
-    /// If there is no such array, or the transfer is impossible.
+    /// If there is no such array, or the transfer is invalid.
     pub fn transfer(mut self, n: usize, transfer: Transfer) -> Result<Self, ParameterError> {
         require(n < self.links.len(), "residual array", "below the number of residual arrays", n as f64)?;
         let mut link = Link::new(&transfer, self.arrays[0].shape())?;

@@ -1,4 +1,4 @@
-//! Where a desired increment comes from: any optimiser's step can go through the one door.
+//! Where a desired increment comes from: any optimiser's step can go through the write interface of arrays.
 
 use super::Gradient;
 use crate::Scalar;
@@ -55,7 +55,7 @@ impl Source {
         Self::AdamW { decay_first: 0.9, decay_second: 0.999, epsilon: 1e-8, weight_decay }
     }
 
-    /// Refuses impossible numbers.
+    /// Rejects invalid numbers.
     ///
     /// # Errors
     /// If a decay or the momentum is outside [0, 1), ε is not positive, or the weight decay is negative.

@@ -24,7 +24,7 @@ impl<T: Scalar> SymmetricPoint<T> {
     /// The point of every cell of `array`, or `None` where all are 0. A measurement pulses the array.
     ///
     /// # Errors
-    /// If a cell has no point, a length differs, an entry is not finite, or the measurement is impossible.
+    /// If a cell has no point, a length differs, an entry is not finite, or the measurement is invalid.
     pub fn resolve(&self, array: &mut dyn Array<T>) -> Result<Option<Vec<T>>, ParameterError> {
         let cells = array.weights().len();
         let checked = |values: &[T]| {

@@ -34,7 +34,7 @@ impl<T: Scalar> TikiTaka<T> {
     /// W and P.
     ///
     /// # Errors
-    /// If the arrays differ in shape, `mixing` is negative, or the transfer is impossible.
+    /// If the arrays differ in shape, `mixing` is negative, or the transfer is invalid.
     pub fn new(
         main: impl Array<T> + 'static,
         residual: impl Array<T> + 'static,

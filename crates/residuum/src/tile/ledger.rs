@@ -1,4 +1,4 @@
-//! Who was pulsed how often: what endurance and energy are reckoned from.
+//! Pulse counts per cell, from which endurance and energy are computed.
 
 use std::ops::{Add, AddAssign};
 
@@ -13,11 +13,11 @@ const SLOTS: u32 = u32::MAX >> 1;
 /// Pulses that reached the cells of a tile since counting began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ledger {
-    /// Up pulses, all cells together.
+    /// Up pulses, over all cells.
     pub up: u64,
-    /// Down pulses, all cells together.
+    /// Down pulses, over all cells.
     pub down: u64,
-    /// Pulses of both directions by cell, row-major; a count stays at `u32::MAX` once there.
+    /// Pulses of both directions per cell, row-major; counts saturate at `u32::MAX`.
     pub cells: Vec<u32>,
 }
 
@@ -26,22 +26,22 @@ impl Ledger {
         Self { up: 0, down: 0, cells: vec![0; cells] }
     }
 
-    /// Pulses of both directions, all cells together.
+    /// Pulses of both directions, over all cells.
     pub fn total(&self) -> u64 {
         self.up + self.down
     }
 
-    /// Pulses of the cell that had most.
+    /// The largest number of pulses on one cell.
     pub fn worst_cell(&self) -> u32 {
         self.cells.iter().copied().max().unwrap_or(0)
     }
 
-    /// Joules spent on pulses.
+    /// Energy spent on pulses, in joules.
     pub fn energy(&self, joules_per_pulse: f64) -> f64 {
         self.total() as f64 * joules_per_pulse
     }
 
-    /// Share of an endurance of `cycles` pulses that the worst cell has used up.
+    /// Fraction of an endurance of `cycles` pulses used up by the most-pulsed cell.
     pub fn endurance_used(&self, cycles: f64) -> f64 {
         f64::from(self.worst_cell()) / cycles
     }
@@ -101,7 +101,7 @@ impl AddAssign for Sent {
     }
 }
 
-/// Adds counts, negative where pulses go down, to those of their cells.
+/// Adds counts, negative where pulses go down, to their cells.
 pub(super) fn tally<'a>(cells: impl IntoIterator<Item = &'a mut u32>, counts: &[i32]) {
     for (cell, count) in cells.into_iter().zip(counts) {
         *cell = cell.saturating_add(count.unsigned_abs());
@@ -133,7 +133,7 @@ impl Kernel for Coincidences<'_> {
 }
 
 impl Tile {
-    /// Begins to count pulses by cell, or stops and forgets the counts. Counting costs four bytes a cell and a second pass
+    /// Starts counting pulses per cell, or stops and discards the counts. Counting costs four bytes per cell and a second pass
     /// over the trains of stochastic updates; it changes no result.
     pub fn count_pulses(&mut self, on: bool) {
         let cells = self.weights.len();
@@ -148,7 +148,7 @@ impl Tile {
         }
     }
 
-    /// The pulses of each cell since [`Tile::count_pulses`].
+    /// The pulse counts since [`Tile::count_pulses`].
     pub fn ledger(&self) -> Option<&Ledger> {
         self.ledger.as_ref()
     }

@@ -2,7 +2,7 @@
 //!
 //! A column is written as an update whose column signal is 1 there and 0 elsewhere: its line fires with its own
 //! probability, the rows with theirs. A matrix is one such write per column, each under a key of its own; noise belongs to
-//! (column, pulse, row), so the matrix may be worked through block by block and comes out the same to the bit.
+//! (column, pulse, row), so the matrix may be worked through block by block and comes out the same bit for bit.
 
 use super::blocks::RowBlock;
 use super::column_block::{ColumnBlock, WIDTH};
@@ -31,7 +31,7 @@ impl Tile {
     /// elsewhere, at the cost of that column alone.
     ///
     /// # Errors
-    /// If there is no such column, the length differs, the trains are impossible, or a number is not finite; nothing is
+    /// If the column does not exist, the length differs, the trains are invalid, or a number is not finite; nothing is
     /// written then.
     pub fn write_column(
         &mut self,
@@ -92,11 +92,11 @@ impl Tile {
         Ok(())
     }
 
-    /// `W ← W + A(scale · direction; W)` (`biased-update`), `direction` row-major: a full transfer, the same to the bit as
+    /// `W ← W + A(scale · direction; W)` (`biased-update`), `direction` row-major: a full transfer, the same bit for bit as
     /// [`Tile::write_column`] for every column j with `key.fold(j)`.
     ///
     /// # Errors
-    /// If the length differs, the trains are impossible, or a number is not finite; nothing is written then.
+    /// If the length differs, the trains are invalid, or a number is not finite; then nothing is written.
     pub fn write_matrix(
         &mut self,
         scale: f32,
