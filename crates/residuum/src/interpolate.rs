@@ -21,7 +21,7 @@ pub enum InterpolationError {
         /// Number of values.
         values: usize,
     },
-    /// One node or none makes no piece.
+    /// Fewer than two nodes.
     #[error("nodes must have at least 2 entries, got {0}")]
     TooFew(usize),
     /// A node is NaN or infinite.
@@ -60,8 +60,8 @@ pub enum InterpolationError {
 
 /// A shape-preserving cubic interpolant on unequal nodes.
 ///
-/// Questions about the curve are meant for arguments between the first node and the last, which
-/// [`contains`](Self::contains) tells; keeping to it is the caller's duty. Outside, the curve is continued
+/// Arguments should lie between the first node and the last, which
+/// [`contains`](Self::contains) checks; that is up to the caller. Outside, the curve is continued
 /// by its end values.
 ///
 /// ```

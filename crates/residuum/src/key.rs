@@ -9,7 +9,7 @@
 //! let key = Key::new(7).named("gradient").fold(3);
 //! let mut xi = [0.0; 5];
 //! key.fill_normal(&mut xi);
-//! assert_eq!(xi[4], key.normal_at(4)); // any draw can be had alone
+//! assert_eq!(xi[4], key.normal_at(4)); // any draw can be taken alone
 //! ```
 
 use crate::math;

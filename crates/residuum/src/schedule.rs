@@ -22,7 +22,7 @@ pub enum Schedule {
         every: u64,
         /// Factor of each drop.
         factor: f64,
-        /// First steps, in which the rate rises on a line from 0 besides.
+        /// Warm-up steps, over which the rate also rises linearly from 0.
         warm_up: u64,
     },
     /// Half a cosine from `initial` at k = 0 to `last` at k = `steps` and after.
@@ -33,7 +33,7 @@ pub enum Schedule {
         last: f64,
         /// Length of the descent.
         steps: u64,
-        /// First steps, in which the rate rises on a line from 0 besides.
+        /// Warm-up steps, over which the rate also rises linearly from 0.
         warm_up: u64,
     },
     /// A straight line from 0 (not included) to `rate` at k = `steps` − 1, then constant.
@@ -96,7 +96,7 @@ impl Schedule {
     }
 }
 
-/// Share of the rate that a warm-up of `steps` has reached at step k; all of it without one.
+/// Fraction of the rate that a warm-up of `steps` has reached at step k; 1 without one.
 fn risen(k: u64, steps: u64) -> f64 {
     ((k + 1) as f64 / steps as f64).min(1.0)
 }

@@ -2,7 +2,7 @@ use super::{FiniteSum, Objective};
 use crate::error::{ParameterError, all_finite, non_negative, require, same_length};
 use crate::numeric;
 
-/// Rows of features with one target each: what both data objectives are made of.
+/// Rows of features with one target each, shared by both data objectives.
 #[derive(Clone, Debug, PartialEq)]
 struct Samples {
     features: Vec<f64>,

@@ -35,7 +35,7 @@ pub enum Noise {
         /// Columns, 1 or D.
         columns: usize,
     },
-    /// ξ_k = σ√2 cos(2π frac((k+1)φ)), φ = (√5−1)/2, the same for every coordinate: no random number at all.
+    /// ξ_k = σ√2 cos(2π frac((k+1)φ)), φ = (√5−1)/2, the same for every coordinate: deterministic.
     Cosine {
         /// σ.
         deviation: f64,
@@ -189,7 +189,7 @@ impl std::fmt::Debug for Noisy {
 }
 
 impl Noisy {
-    /// Joins an objective and a noise law.
+    /// Combines an objective and a noise law.
     ///
     /// # Errors
     /// If the law does not fit the objective: see [`Noise::validate`].

@@ -1,4 +1,4 @@
-//! The exact products `W x` and `Wᵀ δ` of a batch in single precision: the one place where weights meet inputs.
+//! The exact products `W x` and `Wᵀ δ` of a batch in single precision: the only place where weights meet inputs.
 //!
 //! Every sum runs in an order fixed by its length alone: [`LANES`] interleaved partial sums for `W x`, plain order for
 //! `Wᵀ δ`, always with fused multiply–adds. Tiles keep partial sums in registers and only decide which sums run side
@@ -33,7 +33,7 @@ pub(super) const REPAYS_WEIGHTS: usize = 16;
 const FIRST_CACHE: usize = 8 << 10;
 const SECOND_CACHE: usize = 128 << 10;
 
-/// Which way the array is driven.
+/// The direction in which the array is driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     /// Inputs on the columns: `W x`.
@@ -52,7 +52,7 @@ impl Direction {
     }
 }
 
-/// Memory to reuse, and how many threads share a product.
+/// Buffers to reuse, and how many threads share a product.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Workspace {
     /// At most 1: the caller alone.
@@ -63,7 +63,7 @@ pub(super) struct Workspace {
 }
 
 /// `outputs[s] = W inputs[s]` or `Wᵀ inputs[s]` for every sample `s`; both are batch-major. Threads share the outputs, so that each
-/// has its own part of the weights to keep near.
+/// keeps its own block of the weights in cache.
 pub(super) fn product(
     weights: &[f32],
     shape: Shape,
@@ -230,7 +230,7 @@ impl Forward<'_> {
     }
 }
 
-/// All scalar products of `R` packed samples with `C` rows, whose length is a multiple of [`LANES`]. Plain loops over
+/// All scalar products of `R` interleaved samples with `C` rows, whose length is a multiple of [`LANES`]. Plain loops over
 /// fixed arrays: closures over the partial sums would push them out of the registers.
 #[inline(always)]
 fn dots<S: Simd, const P: usize, const R: usize, const C: usize>(
@@ -309,7 +309,7 @@ impl WithSimd for Transposed<'_> {
             sums.add_narrow::<S>(simd, weights, stride, first, whole);
             return;
         }
-        // A few rows at a time, all columns of them: a processor foresees what follows in a row, not the next row.
+        // A few rows at a time, all their columns: processors prefetch along a row, not the next row.
         for k in 0..rows.div_ceil(STREAMS) {
             let few = &weights[k * STREAMS * stride..];
             let few = &few[..few.len().min(STREAMS * stride)];
@@ -340,7 +340,7 @@ struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    /// Adds what rows of weights contribute to `V` vectors of outputs from `to` on; their weights start at `from`.
+    /// Adds the contribution of rows of weights to `V` vectors of outputs from `to` on; their weights start at `from`.
     #[inline(always)]
     fn add<S: Simd, const V: usize>(
         &mut self,
@@ -416,7 +416,7 @@ impl Sums<'_> {
     }
 }
 
-/// So many floats in reused memory, from the start of a cache line on: no vector of them lies across two.
+/// A buffer of this many floats, aligned to a cache line so that no vector straddles two.
 #[inline(always)]
 fn aligned(memory: &mut Vec<f32>, n: usize) -> &mut [f32] {
     const LINE: usize = 64;
@@ -442,7 +442,7 @@ mod tests {
         out.into_iter().map(|v| v as f32).collect()
     }
 
-    /// The promised order of summation, written plainly.
+    /// The documented order of summation, written out.
     fn plain(w: &[f32], shape: Shape, to: Direction, x: &[f32]) -> Vec<f32> {
         let Shape { rows, cols } = shape;
         match to {

@@ -33,9 +33,9 @@ pub struct AutoScale {
     pub length: u32,
 }
 
-/// Tiki-Taka with choppers (version 3), and AGAD (version 4): signs that flip turn a bias of P into noise.
+/// Tiki-Taka with choppers (version 3), and AGAD (version 4): flipping signs turns a bias of P into noise.
 ///
-/// With column signs c, row signs r (all together c_ij = r_i c_j):
+/// With column signs c and row signs r (combined c_ij = r_i c_j):
 ///
 /// ```text
 /// P ← P + A(−α c ⊙ ∇f(W; ξ); P)
@@ -57,23 +57,23 @@ pub struct ChoppedTikiTaka<T: Scalar = f64> {
     inputs: Vec<T>,
 }
 
-/// Numbers of [`ChoppedTikiTaka`].
+/// Settings of [`ChoppedTikiTaka`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChoppedConfig {
     /// When signs flip.
     pub chop: Chop,
-    /// From P to W: one column at a time through a buffer, whose threshold is the mean step of the *residual* array unless it
-    /// names another.
+    /// From P to W: one column at a time through a buffer, whose threshold defaults to the mean step of the *residual*
+    /// array.
     pub transfer: Transfer,
-    /// Whether the learning rate follows the signals.
+    /// Whether the learning rate adapts to the signals.
     pub auto_scale: Option<AutoScale>,
-    /// AGAD: reads count from the mean before the last flip, and this over the reads per period is the weight of the newest
+    /// AGAD: reads are relative to the mean before the last flip, and this over the reads per period is the weight of the newest
     /// read in that mean. Columns must flip regularly.
     pub tail_weight: Option<f64>,
 }
 
 impl Default for ChoppedConfig {
-    /// Flips at random after one read in ten, one column at a time, no AGAD.
+    /// Random flips after one read in ten, one column at a time, no AGAD.
     fn default() -> Self {
         let carrier = Carrier::Buffered(Buffer::default());
         Self {
@@ -85,7 +85,7 @@ impl Default for ChoppedConfig {
     }
 }
 
-/// Signs, and what AGAD knows of each cell.
+/// Signs, and AGAD's estimate for each cell.
 #[derive(Debug)]
 struct Choppers<T> {
     chop: Chop,
@@ -107,7 +107,7 @@ struct Reference<T> {
 }
 
 impl<T: Scalar> ChoppedTikiTaka<T> {
-    /// W and P; λ is absolute.
+    /// Trains `main` (W) with `residual` (P); λ is absolute.
     ///
     /// # Errors
     /// If the arrays differ in shape, a probability or weight is invalid, or the transfer has no buffer or more than one
@@ -225,7 +225,7 @@ impl<T: Scalar> Choppers<T> {
         }
     }
 
-    /// c ⊙ (read − μ); notes the read, and flips what is due.
+    /// c ⊙ (read − μ); records the read and flips the signs that are due.
     fn read(&mut self, Read { column, last, values }: Read<'_, T>, key: Key) {
         let (cols, period) = (self.columns.len(), self.chop.period());
         if let Some(reference) = &mut self.reference {
@@ -267,7 +267,7 @@ impl<T: Scalar> Choppers<T> {
         }
     }
 
-    /// Whether reads mean nothing yet.
+    /// Whether reads are not meaningful yet.
     fn warming_up(&self) -> bool {
         self.reference.is_some() && self.sweeps <= self.chop.period()
     }

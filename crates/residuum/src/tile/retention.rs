@@ -8,7 +8,7 @@
 //! ```
 //!
 //! β, L, ρ and ν are the cell's own; every result is clipped to the cell's bounds, so stuck cells stay. Where write noise
-//! hides the state, all of them act on the state, and the read noise of the affected cells is redrawn.
+//! hides the state, all of them act on the state, and what a read sees is redrawn for the affected cells.
 
 use std::ops::Range;
 
@@ -319,12 +319,7 @@ impl Tile {
     /// # Errors
     /// If a column does not exist; then nothing is reset.
     pub fn reset(&mut self, columns: Range<usize>, key: Key) -> Result<(), ParameterError> {
-        require(
-            columns.end <= self.cols,
-            "columns",
-            "below the number of columns",
-            columns.end as f64 - 1.0,
-        )?;
+        require(columns.end <= self.cols, "columns", "below the number of columns", columns.end as f64 - 1.0)?;
         self.reset_where(|_, column| columns.contains(&column), key);
         Ok(())
     }
