@@ -17,12 +17,12 @@ use crate::state::{StateError, Tensors};
 use crate::weights::{TrainStepError, Weights, check_weights};
 use block::Block;
 
-/// How a matrix comes to lie on tiles.
+/// How a matrix is mapped to tiles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mapping {
-    /// Most rows (outputs) of a tile.
+    /// Maximum rows (outputs) per tile.
     pub max_rows: usize,
-    /// Most columns (inputs) of a tile.
+    /// Maximum columns (inputs) per tile.
     pub max_cols: usize,
     /// The largest weight of a tile, or of each row, is scaled to this value; `None` writes weights as they are.
     pub omega: Option<f32>,
@@ -33,7 +33,7 @@ pub struct Mapping {
 }
 
 impl Default for Mapping {
-    /// Tiles of 512 × 512 at most, weights as they are, no scale learned.
+    /// Tiles of at most 512 × 512, unscaled weights, no learned scales.
     fn default() -> Self {
         Self {
             max_rows: 512,
@@ -105,11 +105,11 @@ pub struct AnalogWeights {
 }
 
 impl AnalogWeights {
-    /// Cuts `initial` (`rows × cols`) into tiles, each with a rule of the factory's recipe; `name` is for error messages and
+    /// Cuts `initial` (`rows × cols`) into tiles, each with a rule of the factory's recipe; `name` is used in error messages and
     /// decides the variation of the cells.
     ///
     /// # Errors
-    /// If a length differs, the mapping is invalid, or the recipe rejects.
+    /// If a length differs, the mapping is invalid, or the rule cannot be built.
     pub fn new(
         name: &str,
         [rows, cols]: [usize; 2],
@@ -136,7 +136,7 @@ impl AnalogWeights {
     }
 }
 
-/// `n` lines in the fewest parts of at most `most`, as equal as can be.
+/// Splits `n` lines into the fewest chunks of at most `most`, as equal as possible.
 fn even(n: usize, most: usize) -> Vec<std::ops::Range<usize>> {
     let parts = n.div_ceil(most);
     (0..parts).map(|p| p * n / parts..(p + 1) * n / parts).collect()

@@ -6,10 +6,10 @@ use super::{Geometry, Layer, Pass, ShapeError, no_tensors};
 use crate::kernel::vectorized;
 use crate::{Shape, Tensor, TrainStepError};
 
-/// What a pool makes of a window.
+/// The reduction over a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduce {
-    /// The largest value; padding never wins. Its error goes to the first of equal values.
+    /// The largest value; padding never wins. The error goes to the first of equal values.
     Max,
     /// The mean; padding counts as zeros, as in PyTorch.
     Average,
@@ -30,7 +30,7 @@ impl Pool2d {
     /// A pool. Its padding must be at most half its window, so that every window meets the image.
     ///
     /// # Panics
-    /// If it is not.
+    /// If the padding is larger.
     pub fn new(reduce: Reduce, geometry: Geometry) -> Self {
         let Geometry { height, width, padding, .. } = geometry;
         assert!(2 * padding <= height.min(width), "the padding must be at most half the window, got {padding}");
@@ -157,7 +157,7 @@ impl Layer for Pool2d {
     }
 }
 
-/// Samples that repay waking a thread.
+/// Samples that are worth a thread.
 fn samples_per_task(image: Shape) -> usize {
     (1 << 15) / image.len().max(1) + 1
 }

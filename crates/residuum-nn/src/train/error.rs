@@ -1,4 +1,4 @@
-//! Why a run cannot begin, or cannot go on.
+//! Why a run cannot start or continue.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,14 +9,14 @@ use thiserror::Error;
 use crate::state::{StateError, TensorFileError};
 use crate::{Shape, TrainStepError};
 
-/// A run that cannot begin or go on. Checkpoints written before it stay as they are.
+/// Why a run cannot start or continue. Earlier checkpoints are left unchanged.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TrainError {
-    /// A number of the run.
+    /// An invalid parameter of the run.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// Images that do not fit the network.
+    /// Images of the wrong shape.
     #[error("the network takes {expected}, but the {what} data gives {given}")]
     Shape {
         /// `training` or `test`.
@@ -36,7 +36,7 @@ pub enum TrainError {
         /// Scores of the network.
         given: usize,
     },
-    /// The loss left the numbers, or the weights reject the step.
+    /// The loss is not finite, or the weights reject the step.
     #[error("epoch {epoch}: {source}")]
     Step {
         /// The epoch, counted from 1.
@@ -44,7 +44,7 @@ pub enum TrainError {
         /// Which step, and why.
         source: TrainStepError,
     },
-    /// The test loss left the numbers.
+    /// The test loss is not finite.
     #[error("the test loss must stay finite, but after epoch {epoch} (step {k}) it is {value}")]
     TestDiverged {
         /// The epoch, counted from 1.
@@ -54,7 +54,7 @@ pub enum TrainError {
         /// The loss.
         value: f64,
     },
-    /// A file or folder of the run that the system rejects.
+    /// A file or folder of the run could not be read or written.
     #[error("{} must be readable and writable: {source}", path.display())]
     Io {
         /// The file or folder.
@@ -62,29 +62,29 @@ pub enum TrainError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// A checkpoint that could not be written.
+    /// A checkpoint could not be written.
     #[error("the checkpoint after step {k} could not be written{}: {source}", kept_text(kept.as_ref()))]
     Checkpoint {
         /// Steps done.
         k: u64,
-        /// The checkpoint before it, which is whole.
+        /// The previous checkpoint, which is intact.
         kept: Option<PathBuf>,
         /// Why.
         source: TensorFileError,
     },
-    /// Another process is at work in the directory.
+    /// Another process is using the directory.
     #[error("{} is in use by another run", directory.display())]
     Busy {
         /// The directory of the run.
         directory: PathBuf,
     },
-    /// A new run where one was before.
+    /// The directory already holds a run.
     #[error("{} must be empty or new, but holds a run; resume it, or choose another directory", directory.display())]
     AlreadyStarted {
         /// The directory of the run.
         directory: PathBuf,
     },
-    /// A run without files.
+    /// Resuming a run without a directory.
     #[error("a run without a directory has no checkpoint to resume from; start it instead")]
     NoDirectory,
     /// Nothing to resume.
@@ -93,7 +93,7 @@ pub enum TrainError {
         /// The directory of the run.
         directory: PathBuf,
     },
-    /// Only damaged checkpoints.
+    /// All checkpoints are damaged.
     #[error("no checkpoint in {} is intact; {} was tried last: {reason}", directory.display(), last.display())]
     AllDamaged {
         /// The directory of the run.
@@ -103,14 +103,14 @@ pub enum TrainError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A checkpoint of a format that this version does not know.
+    /// A checkpoint of an unknown format version.
     #[error("checkpoint {} must have format version {supported}, got {stored}", path.display())]
     Version {
         /// The checkpoint.
         path: PathBuf,
         /// The version of its format.
         stored: u32,
-        /// The version known here.
+        /// The supported version.
         supported: u32,
     },
     /// A checkpoint of a run with another description.
@@ -155,7 +155,7 @@ fn kept_text(kept: Option<&PathBuf>) -> String {
 }
 
 impl TrainError {
-    /// For `map_err`: the system's refusal of `path`.
+    /// For `map_err`: an I/O error at `path`.
     pub(super) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { path: path.into(), source }
     }
