@@ -198,7 +198,7 @@ fn check_identity(path: &Path, stored: &Identity, given: &Identity) -> Result<()
         let (mut ours, mut theirs) = (given.description.lines(), stored.description.lines());
         for line in 1.. {
             let (theirs, ours) = (theirs.next(), ours.next());
-            // Texts that differ only in their final line ending are reported at that line.
+            // Texts that differ only in their final line ending are reported after the last line.
             if theirs != ours || theirs.is_none() {
                 let [stored, given] = [theirs, ours].map(|line| line.unwrap_or_default().to_owned());
                 return Err(TrainError::OtherDescription { path, line, stored, given });
