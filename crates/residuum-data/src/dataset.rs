@@ -154,7 +154,7 @@ impl Dataset {
         ChannelStatistics { mean: mean.iter().map(|m| (m / scale) as f32).collect(), deviation }
     }
 
-    /// The images at `indices`, in that order, as a data set of their own.
+    /// The images at `indices`, in that order, as a new data set.
     ///
     /// # Panics
     /// When an index is not below [`len`](Self::len), or `indices` is empty.

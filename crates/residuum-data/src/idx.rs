@@ -114,10 +114,10 @@ mod tests {
     fn a_small_file_cannot_unpack_to_fill_the_memory() {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(&vec![0; 100_000]).unwrap();
-        let packed = encoder.finish().unwrap();
-        assert!(packed.len() < 1000);
-        assert_eq!(gunzip_within("a.gz", &packed, 100_000).unwrap().len(), 100_000);
-        let error = gunzip_within("a.gz", &packed, 99_999).unwrap_err();
+        let compressed = encoder.finish().unwrap();
+        assert!(compressed.len() < 1000);
+        assert_eq!(gunzip_within("a.gz", &compressed, 100_000).unwrap().len(), 100_000);
+        let error = gunzip_within("a.gz", &compressed, 99_999).unwrap_err();
         assert_eq!(error.to_string(), "a.gz must decompress to at most 99999 bytes, got more");
     }
 }

@@ -84,20 +84,20 @@ impl Schedule {
             Self::Inverse { initial, half_life } => initial / (1.0 + k as f64 / half_life),
             Self::Step { initial, every, factor, warm_up } => {
                 let fallen = factor.powi(i32::try_from(k / every).unwrap_or(i32::MAX));
-                initial * fallen * risen(k, warm_up)
+                initial * fallen * warm_up_fraction(k, warm_up)
             }
             Self::Cosine { initial, last, steps, warm_up } => {
                 let t = (k as f64 / steps as f64).min(1.0);
                 let fallen = last + 0.5 * (initial - last) * (1.0 + (std::f64::consts::PI * t).cos());
-                fallen * risen(k, warm_up)
+                fallen * warm_up_fraction(k, warm_up)
             }
-            Self::WarmUp { rate, steps } => rate * risen(k, steps),
+            Self::WarmUp { rate, steps } => rate * warm_up_fraction(k, steps),
         }
     }
 }
 
 /// Fraction of the rate that a warm-up of `steps` has reached at step k; 1 without one.
-fn risen(k: u64, steps: u64) -> f64 {
+fn warm_up_fraction(k: u64, steps: u64) -> f64 {
     ((k + 1) as f64 / steps as f64).min(1.0)
 }
 

@@ -81,7 +81,7 @@ impl SavedTensor {
 #[derive(Clone, Debug, Default)]
 pub struct Tensors {
     entries: Vec<(String, Arc<SavedTensor>)>,
-    places: BTreeMap<String, usize>,
+    positions: BTreeMap<String, usize>,
 }
 
 /// A state that does not match the object it is loaded into.
@@ -177,10 +177,10 @@ impl Tensors {
     /// Adds a tensor, or replaces the one of this name.
     pub fn insert(&mut self, name: impl Into<String>, tensor: impl Into<Arc<SavedTensor>>) {
         let (name, tensor) = (name.into(), tensor.into());
-        if let Some(place) = self.places.get(&name) {
-            self.entries[*place].1 = tensor;
+        if let Some(at) = self.positions.get(&name) {
+            self.entries[*at].1 = tensor;
         } else {
-            self.places.insert(name.clone(), self.entries.len());
+            self.positions.insert(name.clone(), self.entries.len());
             self.entries.push((name, tensor));
         }
     }
@@ -236,22 +236,22 @@ impl Tensors {
 
     /// The tensor of this name.
     pub fn get(&self, name: &str) -> Option<&SavedTensor> {
-        self.places.get(name).map(|place| &*self.entries[*place].1)
+        self.positions.get(name).map(|at| &*self.entries[*at].1)
     }
 
     /// Whether there is a tensor of this name.
     pub fn contains(&self, name: &str) -> bool {
-        self.places.contains_key(name)
+        self.positions.contains_key(name)
     }
 
     /// The tensor of this name, mutable.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut SavedTensor> {
-        self.places.get(name).map(|place| Arc::make_mut(&mut self.entries[*place].1))
+        self.positions.get(name).map(|at| Arc::make_mut(&mut self.entries[*at].1))
     }
 
     /// Removes the tensor of this name.
     pub fn remove(&mut self, name: &str) -> Option<SavedTensor> {
-        let found = self.places.get(name).map(|place| (*self.entries[*place].1).clone())?;
+        let found = self.positions.get(name).map(|at| (*self.entries[*at].1).clone())?;
         *self = self.filtered(|own| own != name);
         Some(found)
     }

@@ -119,8 +119,8 @@ fn commit(staged: &[Staged<'_>]) -> Result<Vec<Verified>, FetchError> {
 /// The contents of a file, decompressed when it starts like gzip.
 fn open(path: &Path) -> Result<Box<dyn Read>, FetchError> {
     let mut reader = BufReader::new(File::open(path).map_err(FetchError::reading(path))?);
-    let packed = starts_like_gzip(&mut reader).map_err(FetchError::reading(path))?;
-    Ok(if packed { Box::new(MultiGzDecoder::new(reader)) } else { Box::new(reader) })
+    let gzipped = starts_like_gzip(&mut reader).map_err(FetchError::reading(path))?;
+    Ok(if gzipped { Box::new(MultiGzDecoder::new(reader)) } else { Box::new(reader) })
 }
 
 fn starts_like_gzip(reader: &mut impl BufRead) -> io::Result<bool> {

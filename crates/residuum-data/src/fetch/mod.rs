@@ -131,16 +131,16 @@ fn import_download(
     if from.is_file() && entry.downloads.len() == 1 {
         return install_archive(download, from, folder);
     }
-    let places = [String::new(), entry.name.clone()].into_iter().chain(entry.folders.iter().cloned());
-    for place in places.map(|place| from.join(place)) {
+    let candidates = [String::new(), entry.name.clone()].into_iter().chain(entry.folders.iter().cloned());
+    for candidate in candidates.map(|name| from.join(name)) {
         let existing = |name: &String| {
-            [place.join(name), place.join(format!("{name}.gz"))].into_iter().find(|path| path.is_file())
+            [candidate.join(name), candidate.join(format!("{name}.gz"))].into_iter().find(|path| path.is_file())
         };
         let paths: Option<Vec<PathBuf>> = download.files.iter().map(|f| existing(&f.name)).collect();
         if let Some(paths) = paths {
             return install_files(download, &paths, folder);
         }
-        let archive = place.join(&download.name);
+        let archive = candidate.join(&download.name);
         if archive.is_file() {
             return install_archive(download, &archive, folder);
         }

@@ -89,7 +89,7 @@ impl BatchNorm2d {
         }
     }
 
-    fn recall(&mut self) {
+    fn use_running_statistics(&mut self) {
         self.mean.copy_from_slice(&self.running_mean);
         for (inverse, variance) in self.inverse_deviation.iter_mut().zip(&self.running_variance) {
             *inverse = 1.0 / (variance + self.epsilon).sqrt();
@@ -140,7 +140,7 @@ impl Layer for BatchNorm2d {
         if self.measures(pass.mode) {
             self.measure(input.values());
         } else {
-            self.recall();
+            self.use_running_statistics();
         }
         let channels = self.mean.len();
         let factor: Vec<f32> =

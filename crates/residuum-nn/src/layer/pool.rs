@@ -54,7 +54,7 @@ impl Pool2d {
         }
     }
 
-    fn share(&self) -> f32 {
+    fn mean_factor(&self) -> f32 {
         1.0 / (self.geometry.height * self.geometry.width) as f32
     }
 }
@@ -80,7 +80,7 @@ impl Layer for Pool2d {
         let out = geometry.output(image, image.channels).expect("shapes are checked when a network is built");
         output.resize(input.batch(), out);
         self.winners.resize(input.batch() * out.len(), 0);
-        let (channels, share, reduce) = (image.channels, self.share(), self.reduce);
+        let (channels, share, reduce) = (image.channels, self.mean_factor(), self.reduce);
         let sample = |((y, winners), x): ((&mut [f32], &mut [u32]), &[f32])| {
             y.fill(if reduce == Reduce::Max { f32::NEG_INFINITY } else { 0.0 });
             vectorized(
@@ -128,7 +128,7 @@ impl Layer for Pool2d {
         let Some(input_errors) = input_errors else { return Ok(()) };
         let (image, out, geometry) = (input.shape(), output.shape(), self.geometry);
         input_errors.resize(input.batch(), image);
-        let (channels, share, reduce) = (image.channels, self.share(), self.reduce);
+        let (channels, share, reduce) = (image.channels, self.mean_factor(), self.reduce);
         let sample = |((x, winners), e): ((&mut [f32], &[u32]), &[f32])| {
             x.fill(0.0);
             if reduce == Reduce::Max {

@@ -45,8 +45,8 @@ fn block(layer: &str) -> Option<String> {
         (None, Some(rest)) => (true, rest),
         (None, None) => return None,
     };
-    let (place, branch) = rest.split_once("_branch")?;
-    let [stage @ b'2'..=b'5', block @ b'a'..=b'z'] = *place.as_bytes() else { return None };
+    let (block_name, branch) = rest.split_once("_branch")?;
+    let [stage @ b'2'..=b'5', block @ b'a'..=b'z'] = *block_name.as_bytes() else { return None };
     let prefix = format!("layer{}.{}", stage - b'1', block - b'a');
     let part = match (branch, is_norm) {
         ("1", false) => "downsample.0".to_owned(),

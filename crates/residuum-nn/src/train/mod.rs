@@ -83,7 +83,7 @@ pub struct Training {
     pub checkpoint: CheckpointPolicy,
     /// Whether to write the distribution of each layer's effective weights for TensorBoard after every epoch.
     pub histograms: bool,
-    /// Write the loss of a single batch for TensorBoard after every so many steps, if set.
+    /// If set, write the loss of a single batch for TensorBoard every this many steps.
     pub batch_loss_every: Option<u64>,
     /// The rate shown in records. Layers have their own schedules.
     pub learning_rate: Option<Schedule>,
@@ -128,7 +128,7 @@ impl Training {
 /// When checkpoints are written, in addition to the start, the end, and cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckpointPolicy {
-    /// After every so many steps.
+    /// Every this many steps.
     pub every_steps: Option<u64>,
     /// After every epoch.
     pub epoch_ends: bool,

@@ -85,8 +85,8 @@ pub(crate) trait Assign {
 }
 
 /// Sets a parameter if it is this one and the value fits.
-fn set<T>(place: &mut T, own: &str, name: &str, value: Option<T>) -> Option<bool> {
-    (own == name).then(|| value.map(|value| *place = value).is_some())
+fn set<T>(slot: &mut T, own: &str, name: &str, value: Option<T>) -> Option<bool> {
+    (own == name).then(|| value.map(|value| *slot = value).is_some())
 }
 
 impl Assign for f32 {

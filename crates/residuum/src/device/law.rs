@@ -225,7 +225,7 @@ pub(crate) struct Cell<N> {
     pub(crate) inverse_range: N,
 }
 
-/// Whether each cell has a parameter of its own besides scale and bounds.
+/// Whether cells have a parameter in addition to scale and bounds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     None,

@@ -13,9 +13,9 @@ struct Samples {
 
 impl Samples {
     fn new(features: Vec<f64>, targets: Vec<f64>, ridge: f64) -> Result<Self, ParameterError> {
-        require(!targets.is_empty(), "number of targets", "at least 1", 0.0)?;
+        require(!targets.is_empty(), "targets", "at least one sample", 0.0)?;
         let dim = features.len() / targets.len();
-        require(dim > 0, "number of features", "at least 1 per sample", features.len() as f64)?;
+        require(dim > 0, "features", "at least one per sample", features.len() as f64)?;
         same_length("features", dim * targets.len(), features.len())?;
         all_finite("features", &features)?;
         all_finite("targets", &targets)?;

@@ -84,7 +84,7 @@ impl Bank {
             *v = v.clamp(-self.bound, self.bound);
         }
         add_noise(values, CHUNK, self.noise, streams.noise, chunk);
-        self.lose(values);
+        self.attenuate_negative(values);
     }
 
     /// One chunk of analog sums becomes digital outputs: noisy, then rounded and clipped. Returns whether any of the
@@ -99,8 +99,8 @@ impl Bank {
         streams: Streams,
         chunk: u64,
     ) -> bool {
-        bend(values, lines, chunk);
-        self.lose(values);
+        apply_characteristic(values, lines, chunk);
+        self.attenuate_negative(values);
         if lines.noise.is_empty() {
             add_noise(values, width, self.noise, streams.noise, chunk);
         } else {
@@ -135,7 +135,7 @@ impl Bank {
     }
 
     #[inline(always)]
-    fn lose(&self, values: &mut [f32; CHUNK]) {
+    fn attenuate_negative(&self, values: &mut [f32; CHUNK]) {
         if self.kept < 1.0 {
             for v in values.iter_mut() {
                 *v = if *v < 0.0 { *v * self.kept } else { *v };
@@ -146,7 +146,7 @@ impl Bank {
 
 /// The characteristic of the output lines, calibrated.
 #[inline(always)]
-fn bend(values: &mut [f32; CHUNK], lines: &Lines, chunk: u64) {
+fn apply_characteristic(values: &mut [f32; CHUNK], lines: &Lines, chunk: u64) {
     if !lines.nonlinearity.is_empty() {
         for (v, n) in values.iter_mut().zip(&lines.nonlinearity[chunk as usize * CHUNK..]) {
             *v /= 1.0 + n * v.abs();

@@ -284,10 +284,10 @@ impl<T: Scalar> UpdateRule<T> for ChoppedTikiTaka<T> {
         let mut from = 0;
         while from < samples {
             // The rate may change with every sample.
-            let most = if self.auto_scale.is_some() { 1 } else { self.link.pace.room() };
+            let most = if self.auto_scale.is_some() { 1 } else { self.link.pace.samples_until_check() };
             let to = samples.min(from.saturating_add(most));
             let key = gradient.key(key, from);
-            let gradient = gradient.part(from, to);
+            let gradient = gradient.chunk(from, to);
             let rate = -self.sample_rate(T::from_f64(rates.learning), gradient, samples);
             let written = match self.choppers.chop(gradient, &mut self.errors, &mut self.inputs) {
                 Gradient::Dense(chopped) => self.residual.increment(rate, chopped, key.named("residual")),
@@ -322,7 +322,7 @@ impl<T: Scalar> Inspect<T> for ChoppedTikiTaka<T> {
     fn effective_rates(&self, rates: &Rates, batch: usize) -> EffectiveRates {
         EffectiveRates {
             learning: rates.learning,
-            transfer: Some(rates.transfer[0] * self.link.share(batch)),
+            transfer: Some(rates.transfer[0] * self.link.fraction_per_step(batch)),
             sweep: self.link.sweep(batch),
         }
     }

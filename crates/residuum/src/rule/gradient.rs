@@ -64,7 +64,7 @@ impl<'a, T: Scalar> Gradient<'a, T> {
     }
 
     /// Samples `from..to`.
-    pub(crate) fn part(self, from: usize, to: usize) -> Self {
+    pub(crate) fn chunk(self, from: usize, to: usize) -> Self {
         match self {
             Self::Dense(_) => self,
             Self::Outer { batch, errors, inputs } => {

@@ -145,9 +145,9 @@ impl<T: Scalar> UpdateRule<T> for MixedPrecision<T> {
         let samples = gradient.samples();
         let mut from = 0;
         while from < samples {
-            let to = samples.min(from.saturating_add(self.pace.room()));
+            let to = samples.min(from.saturating_add(self.pace.samples_until_check()));
             let key = gradient.key(key, from);
-            self.accumulate(T::from_f64(rates.learning), gradient.part(from, to), key.named("sum"));
+            self.accumulate(T::from_f64(rates.learning), gradient.chunk(from, to), key.named("sum"));
             if self.pace.is_due(to - from, to == samples) {
                 self.transfer(key.named("main")).map_err(of("main"))?;
             }

@@ -200,7 +200,7 @@ impl<T: Scalar> ResidualLearning<T> {
         &*self.arrays[1]
     }
 
-    /// W⋄ of P as the rule believes it to be; `None` where all are 0.
+    /// W⋄ of P as assumed by the rule; `None` where all are 0.
     pub fn believed_point(&self) -> Option<&[T]> {
         self.links[0].point.as_deref()
     }
@@ -230,11 +230,11 @@ impl<T: Scalar> ResidualLearning<T> {
         let scale = T::from_f64(-rates.learning);
         let mut from = 0;
         while from < count {
-            let room = self.links.iter().map(|l| l.pace.room()).min().unwrap_or(usize::MAX);
+            let room = self.links.iter().map(|l| l.pace.samples_until_check()).min().unwrap_or(usize::MAX);
             let to = count.min(from.saturating_add(room));
             let key = gradient.key(key, from);
             let array = &mut self.arrays[last];
-            match direction.part(from, to) {
+            match direction.chunk(from, to) {
                 Gradient::Dense(direction) => array.increment(scale, direction, key.named(NAMES[last])),
                 Gradient::Outer { errors, inputs, .. } => {
                     array.update(scale, errors, inputs, key.named(NAMES[last]))
@@ -295,7 +295,7 @@ impl<T: Scalar> Inspect<T> for ResidualLearning<T> {
     fn effective_rates(&self, rates: &Rates, batch: usize) -> EffectiveRates {
         EffectiveRates {
             learning: rates.learning,
-            transfer: Some(rates.transfer[0] * self.factor * self.links[0].share(batch)),
+            transfer: Some(rates.transfer[0] * self.factor * self.links[0].fraction_per_step(batch)),
             sweep: self.links[0].sweep(batch),
         }
     }

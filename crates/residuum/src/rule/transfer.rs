@@ -147,7 +147,7 @@ impl Pace {
     }
 
     /// Samples that may pass before the next check.
-    pub(super) fn room(&self) -> usize {
+    pub(super) fn samples_until_check(&self) -> usize {
         match self.every {
             Every::Steps(_) => usize::MAX,
             Every::Samples(n) => n.saturating_sub(self.waited).max(1) as usize,
@@ -251,7 +251,7 @@ impl<T: Scalar> Link<T> {
     }
 
     /// Fraction of the array that a step moves, averaged over a sweep.
-    pub(super) fn share(&self, batch: usize) -> f64 {
+    pub(super) fn fraction_per_step(&self, batch: usize) -> f64 {
         self.per_transfer() as f64 / self.shape.cols as f64 * self.pace.per_step(batch)
     }
 

@@ -81,7 +81,7 @@ impl Array<f32> for Tile {
         max_pulses: u32,
         key: Key,
     ) -> Result<(), ParameterError> {
-        let (unit, scheme) = (self.device.granularity(), certain(max_pulses));
+        let (unit, scheme) = (self.device.granularity(), full_train(max_pulses));
         Self::write_column(self, column, unit, counts, scheme, column_key(key, column))
     }
 
@@ -147,7 +147,7 @@ pub(super) fn column_key(key: Key, column: usize) -> Key {
 }
 
 /// A train as long as the largest count, with equal scales: if that is 1, the pulse is certain.
-pub(super) fn certain(max_pulses: u32) -> Scheme {
+pub(super) fn full_train(max_pulses: u32) -> Scheme {
     Trains { length: max_pulses, management: Management::Fixed }.into()
 }
 

@@ -50,19 +50,19 @@ impl Ledger {
     pub(super) fn add_trains(&mut self, samples: &[(&[u32], &[u32])]) {
         let Some(cols) = samples.first().map(|(_, cols)| cols.len()) else { return };
         let visit = |(row, cells): (usize, &mut [u32])| {
-            let mut sum = Sent::default();
+            let mut sum = PulseCounts::default();
             for (row_trains, col_trains) in samples.iter().filter(|(rows, _)| rows[row] & SLOTS != 0) {
                 let [up, down] = simd::dispatch(Coincidences { train: row_trains[row], col_trains, cells });
-                sum += Sent { up: u64::from(up), down: u64::from(down) };
+                sum += PulseCounts { up: u64::from(up), down: u64::from(down) };
             }
             sum
         };
         let rows = self.cells.par_chunks_exact_mut(cols).enumerate();
-        let sent = rows.map(visit).reduce(Sent::default, Add::add);
+        let sent = rows.map(visit).reduce(PulseCounts::default, Add::add);
         self.add(sent);
     }
 
-    fn add(&mut self, sent: Sent) {
+    fn add(&mut self, sent: PulseCounts) {
         self.up += sent.up;
         self.down += sent.down;
     }
@@ -70,12 +70,12 @@ impl Ledger {
 
 /// Pulses of one write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sent {
+pub(super) struct PulseCounts {
     pub(super) up: u64,
     pub(super) down: u64,
 }
 
-impl Sent {
+impl PulseCounts {
     /// Counts that are negative where pulses go down.
     pub(super) fn of(counts: &[i32]) -> Self {
         let sum = |sign: i32| counts.iter().map(|c| u64::from((sign * c).max(0).unsigned_abs())).sum();
@@ -87,7 +87,7 @@ impl Sent {
     }
 }
 
-impl Add for Sent {
+impl Add for PulseCounts {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -95,7 +95,7 @@ impl Add for Sent {
     }
 }
 
-impl AddAssign for Sent {
+impl AddAssign for PulseCounts {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
@@ -141,7 +141,7 @@ impl Tile {
     }
 
     /// Adds to the totals; cells were counted where they were pulsed.
-    pub(super) fn count(&mut self, sent: Sent) {
+    pub(super) fn count(&mut self, sent: PulseCounts) {
         self.pulses_sent += sent.total();
         if let Some(ledger) = &mut self.ledger {
             ledger.add(sent);

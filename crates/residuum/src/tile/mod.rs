@@ -37,7 +37,7 @@ use crate::device::Cells;
 use crate::error::ParameterError;
 use crate::normal32;
 use crate::simd::{self, Kernel};
-use ledger::Sent;
+use ledger::PulseCounts;
 use pulse::{lines, management};
 use rayon::prelude::*;
 
@@ -191,13 +191,13 @@ impl Tile {
     pub fn pulse_all(&mut self, up: bool, key: Key) {
         let (device, cells) = (&self.device, &self.cells);
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
-        state.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, part)| {
+        state.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
             let mut xi = [0.0; CHUNK];
             if device.noisy() {
-                fill_normal(key.named("cycle").fold(chunk as u64), &mut xi[..part.len()]);
+                fill_normal(key.named("cycle").fold(index as u64), &mut xi[..chunk.len()]);
             }
-            for (i, (w, xi)) in part.iter_mut().zip(&xi).enumerate() {
-                *w = pulse::one(device, cells, chunk * CHUNK + i, up, *w, *xi);
+            for (i, (w, xi)) in chunk.iter_mut().zip(&xi).enumerate() {
+                *w = pulse::one(device, cells, index * CHUNK + i, up, *w, *xi);
             }
         });
         self.show(key);
@@ -205,7 +205,7 @@ impl Tile {
         if let Some(ledger) = &mut self.ledger {
             ledger.cells.iter_mut().for_each(|cell| *cell = cell.saturating_add(1));
         }
-        self.count(if up { Sent { up: n, down: 0 } } else { Sent { up: 0, down: n } });
+        self.count(if up { PulseCounts { up: n, down: 0 } } else { PulseCounts { up: 0, down: n } });
     }
 }
 
@@ -224,8 +224,8 @@ impl Kernel for FillNormal<'_> {
 
     #[inline(always)]
     fn run(self) {
-        for (chunk, part) in self.1.chunks_mut(normal32::CHUNK).enumerate() {
-            part.copy_from_slice(&normal32::normals(self.0, chunk as u64)[..part.len()]);
+        for (index, chunk) in self.1.chunks_mut(normal32::CHUNK).enumerate() {
+            chunk.copy_from_slice(&normal32::normals(self.0, index as u64)[..chunk.len()]);
         }
     }
 }

@@ -236,7 +236,7 @@ impl Tile {
             n => (1.0 - math::pow(1.0 - f64::from(leak), f64::from(n))) as f32,
         };
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
-        each(state, &self.cells, None, |i, w, _| w + (reset.at(i) - w) * lost(leak.at(i)));
+        change_each(state, &self.cells, None, |i, w, _| w + (reset.at(i) - w) * lost(leak.at(i)));
         self.show(key);
     }
 
@@ -249,7 +249,9 @@ impl Tile {
         }
         let (diffusion, root) = (&self.retained.diffusion, f64::from(mini_batches).sqrt() as f32);
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
-        each(state, &self.cells, Some(key.named("diffusion")), |i, w, xi| w + diffusion.at(i) * root * xi);
+        change_each(state, &self.cells, Some(key.named("diffusion")), |i, w, xi| {
+            w + diffusion.at(i) * root * xi
+        });
         self.show(key);
     }
 
@@ -331,14 +333,19 @@ impl Tile {
         let (reset, deviation) = (&self.retained.reset, self.device.retention.reset.deviation);
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
         let noise = (deviation > 0.0).then(|| key.named("reset"));
-        each(state, &self.cells, noise, |i, w, xi| if chosen(i) { reset.at(i) + deviation * xi } else { w });
+        change_each(
+            state,
+            &self.cells,
+            noise,
+            |i, w, xi| if chosen(i) { reset.at(i) + deviation * xi } else { w },
+        );
         if let Some(hidden) = &self.hidden {
             let (write, spread) = (key.named("write"), self.device.write_deviation());
-            let parts = self.weights.chunks_mut(normal32::CHUNK).zip(hidden.chunks(normal32::CHUNK));
-            for (chunk, (seen, state)) in parts.enumerate() {
-                let chosen = |n: usize| chosen(chunk * normal32::CHUNK + n);
+            let chunks = self.weights.chunks_mut(normal32::CHUNK).zip(hidden.chunks(normal32::CHUNK));
+            for (index, (seen, state)) in chunks.enumerate() {
+                let chosen = |n: usize| chosen(index * normal32::CHUNK + n);
                 if (0..seen.len()).any(chosen) {
-                    let xi = normal32::normals(write, chunk as u64);
+                    let xi = normal32::normals(write, index as u64);
                     for n in (0..seen.len()).filter(|n| chosen(*n)) {
                         seen[n] = state[n] + spread * xi[n];
                     }
@@ -349,14 +356,19 @@ impl Tile {
 }
 
 /// w ← clip(change(i, w, ξ)) for every cell; ξ is 0 without `noise`.
-fn each(state: &mut [f32], cells: &Cells, noise: Option<Key>, change: impl Fn(usize, f32, f32) -> f32 + Sync) {
-    state.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, part)| {
+fn change_each(
+    state: &mut [f32],
+    cells: &Cells,
+    noise: Option<Key>,
+    change: impl Fn(usize, f32, f32) -> f32 + Sync,
+) {
+    state.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
         let mut xi = [0.0f32; CHUNK];
         if let Some(key) = noise {
-            fill_normal(key.fold(chunk as u64), &mut xi[..part.len()]);
+            fill_normal(key.fold(index as u64), &mut xi[..chunk.len()]);
         }
-        for (n, w) in part.iter_mut().enumerate() {
-            let i = chunk * CHUNK + n;
+        for (n, w) in chunk.iter_mut().enumerate() {
+            let i = index * CHUNK + n;
             *w = cells.clip(i, change(i, *w, xi[n]));
         }
     });

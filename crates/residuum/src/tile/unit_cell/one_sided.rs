@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::super::array::{certain, column_key, pulse_rows, shift};
+use super::super::array::{column_key, full_train, pulse_rows, shift};
 use super::super::lines::Lines;
 use super::super::scheme::{all_finite, check_update};
 use super::super::{Scheme, Tile, Trains};
@@ -297,7 +297,7 @@ impl Array<f32> for OneSidedCell {
         key: Key,
     ) -> Result<(), ParameterError> {
         let unit = self.granularity();
-        self.write_column(column, unit, counts, certain(max_pulses), column_key(key, column))
+        self.write_column(column, unit, counts, full_train(max_pulses), column_key(key, column))
     }
 
     fn pulse_cells(&mut self, unit: f32, counts: &[f32], key: Key) -> Result<(), ParameterError> {
@@ -310,9 +310,9 @@ impl Array<f32> for OneSidedCell {
     /// Writes positive targets to G₊, negative ones to G₋, and 0 to the other side.
     fn program(&mut self, target: &[f32], key: Key) -> Result<(), ParameterError> {
         all_finite("target", target)?;
-        let part = |sign: f32| -> Vec<f32> { target.iter().map(|t| (sign * t).max(0.0)).collect() };
-        self.sides[0].program(&part(1.0), key.named("plus"))?;
-        self.sides[1].program(&part(-1.0), key.named("minus"))?;
+        let side = |sign: f32| -> Vec<f32> { target.iter().map(|t| (sign * t).max(0.0)).collect() };
+        self.sides[0].program(&side(1.0), key.named("plus"))?;
+        self.sides[1].program(&side(-1.0), key.named("minus"))?;
         self.subtract();
         Ok(())
     }

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::super::array::{certain, column_key, pulse_rows, shift};
+use super::super::array::{column_key, full_train, pulse_rows, shift};
 use super::super::lines::Lines;
 use super::super::scheme::{all_finite, check_update};
 use super::super::{Scheme, Tile};
@@ -226,7 +226,7 @@ impl Array<f32> for VectorCell {
         max_pulses: u32,
         key: Key,
     ) -> Result<(), ParameterError> {
-        let (unit, scheme, key) = (self.granularity(), certain(max_pulses), column_key(key, column));
+        let (unit, scheme, key) = (self.granularity(), full_train(max_pulses), column_key(key, column));
         self.one_sample(key, |tile, key| tile.write_column(column, unit, counts, scheme, key))
     }
 
