@@ -1,4 +1,4 @@
-//! [`Array`](crate::Array) for tiles.
+//! The array interface of tiles.
 
 use std::ops::Range;
 
