@@ -1,4 +1,4 @@
-//! What training lowers: mean losses over a batch, their errors, and how many samples are right.
+//! Loss functions: mean losses over a batch, their gradients, and the number of correct samples.
 
 use residuum::ParameterError;
 use residuum::math::exp;
@@ -18,7 +18,7 @@ pub enum Loss {
     },
 }
 
-/// What a batch came to.
+/// Loss and hits of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BatchOutcome {
     /// Mean loss.
@@ -45,7 +45,7 @@ impl Loss {
     /// The loss of a batch. `errors`, if wanted, become ∂(mean loss)/∂scores.
     ///
     /// # Panics
-    /// If there is not one label for each sample, or a label is no class.
+    /// If there is not one label per sample, or a label is out of range.
     pub fn evaluate(self, scores: &Tensor, labels: &[u32], mut errors: Option<&mut Tensor>) -> BatchOutcome {
         assert_eq!(labels.len(), scores.batch(), "one label for each sample");
         let classes = scores.shape().len();

@@ -18,23 +18,23 @@ pub enum Role {
     Parameter,
     /// Measured, such as running means: exported and imported.
     Buffer,
-    /// Known to a training run only, such as velocities or the arrays behind effective weights: checkpoints.
+    /// Internal to a training run, such as velocities or the arrays behind effective weights: checkpoints only.
     Optimizer,
 }
 
-/// A thing with named tensors that play different roles: a layer, a network.
+/// An object with named tensors of different roles: a layer, a network.
 pub trait Named {
     /// Adds every tensor to `out`; names start with `path`.
     fn collect(&self, path: &str, out: &mut Collection);
 
-    /// Takes those tensors that `from` has under these names, which were checked to fit.
+    /// Loads the tensors that `from` has under these names, already checked to fit.
     ///
     /// # Errors
-    /// If hardware cannot take a number.
+    /// If the hardware rejects a number.
     fn restore(&mut self, path: &str, from: &Tensors) -> Result<(), StateError>;
 }
 
-/// The tensors of a network in their order, with their roles.
+/// The tensors of a network in order, with their roles.
 #[derive(Clone, Debug, Default)]
 pub struct Collection {
     tensors: Tensors,
@@ -60,7 +60,7 @@ impl Collection {
         self.insert(name, role, SavedTensor::count(value));
     }
 
-    /// Adds the state of something behind `path`.
+    /// Adds the state of an object under `path`.
     pub fn nest(&mut self, path: &str, role: Role, tensors: Tensors) {
         for (name, tensor) in tensors {
             self.insert(&format!("{path}.{name}"), role, tensor);
@@ -72,12 +72,12 @@ impl Collection {
         self.tensors.insert(name, tensor);
     }
 
-    /// Notes the dynamic range of the tensor `name`, in its units, where devices give it one.
+    /// Records the dynamic range of the tensor `name`, in its units, where devices have one.
     pub fn note_range(&mut self, name: &str, range: [f32; 2]) {
         self.ranges.insert(name.to_owned(), range);
     }
 
-    /// The dynamic range of a tensor, where devices give it one.
+    /// The dynamic range of a tensor, where devices have one.
     pub fn range(&self, name: &str) -> Option<[f32; 2]> {
         self.ranges.get(name).copied()
     }
@@ -92,12 +92,12 @@ impl Collection {
     }
 }
 
-/// Which tensors are meant.
+/// Which tensors to copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Parameters and buffers: the network.
     Network,
-    /// Those and what the optimiser remembers: a checkpoint.
+    /// Those and the optimiser state: a checkpoint.
     Everything,
 }
 
@@ -140,7 +140,7 @@ pub fn import(network: &mut dyn Named, scope: Scope, state: &Tensors) -> Result<
     network.restore("", &state.filtered(|name| own.role(name).is_some_and(|role| scope.holds(role))))
 }
 
-/// Refuses a NaN or an infinity in a parameter or buffer.
+/// Checks that parameters and buffers are finite.
 fn finite(name: &str, tensor: &SavedTensor) -> Result<(), StateError> {
     let Data::F32(values) = &tensor.data else { return Ok(()) };
     match values.iter().position(|v| !v.is_finite()) {

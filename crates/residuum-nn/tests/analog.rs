@@ -1,4 +1,4 @@
-//! Layers on tiles: ideal ones train as digital ones do, whatever they are cut into; real ones resume to the bit.
+//! Layers on tiles: ideal ones train as digital ones do, whatever they are cut into; real ones resume bit for bit.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;

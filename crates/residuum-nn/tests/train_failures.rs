@@ -161,11 +161,11 @@ fn another_run_is_not_resumed_and_the_error_says_what_differs() {
     );
     refuse(
         Setup { sizes: vec![64, 17, 10], ..other() },
-        "is of another network: tensor 1.weight must have shape [17, 64], got [16, 64]",
+        "belongs to another network: tensor 1.weight must have shape [17, 64], got [16, 64]",
     );
     refuse(
         Setup { sizes: vec![64, 16, 12, 10], ..other() },
-        "is of another network: tensor 3.weight must have shape [12, 16], got [10, 16]",
+        "belongs to another network: tensor 3.weight must have shape [12, 16], got [10, 16]",
     );
     let error = Setup { seed: 4, ..other() }.resume(folder.path(), &mut Unwatched).unwrap_err();
     assert!(matches!(error, TrainError::OtherRun { what: "key (the seed)", .. }), "{error}");

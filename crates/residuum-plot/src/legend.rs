@@ -7,7 +7,7 @@ use super::notes::Marker;
 use super::svg::{Dash, Fill, Rect, Stroke, Svg};
 use super::text::{Anchor, Label, SMALL_SIZE, width};
 
-/// Where the legend of a panel stands.
+/// Position of the legend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Legend {
     /// Inside the plot, upper left.
@@ -21,7 +21,7 @@ pub enum Legend {
     BottomRight,
     /// Under the horizontal axis, in rows.
     Below,
-    /// Nowhere.
+    /// No legend.
     Hidden,
 }
 
@@ -31,7 +31,7 @@ const ROW: f64 = 15.5;
 const BETWEEN: f64 = 14.0;
 const INSET: f64 = 7.0;
 
-/// What stands before the name.
+/// The symbol in front of the name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Swatch {
     Stroke(Color, f64, Dash),

@@ -1,4 +1,4 @@
-//! What is written on top of data: lines with a meaning, named points, arrows.
+//! Annotations: reference lines, named points, arrows.
 
 use super::color::Color;
 use super::marks::{LINE_WIDTH, setters};

@@ -146,7 +146,7 @@ impl Panel {
     pub(crate) fn plan(&self, size: (f64, f64)) -> Plan {
         let (x_extent, y_extent) = self.extents();
         let has_field = self.marks.iter().any(|mark| matches!(mark, Mark::Field(_)));
-        // A landscape fills its frame; curves get a little air.
+        // A field fills its frame; curves get some padding.
         let (x_pad, y_pad) = if has_field { (0.0, 0.0) } else { (0.025, 0.06) };
         let (x, y) = (self.x.fit(&x_extent, x_pad), self.y.fit(&y_extent, y_pad));
         let x_ticks = self.x.ticks_for(&x, size.0 - 80.0, 62.0);

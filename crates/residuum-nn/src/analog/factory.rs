@@ -1,4 +1,4 @@
-//! Which layers live on tiles, and how their rules are built.
+//! Which layers are on tiles, and how their rules are built.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub trait Recipe: Send + Sync {
     /// A rule on arrays of `rows × cols` cells; the key decides their variation. The weights are programmed afterwards.
     ///
     /// # Errors
-    /// If no such rule can be.
+    /// If the rule cannot be built.
     fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn Rule<f32>>, ParameterError>;
 }
 
@@ -36,7 +36,7 @@ pub struct AnalogFactory {
     pub recipe: Arc<dyn Recipe>,
     /// The rates of those rules.
     pub rates: RateSchedules,
-    /// How weights come to lie on tiles.
+    /// How weights are mapped to tiles.
     pub mapping: Mapping,
     /// Converters of the products.
     pub reads: Reads,

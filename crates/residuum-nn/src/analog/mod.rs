@@ -17,23 +17,23 @@ use crate::state::{StateError, Tensors};
 use crate::weights::{TrainStepError, Weights, check_weights};
 use block::Block;
 
-/// How a matrix comes to lie on tiles.
+/// How a matrix is mapped to tiles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mapping {
-    /// Most rows (outputs) of a tile.
+    /// Maximum rows (outputs) per tile.
     pub max_rows: usize,
-    /// Most columns (inputs) of a tile.
+    /// Maximum columns (inputs) per tile.
     pub max_cols: usize,
-    /// The largest weight of a tile, or of each row, is scaled to this value; `None` writes weights as they are.
+    /// The largest weight of a tile, or of each row, is scaled to this value; `None` writes weights unscaled.
     pub omega: Option<f32>,
-    /// Whether every row has a scale of its own rather than one for the tile.
+    /// Whether every row has its own scale rather than one for the tile.
     pub columnwise: bool,
     /// Output scales that are learned.
     pub output_scaling: OutputScaling,
 }
 
 impl Default for Mapping {
-    /// Tiles of 512 × 512 at most, weights as they are, no scale learned.
+    /// Tiles of at most 512 × 512, unscaled weights, no learned scales.
     fn default() -> Self {
         Self {
             max_rows: 512,
@@ -105,11 +105,11 @@ pub struct AnalogWeights {
 }
 
 impl AnalogWeights {
-    /// Cuts `initial` (`rows × cols`) into tiles, each with a rule of the factory's recipe; `name` is for error messages and
+    /// Cuts `initial` (`rows × cols`) into tiles, each with a rule of the factory's recipe; `name` is used in error messages and
     /// decides the variation of the cells.
     ///
     /// # Errors
-    /// If a length differs, the mapping is impossible, or the recipe refuses.
+    /// If a length differs, the mapping is invalid, or the rule cannot be built.
     pub fn new(
         name: &str,
         [rows, cols]: [usize; 2],
@@ -125,8 +125,8 @@ impl AnalogWeights {
         }
         let key = factory.key.named(name);
         let mut blocks = Vec::new();
-        for rows in even(rows, mapping.max_rows) {
-            for own_cols in even(cols, mapping.max_cols) {
+        for rows in split_evenly(rows, mapping.max_rows) {
+            for own_cols in split_evenly(cols, mapping.max_cols) {
                 let own = key.fold(blocks.len() as u64);
                 blocks.push(Block::new([rows.clone(), own_cols], initial, cols, factory, own)?);
             }
@@ -136,10 +136,10 @@ impl AnalogWeights {
     }
 }
 
-/// `n` lines in the fewest parts of at most `most`, as equal as can be.
-fn even(n: usize, most: usize) -> Vec<std::ops::Range<usize>> {
-    let parts = n.div_ceil(most);
-    (0..parts).map(|p| p * n / parts..(p + 1) * n / parts).collect()
+/// Splits `n` lines into the fewest chunks of at most `most`, as equal as possible.
+fn split_evenly(n: usize, most: usize) -> Vec<std::ops::Range<usize>> {
+    let chunks = n.div_ceil(most);
+    (0..chunks).map(|c| c * n / chunks..(c + 1) * n / chunks).collect()
 }
 
 impl Weights for AnalogWeights {
@@ -224,12 +224,12 @@ impl State for AnalogWeights {
 
 #[cfg(test)]
 mod tests {
-    use super::even;
+    use super::split_evenly;
 
     #[test]
     fn lines_are_cut_evenly() {
-        assert_eq!(even(784, 512), [0..392, 392..784]);
-        assert_eq!(even(513, 512), [0..256, 256..513]);
-        assert_eq!(even(10, 3), [0..2, 2..5, 5..7, 7..10]);
+        assert_eq!(split_evenly(784, 512), [0..392, 392..784]);
+        assert_eq!(split_evenly(513, 512), [0..256, 256..513]);
+        assert_eq!(split_evenly(10, 3), [0..2, 2..5, 5..7, 7..10]);
     }
 }

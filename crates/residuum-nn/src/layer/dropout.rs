@@ -1,4 +1,4 @@
-//! Dropout: while training, values vanish by chance and the others grow to keep the mean.
+//! Dropout: in training, values are zeroed at random and the others scaled to keep the mean.
 
 use residuum::{Key, ParameterError};
 
@@ -17,7 +17,7 @@ pub struct Dropout {
 no_tensors!(Dropout);
 
 impl Dropout {
-    /// Dropout of this probability.
+    /// Dropout with this probability.
     ///
     /// # Errors
     /// If it is outside [0, 1).

@@ -5,7 +5,7 @@ use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
 use crate::{Shape, Tensor, TrainStepError, Weights, kernel};
 
-/// A fully connected layer: weights wherever they live, and a digital bias.
+/// A fully connected layer: weights in any memory, and a digital bias.
 #[derive(Debug)]
 pub struct Linear {
     weights: Box<dyn Weights>,
@@ -13,10 +13,10 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// A layer of these weights. The bias, if any, has one entry per row.
+    /// A layer with these weights. The bias, if any, has one entry per row.
     ///
     /// # Panics
-    /// If it has not.
+    /// If the bias has the wrong length.
     pub fn new(weights: Box<dyn Weights>, bias: Option<Parameter>) -> Self {
         check_bias(weights.as_ref(), bias.as_ref());
         Self { weights, bias }

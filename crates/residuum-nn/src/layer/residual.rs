@@ -17,7 +17,7 @@ pub struct Residual {
 }
 
 impl Residual {
-    /// A block of these paths.
+    /// A block with these paths.
     pub fn new(main: Sequential, downsample: Option<Sequential>) -> Self {
         let [main_output, shortcut_output, errors, shortcut_errors] = [(); 4].map(|()| Tensor::default());
         Self { main, downsample, main_output, shortcut_output, errors, shortcut_errors }

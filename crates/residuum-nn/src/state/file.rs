@@ -10,11 +10,11 @@ use thiserror::Error;
 
 use residuum::state::{Data, SavedTensor, Tensors};
 
-/// A file of tensors that cannot be read or written.
+/// Why a tensor file cannot be read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TensorFileError {
-    /// The disk refuses.
+    /// The file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
@@ -23,7 +23,7 @@ pub enum TensorFileError {
         source: std::io::Error,
     },
     /// Not a safetensors file, or a damaged one.
-    #[error("{} must be a whole safetensors file: {source}", path.display())]
+    #[error("{} must be an intact safetensors file: {source}", path.display())]
     Format {
         /// The file.
         path: PathBuf,
@@ -38,7 +38,7 @@ pub enum TensorFileError {
         /// What is wrong.
         source: serde_json::Error,
     },
-    /// Shards that hold more or fewer numbers than their description says.
+    /// Shards of the wrong size.
     #[error("the shards of {} must hold {expected} bytes, got {given}", path.display())]
     Shards {
         /// The description.
@@ -48,7 +48,7 @@ pub enum TensorFileError {
         /// Bytes of all shards.
         given: usize,
     },
-    /// A type of number that no tensor of a network has.
+    /// An unsupported numeric type.
     #[error("tensor {name} of {} must hold F32, F64, U32, U64 or I64, got {dtype:?} {shape:?}", path.display())]
     Type {
         /// The file.
@@ -91,8 +91,8 @@ pub fn read_safetensors(path: &Path) -> Result<Tensors, TensorFileError> {
         .collect()
 }
 
-/// Writes all tensors to a file, which appears whole or not at all: the bytes go to a neighbour that is renamed when it is
-/// on the disk.
+/// Writes all tensors to a file atomically: the bytes go to a temporary file that is renamed once it is
+/// on disk.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -126,7 +126,7 @@ pub fn write_safetensors(path: &Path, state: &Tensors) -> Result<(), TensorFileE
         fs::rename(&partial, path)
     };
     write().map_err(|source| {
-        // The half-written neighbour is of no use to anybody; that it cannot be removed changes nothing.
+        // The half-written file is useless; failing to remove it does no harm.
         let _ = fs::remove_file(&partial);
         io(source)
     })

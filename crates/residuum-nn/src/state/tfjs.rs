@@ -15,7 +15,7 @@ struct Model {
     weights_manifest: Vec<Group>,
 }
 
-/// Tensors that follow each other in the bytes of these files.
+/// Tensors stored one after another in these files.
 #[derive(Deserialize)]
 struct Group {
     paths: Vec<PathBuf>,
@@ -29,7 +29,7 @@ struct Weight {
     dtype: Number,
 }
 
-/// The one type of number a network of ours holds.
+/// The only numeric type supported.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Number {
@@ -46,7 +46,7 @@ impl Weight {
 /// Reads all tensors of a tfjs model from its `model.json`, under the names and in the layouts they have there.
 ///
 /// # Errors
-/// If a file cannot be read, the description cannot be understood, names a type other than `float32`, or the shards have another size.
+/// If a file cannot be read, the description is invalid, a type is not `float32`, or the shards have the wrong size.
 pub fn read_tfjs(path: &Path) -> Result<Tensors, TensorFileError> {
     let read =
         |path: &Path| fs::read(path).map_err(|source| TensorFileError::Io { path: path.to_owned(), source });

@@ -5,19 +5,19 @@ use serde::{Deserialize, Serialize};
 
 use super::EpochRecord;
 
-/// What shall improve.
+/// What should improve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopMetric {
-    /// Upwards.
+    /// Accuracy, upwards.
     TestAccuracy,
-    /// Downwards.
+    /// Loss, downwards.
     TestLoss,
 }
 
 /// Stop after `patience` epochs in a row of which none was better than the best before by more than `min_delta`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EarlyStop {
-    /// What shall improve.
+    /// What should improve.
     pub metric: StopMetric,
     /// Epochs without improvement, at least 1.
     pub patience: u64,
@@ -42,7 +42,7 @@ impl EarlyStop {
     }
 }
 
-/// How long nothing has improved.
+/// Tracks how long nothing has improved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Patience {
     /// Bits of the best score so far; larger scores are better.
@@ -52,7 +52,7 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// Takes an epoch in.
+    /// Records an epoch.
     pub fn observe(&mut self, rule: &EarlyStop, record: &EpochRecord) {
         let score = match rule.metric {
             StopMetric::TestAccuracy => record.test_accuracy,
@@ -65,7 +65,7 @@ impl Patience {
         }
     }
 
-    /// Whether it is over.
+    /// Whether to stop.
     pub fn exhausted(&self, rule: &EarlyStop) -> bool {
         self.waited >= rule.patience
     }

@@ -6,7 +6,7 @@
 //! P_{k+1} = P_k + A(−α(μ(W̄_k − W*) + ξ_k); P_k),   W_{k+1} = W_k + βγ q_min P_{k+1}
 //! ```
 //!
-//! Only W − W* matters, so it is what the code calls `main`.
+//! Only W − W* matters; the code calls it `main`.
 
 use rayon::prelude::*;
 
@@ -32,7 +32,7 @@ pub struct HardInstance {
     initial_main: f64,
 }
 
-/// Where a replica is: W − W* and P.
+/// The state of a replica: W − W* and P.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HardState {
     /// W − W*.
@@ -41,7 +41,7 @@ pub struct HardState {
     pub residual: f64,
 }
 
-/// What a simulation found, beside what was claimed.
+/// Result of a simulation, next to the claimed values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Simulation {
     /// Fraction of replicas that stayed in the confinement region at every step: estimates P(ℰ).
@@ -90,7 +90,7 @@ impl HardInstance {
         Ok(instance)
     }
 
-    /// The same from another W₀ − W*.
+    /// The same instance with another W₀ − W*.
     ///
     /// # Errors
     /// If it is not finite and positive.
@@ -141,7 +141,7 @@ impl HardInstance {
         positive("learning_rate", learning_rate)?;
         let rates = LemmaRates::coupled(self.strong_convexity, self.bounds, learning_rate, self.mixing);
         let decay = self.decay(rates);
-        require(decay <= 1.0, "learning_rate", "such that 12αμγq_max ≤ 1; that product", decay)?;
+        require(decay <= 1.0, "12αμγq_max (α is learning_rate)", "at most 1", decay)?;
         Ok(rates)
     }
 
@@ -255,7 +255,7 @@ impl HardInstance {
     }
 
     /// Runs `replicas` independent copies for `steps` steps. The result depends on the arguments alone: blocks of
-    /// replicas draw from their own keys, whatever thread runs them.
+    /// replicas draw from their own keys, whichever thread runs them.
     ///
     /// # Errors
     /// If there are fewer than two replicas.
@@ -270,7 +270,7 @@ impl HardInstance {
         let ends: Vec<(HardState, f64)> = (0..replicas.div_ceil(BLOCK))
             .into_par_iter()
             .flat_map_iter(|block| {
-                // The last block runs whole and is cut: replica i is the same however many there are.
+                // The last block runs in full and is truncated: replica i does not depend on the number of replicas.
                 let wanted = BLOCK.min(replicas - block * BLOCK);
                 self.run_block(rates, steps, key.fold(block as u64)).into_iter().take(wanted)
             })

@@ -1,4 +1,4 @@
-//! Step sizes for when the theorem asks for more steps than there are: chosen from the stationary laws, with what
+//! Step sizes for when the theorem needs more steps than available: chosen from the stationary laws, with what
 //! those laws predict. Practical, not guaranteed.
 
 use super::coefficients::{CoefficientError, LemmaRates, Problem};
@@ -10,9 +10,9 @@ use crate::error::{ParameterError, positive, require};
 pub struct PracticalRates {
     /// α, β, γ, and C = μ.
     pub rates: LemmaRates,
-    /// `E[V]` once the start is forgotten: see [`stationary_lyapunov`].
+    /// Stationary `E[V]`: see [`stationary_lyapunov`].
     pub stationary_lyapunov: f64,
-    /// What is left of ‖W₀ − W*‖ after K steps: (1 − βc)^K.
+    /// Fraction of ‖W₀ − W*‖ left after K steps: (1 − βc)^K.
     pub remaining: f64,
     /// The √α bias of W̄ at worst: (ΣR'/μ)·√(2/π)·s_P·|R| with Σ ≤ σ, R' ≤ L_S/c and |R| ≤ (κ₂ − 1)/(κ₂ + 1).
     pub bias_bound: f64,

@@ -37,7 +37,7 @@ pub struct LawRates {
     pub mixing: f64,
 }
 
-/// What the law predicts of the stationary state.
+/// Predictions for the stationary state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StationaryLaw {
     /// `E[P − W⋄]`.
@@ -62,14 +62,14 @@ pub struct StationaryLaw {
     pub lyapunov: f64,
 }
 
-/// LawRates proposed from the stationary law. *Practical*: they come with a prediction, not with a theorem.
+/// Rates proposed from the stationary law. *Practical*: they come with a prediction, not with a theorem.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Proposal {
     /// The proposal.
     pub rates: LawRates,
-    /// What to expect of it.
+    /// The prediction for it.
     pub predicted: StationaryLaw,
-    /// Steps after which an initial error of W has shrunk to the 1/steps part of itself.
+    /// Steps after which an initial error of W has shrunk to 1/steps of its size.
     pub steps: f64,
 }
 
@@ -146,12 +146,12 @@ impl LocalModel {
         })
     }
 
-    /// How far W̄ moves when the rule believes W⋄ + `error` to be the symmetric point: −ΣR'(W⋄)·error/h.
+    /// How far W̄ moves when the rule takes W⋄ + `error` as the symmetric point: −ΣR'(W⋄)·error/h.
     pub fn shift_of_wrong_symmetric_point(&self, error: f64) -> f64 {
         -self.stiffness() * error / self.curvature
     }
 
-    /// LawRates that forget the start within `steps` steps and are as small as that allows.
+    /// The smallest rates that forget the start within `steps` steps.
     ///
     /// # Errors
     /// If `steps` is too short for two time scales (below about 30).
