@@ -181,7 +181,7 @@ fn errors_name_line_field_and_value() {
 fn a_symmetric_point_is_chosen_where_it_matters() {
     let message = with("states = 1200", "states = 1200\nimbalance_spread = 0.01").unwrap_err().to_string();
     let expected =
-        "line 15: rule.symmetric_point must be chosen, since not every cell of this device has it at exactly 0";
+        "line 15: rule.symmetric_point must be given, since not every cell of this device has it at exactly 0";
     assert!(message.starts_with(expected), "{message}");
     for point in ["\"zero\"", "\"known\"", "{ pairs = 10 }", "{ zero_shift = { pairs = 10, averaged = 2 } }"] {
         let text = SPEC.replace("states = 1200", "states = 1200\nimbalance_spread = 0.01");

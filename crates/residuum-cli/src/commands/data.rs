@@ -40,8 +40,8 @@ fn list(context: &Context, root: &Path) -> anyhow::Result<bool> {
         return Ok(true);
     }
     let mut text = String::new();
-    let mut line = |name: &str, state: &str, told: &str| {
-        let _ = writeln!(text, "{name:<20} {state:<10} {told}");
+    let mut line = |name: &str, state: &str, description: &str| {
+        let _ = writeln!(text, "{name:<20} {state:<10} {description}");
     };
     for e in &entries {
         line(&e.name, state(e, root).name(), &e.title);

@@ -71,13 +71,13 @@ pub(super) fn hardware(study: &Study<'_>) -> Option<Table> {
     let metrics = ["kappa2", "drift", "range_low", "range_high"];
     let heads = ["κ₂", "drift", "range, low", "range, high"].map(String::from);
     let (columns, rows) = table_of(study, "layer", &heads, |arm| {
-        let row = |part: &&str| {
+        let of_part = |part: &&str| {
             let cells = metrics.iter().map(|m| TableCell::estimate(last(arm, m, part))).collect();
             ((*part).to_string(), cells)
         };
         let mut names = parts(arm, "kappa2");
         names.extend(parts(arm, "drift").into_iter().filter(|p| !names.contains(p)).collect::<Vec<_>>());
-        names.iter().map(row).collect()
+        names.iter().map(of_part).collect()
     });
     let notes = vec![
         "κ₂: largest over least response of the mean main device between the smallest and the largest weight before and after \
@@ -103,10 +103,10 @@ pub(super) fn pulses(study: &Study<'_>) -> Option<Table> {
         let row = |name: &str, end: &dyn Fn(&str) -> Summary| {
             (name.to_string(), metrics.iter().map(|metric| TableCell::estimate(end(metric))).collect())
         };
-        let row = |part: &&str| {
+        let of_part = |part: &&str| {
             row(if part.is_empty() { "all" } else { part }, &|metric: &str| last(arm, metric, part))
         };
-        let mut rows: Vec<(String, Vec<TableCell>)> = names.iter().map(row).collect();
+        let mut rows: Vec<(String, Vec<TableCell>)> = names.iter().map(of_part).collect();
         if names.len() > 1 {
             rows.push(row("all", &|metric: &str| total(arm, metric)));
         }

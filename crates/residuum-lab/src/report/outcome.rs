@@ -199,7 +199,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// A number as JSON has it.
+/// A number as JSON.
 fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
 }

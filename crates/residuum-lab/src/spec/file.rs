@@ -93,7 +93,7 @@ pub(super) fn read_devices(
         && !devices.residual.is_symmetric()
     {
         return Err(root.error(
-            "rule.symmetric_point must be chosen, since not every cell of this device has it at exactly 0: \
+            "rule.symmetric_point must be given, since not every cell of this device has it at exactly 0: \
              \"zero\", \"known\", a number, { error = … } or { zero_shift = { pairs = … } }",
         ));
     }
