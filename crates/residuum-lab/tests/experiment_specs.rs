@@ -459,7 +459,7 @@ fn variants_cells_and_profiles_change_what_they_name() {
     let unknown = Experiment::parse(&text, Path::new("."), Some("swift")).unwrap_err().to_string();
     assert!(unknown.contains("profile must be one of full, quick, got \"swift\""), "{unknown}");
     let double = text.replace("name = \"sgd\"", "name = \"rl\"");
-    assert!(parse(&double).unwrap_err().to_string().contains("variant.name must be different"));
+    assert!(parse(&double).unwrap_err().to_string().contains("variant.name must be unique"));
     let slash = text.replace("name = \"sgd\"", "name = \"../sgd\"");
     assert!(
         parse(&slash).unwrap_err().to_string().contains("variant.name must be letters"),

@@ -400,11 +400,11 @@ fn bad_sweeps_are_refused_with_line_and_field() {
         ),
         (
             "[[sweep.zip]]\n\"device.shape\" = [1, 2]\n\"rule.mixing\" = [1, 2]\n[[sweep.exclude]]\ndevice.shape = 1\nrule.mixing = 2",
-            "line 20: sweep.exclude must match a point of the grid, got one that matches none",
+            "line 20: sweep.exclude must match a point of the grid, got an entry that matches none",
         ),
         (
             "[sweep]\n\"device.radius\" = [0.6]\n[[sweep.exclude]]\n\"device.radius\" = 0.6",
-            "line 17: sweep.exclude must leave a point of the grid, got none left",
+            "line 17: sweep.exclude must leave at least one point of the grid, got none",
         ),
     ];
     for (sweep, expected) in cases {
