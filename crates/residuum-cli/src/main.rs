@@ -1,4 +1,4 @@
-//! The `residuum` command: parsing, progress and exit codes. What it does is in the library crates.
+//! The `residuum` command: parsing, progress and exit codes. The work is done in the library crates.
 
 mod args;
 #[cfg(test)]

@@ -98,8 +98,8 @@ fn explain_tells_units_origins_rates_and_cost() {
     ] {
         assert!(words.iter().all(|word| row(path).contains(word)), "{}", row(path));
     }
-    // β·γ a step, every step.
-    assert!(text.contains("device.radius = 0.6  learning 0.02 a step, transfer 0.005 a step"), "{text}");
+    // β·γ per step, every step.
+    assert!(text.contains("device.radius = 0.6  learning 0.02 per step, transfer 0.005 per step"), "{text}");
     assert!(text.contains("theory: for K = 200"), "{text}");
 
     let document = json(&residuum(SPEC, &["explain", "spec.toml", "--json"]));

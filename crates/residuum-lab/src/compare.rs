@@ -1,4 +1,4 @@
-//! Attribution: two specs, one difference switched at a time, and what each of them is worth.
+//! Attribution: the effect of each difference between two specs, switched one at a time.
 //!
 //! With m(S) the end of a metric under the spec S, and A and B the two specs, the difference `i` has two effects on common seeds:
 //!
@@ -7,7 +7,7 @@
 //! removed:  m(B) − m(B with i of A)
 //! ```
 //!
-//! Their sums need not give m(B) − m(A); what is left is told as the interaction.
+//! Their sums need not give m(B) − m(A); the remainder is reported as the interaction.
 
 use std::path::Path;
 
@@ -20,14 +20,14 @@ use crate::report::table::{Column, Table, TableCell};
 use crate::report::{Report, ReportOptions, StoredTrial, end, head_of, main_metric};
 use crate::spec::{Difference, Folders, Node, SpecError};
 
-/// More differences than this are two experiments, not one.
+/// Specs with more differences than this are different experiments.
 const MAX_DIFFERENCES: usize = 64;
 
 /// Why two specs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CompareError {
-    /// One of them is no spec, or not of one trial.
+    /// One of them is not a valid spec, or does not have exactly one trial.
     #[error("{side}: {source}")]
     Spec {
         /// `A` or `B`.
@@ -35,22 +35,22 @@ pub enum CompareError {
         /// What is wrong.
         source: SpecError,
     },
-    /// They say the same.
-    #[error("A and B must differ in what they compute, got the same")]
+    /// They are the same.
+    #[error("A and B must compute different things, got the same")]
     Same,
-    /// They have little in common.
+    /// They have too little in common.
     #[error("A and B must differ in at most {MAX_DIFFERENCES} fields, got {0}")]
     TooMany(usize),
 }
 
-/// A spec, and which of its trials is meant.
+/// A spec and one of its trials.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
     /// The file.
     pub text: &'a str,
     /// The folder that its paths are relative to.
     pub base: &'a Path,
-    /// TableCell, variant and swept values, joined by `-`; needed if there are several trials.
+    /// Cell, variant and swept values, joined by `-`; needed if there are several trials.
     pub trial: Option<&'a str>,
 }
 
@@ -69,7 +69,7 @@ pub struct Switch {
     pub removed_refused: Option<String>,
 }
 
-/// A spec that is to be run.
+/// A spec to run.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// For tables: `A`, `B`, `A + field`, `B − field`.
@@ -78,7 +78,7 @@ pub struct Point {
     pub plans: Vec<Plan>,
 }
 
-/// Two specs and what lies between them.
+/// Two specs and those between them.
 #[derive(Clone, Debug)]
 pub struct Attribution {
     /// What differs.
@@ -91,7 +91,7 @@ impl Attribution {
     /// Finds what differs, and plans every point with the seeds of A. `data_root` is the folder of all data sets.
     ///
     /// # Errors
-    /// If either spec is refused, or they differ in nothing or in too much.
+    /// If either spec is invalid, or they differ in nothing or in too much.
     pub fn new(
         a: Side<'_>,
         b: Side<'_>,
@@ -121,7 +121,7 @@ impl Attribution {
         for Difference { path, sides: [in_a, in_b] } in &differences {
             let up = plan(&first.with(path, in_b.as_ref()));
             let down = plan(&second.with(path, in_a.as_ref()));
-            // A field that says what would hold without it changes nothing.
+            // A field set to its default changes nothing.
             if same(&up, &of_a) && same(&down, &of_b) {
                 continue;
             }
@@ -236,13 +236,18 @@ impl Attribution {
         all.extend(cells(&total, adjusted[2 * n]));
         all.extend(cells(&total, adjusted[2 * n]));
         rows.push(all);
-        let rest = |steps: &dyn Fn(usize) -> [usize; 2]| self.rest(&ends, steps);
+        let remainder = |steps: &dyn Fn(usize) -> [usize; 2]| self.remainder(&ends, steps);
         let mut left = vec![
-            TableCell::Text("left for interactions".into()),
+            TableCell::Text("remainder (interactions)".into()),
             TableCell::Text(String::new()),
             TableCell::Text(String::new()),
         ];
-        left.extend([rest(&|i| [2 + i, 0]), TableCell::Missing, rest(&|i| [1, 2 + n + i]), TableCell::Missing]);
+        left.extend([
+            remainder(&|i| [2 + i, 0]),
+            TableCell::Missing,
+            remainder(&|i| [1, 2 + n + i]),
+            TableCell::Missing,
+        ]);
         rows.push(left);
         Table {
             name: "effects".into(),
@@ -261,17 +266,17 @@ impl Attribution {
         }
     }
 
-    /// What the sum of effects leaves of the whole, over seeds that every point has.
-    fn rest(&self, ends: &[Vec<(u64, f64)>], steps: &dyn Fn(usize) -> [usize; 2]) -> TableCell {
+    /// The total minus the sum of effects, over the seeds that every point has.
+    fn remainder(&self, ends: &[Vec<(u64, f64)>], steps: &dyn Fn(usize) -> [usize; 2]) -> TableCell {
         let at =
             |point: usize, seed: u64| ends[point].iter().find(|(s, _)| *s == seed).map(|(_, value)| *value);
         let left = |seed: u64| {
-            let mut rest = at(1, seed)? - at(0, seed)?;
+            let mut remainder = at(1, seed)? - at(0, seed)?;
             for i in 0..self.switches.len() {
                 let [to, from] = steps(i);
-                rest -= at(to, seed)? - at(from, seed)?;
+                remainder -= at(to, seed)? - at(from, seed)?;
             }
-            Some(rest)
+            Some(remainder)
         };
         TableCell::estimate(Summary::of(ends[0].iter().filter_map(|(seed, _)| left(*seed))))
     }
@@ -296,7 +301,7 @@ impl Attribution {
     }
 }
 
-/// Whether a spec makes the same trials as those at hand.
+/// Whether a spec makes the same trials as the given ones.
 fn same(one: &Result<Vec<Plan>, SpecError>, other: &[Plan]) -> bool {
     let ids = |plans: &[Plan]| plans.iter().map(Plan::id).collect::<Vec<_>>();
     one.as_ref().is_ok_and(|plans| ids(plans) == ids(other))

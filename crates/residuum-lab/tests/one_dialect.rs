@@ -192,7 +192,7 @@ fn what_has_no_effect_is_an_error_with_a_sentence() {
         (
             EXACT,
             "kind = \"residual_learning\", transfer_rate = 0.1, mixing = 0.4",
-            "rule.symmetric_point must be chosen, since not every cell",
+            "rule.symmetric_point must be given, since not every cell",
         ),
         (
             TILE,

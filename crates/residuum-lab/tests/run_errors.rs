@@ -138,7 +138,7 @@ fn problems() {
         (
             "curvature = 1.0",
             r#"curvature = { csv = "vectors.csv" }"#,
-            "line 5: problem.curvature: …vectors.csv: has 2 columns; say which with column = …",
+            "line 5: problem.curvature: …vectors.csv: has 2 columns; choose one with column = …",
         ),
         (
             "curvature = 1.0",
@@ -518,7 +518,7 @@ fn what_would_fill_the_memory_is_refused_first() {
         (
             "steps = 10",
             "steps = 1_000_000_000_000",
-            "line 23: record.every must be at least 20001, or more than 50000000 rows are written, got 5",
+            "line 23: record.every must be at least 20001 to stay within 50000000 rows, got 5",
         ),
         (
             "minimizer = [0.5, 0.2]",

@@ -364,7 +364,7 @@ fn a_folder_that_is_removed_during_the_work_is_noticed() {
     let all: fn(&Path) = |store| fs::remove_dir_all(store).unwrap();
     let trials: fn(&Path) = |store| fs::remove_dir_all(store.join("trials")).unwrap();
     for (name, remove, expected) in
-        [("all", all, "it has no store.json"), ("trials", trials, "that were done are no longer in")]
+        [("all", all, "it has no store.json"), ("trials", trials, "finished trials are no longer in")]
     {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join(name);

@@ -7,7 +7,7 @@ use super::{Context, data_root};
 use crate::args::CheckArgs;
 use crate::terminal;
 
-/// Reads the whole grid; what is wrong with it is an error, what is not at hand yet a warning.
+/// Reads the whole grid. A fault in it is an error, missing data only a warning.
 pub fn check(context: &Context, options: &CheckArgs) -> anyhow::Result<bool> {
     let file = SpecFile::open(&options.spec)?;
     let plans = file.plans(context, &options.settings)?;

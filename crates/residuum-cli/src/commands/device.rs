@@ -59,7 +59,7 @@ fn show(context: &Context, options: &ShowArgs) -> anyhow::Result<bool> {
             terminal::print(&format!("\nwritten: {files}\n"))?;
         }
     } else if !context.json {
-        terminal::print("\n--out DIR writes the plot of q±, R and R_c with its numbers.\n")?;
+        terminal::print("\nUse --out DIR to write a plot of q±, R and R_c, and its numbers.\n")?;
     }
     Ok(true)
 }

@@ -50,7 +50,7 @@ pub fn report(context: &Context, options: &ReportArgs) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// The format that a file's name asks for.
+/// The format, by the file's extension.
 pub(super) fn renderer(path: &Path) -> anyhow::Result<fn(&Report) -> String> {
     match path.extension().and_then(|e| e.to_str()) {
         Some("html" | "htm") => Ok(Report::to_html),

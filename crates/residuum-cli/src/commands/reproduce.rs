@@ -13,11 +13,11 @@ use crate::args::ReproduceArgs;
 use crate::exit::Interrupted;
 use crate::terminal;
 
-/// Where files go unless the user says otherwise.
+/// Default folder for files.
 const DEFAULT_OUT: &str = "residuum-out";
-/// Where networks are kept in the folder for files.
+/// Folder of the networks' store within it.
 const STORE: &str = "reproduce-store";
-/// The commit of the program, where the build tells it.
+/// The commit the program was built from, if known.
 const COMMIT: Option<&str> = option_env!("RESIDUUM_COMMIT");
 
 pub fn reproduce(context: &Context, given: &ReproduceArgs) -> anyhow::Result<bool> {
@@ -42,10 +42,11 @@ pub fn reproduce(context: &Context, given: &ReproduceArgs) -> anyhow::Result<boo
                 PageEntry::new(&item, names.collect(), start.elapsed().as_secs_f64())
             }
             Err(ReproduceError::Cancelled(_)) => {
-                let kept = "items that were done are in {}, and the same command goes on with networks that were begun";
+                let kept =
+                    "finished items are in {}; run the same command to continue with unfinished networks";
                 return Err(Interrupted(kept.replace("{}", &out.display().to_string())).into());
             }
-            // One item that cannot be done does not take the others with it.
+            // A failed item does not stop the others.
             Err(error) => PageEntry::failed(name, error.to_string(), start.elapsed().as_secs_f64()),
         };
         page.entries.push(entry);

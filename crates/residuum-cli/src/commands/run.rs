@@ -1,4 +1,4 @@
-//! The one way to run: a spec's trials into a store, then a table, a sentence and a figure.
+//! Runs a spec's trials into a store and summarises them in a table, a sentence and a figure.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,11 @@ use crate::exit::Interrupted;
 use crate::live::Live;
 use crate::terminal;
 
-/// Where stores go unless the user says otherwise.
+/// Default folder for stores.
 const RUNS: &str = "runs";
-/// Where the main job's store goes.
+/// Default folder for the store of the main job.
 const MAIN_JOB_OUT: &str = "residuum-out";
-/// Points that a terminal's table is made for; of more, `residuum report` makes a page.
+/// Most points for which a table is printed; for more, use `residuum report`.
 const MOST_POINTS: usize = 400;
 
 pub fn run(context: &Context, options: &RunArgs) -> anyhow::Result<bool> {
@@ -36,7 +36,9 @@ pub fn run(context: &Context, options: &RunArgs) -> anyhow::Result<bool> {
         terminal::print(&format!("{}\n", names.join("\n")))?;
         return Ok(true);
     }
-    let Some(spec) = &options.spec else { bail!("name a spec: SPEC.toml, or one of `residuum run --list`") };
+    let Some(spec) = &options.spec else {
+        bail!("NAME|SPEC.toml must be given: a spec file, or a name from `residuum run --list`")
+    };
     let plans = SpecFile::open(spec)?.plans(context, &options.settings)?;
     let plans = selected(plans, &options.variant)?;
     if options.stdout {
@@ -63,7 +65,7 @@ pub fn main_job(context: &Context) -> anyhow::Result<bool> {
     execute(context, &plans, &out.join("digits"), &options)
 }
 
-/// Runs what is not in the store yet and tells how all of it ended.
+/// Runs the trials that are not in the store yet, and reports on all of them.
 fn execute(context: &Context, plans: &[Plan], path: &Path, options: &SweepOptions) -> anyhow::Result<bool> {
     refuse_missing_data(plans, path, &options.data_root)?;
     let store = Store::create(path)?;
@@ -72,7 +74,7 @@ fn execute(context: &Context, plans: &[Plan], path: &Path, options: &SweepOption
     live.finish();
     let summary = summary?;
     let title = plans[0].title.clone().unwrap_or_else(|| plans[0].experiment.clone());
-    // A table of so many points is a page, and reading all records for it would take long.
+    // A longer table would fill pages, and reading all records for it would take long.
     let trials = if points(plans).count() <= MOST_POINTS { trials_of(plans, &store)? } else { Vec::new() };
     let outcome = Comparison::new(&title, &trials).filter(|_| !summary.interrupted);
     let mut files = Vec::new();
@@ -86,12 +88,12 @@ fn execute(context: &Context, plans: &[Plan], path: &Path, options: &SweepOption
         terminal::print(&ending(&summary, outcome.as_ref(), path, &files))?;
     }
     if summary.interrupted {
-        return Err(Interrupted(format!("what was done is kept; go on with\n  {}", again())).into());
+        return Err(Interrupted(format!("finished work is kept; to continue, run\n  {}", again())).into());
     }
     Ok(summary.failed.is_empty())
 }
 
-/// Work must not begin without its data.
+/// Refuses to start without the data.
 fn refuse_missing_data(plans: &[Plan], path: &Path, root: &Path) -> anyhow::Result<()> {
     let store = Store::open(path).ok();
     let is_open = |plan: &&Plan| store.as_ref().is_none_or(|s| s.state(&plan.id()) != TrialState::Done);
@@ -106,11 +108,11 @@ fn ending(summary: &SweepSummary, outcome: Option<&Comparison<'_>>, store: &Path
     let SweepSummary { total, done, already, elsewhere, failed, .. } = summary;
     let mut text = outcome.map_or_else(String::new, |outcome| outcome.to_text() + "\n");
     for FailedTrial { id, labels, seed, sentence, kept } in failed {
-        let again = if *kept { "" } else { "; the same command tries again" };
+        let again = if *kept { "" } else { "; run the same command to retry" };
         let _ = writeln!(text, "failed: {} ({}): {sentence}{again}", words(labels, *seed), short_id(id));
     }
     let missing = total - done - already - elsewhere - failed.len();
-    let mut parts = vec![format!("{done} done"), format!("{already} were there")];
+    let mut parts = vec![format!("{done} done"), format!("{already} already done")];
     if *elsewhere > 0 {
         parts.push(format!("{elsewhere} run by another process"));
     }
@@ -161,17 +163,17 @@ fn document(
     })
 }
 
-/// The records of one problem to stdout, without a store.
+/// Prints the records of one problem, without a store.
 fn stream(context: &Context, plans: &[Plan]) -> anyhow::Result<bool> {
     let Work::Problem(spec) = &plans[0].work else {
         bail!(
-            "--stdout must have a spec with [problem], got one with [network]; its records are in a store, `residuum runs export` joins them"
+            "--stdout must be used with a [problem] spec, got a [network] spec; run it into a store and use `residuum runs export`"
         );
     };
     let count = points(plans).count();
     if count != 1 {
         bail!(
-            "--stdout must have a spec with one point, got {count}; choose one with --variant, or run them into a store"
+            "--stdout must be used with a spec of one point, got {count}; choose one with --variant, or run them into a store"
         );
     }
     let start = Instant::now();

@@ -11,7 +11,7 @@ use super::{Bands, ReportOptions};
 use crate::figure::Color;
 use crate::store::Kind;
 
-/// Points of a curve that are kept: more cannot be seen.
+/// Most points of a curve; more could not be seen.
 const POINTS: usize = 160;
 /// Blocks that get charts of their own; the tables have them all.
 pub(super) const CHARTED: usize = 12;
@@ -19,7 +19,7 @@ pub(super) const CHARTED: usize = 12;
 const CHARTS: usize = 24;
 /// A positive curve over more than this ratio is drawn on a logarithmic axis.
 const LOG_RATIO: f64 = 30.0;
-/// Fewer entries than this have no density to speak of.
+/// Fewest entries for a density.
 const ENTRIES: usize = 20;
 
 /// Metrics with a curve, in this order.
@@ -42,7 +42,7 @@ pub(super) fn curves(study: &Study<'_>, options: &ReportOptions) -> Option<Plot>
     }
     let band = match options.spread {
         Bands::StandardError => "bands: ± one standard error",
-        Bands::Range => "bands: from the least to the largest seed",
+        Bands::Range => "bands: from the smallest to the largest seed",
     };
     let several = study.blocks.iter().flat_map(|b| &b.arms).any(|a| a.runs.len() > 1);
     let band = if several { format!("mean over seeds; {band}") } else { "one seed".into() };
@@ -50,7 +50,7 @@ pub(super) fn curves(study: &Study<'_>, options: &ReportOptions) -> Option<Plot>
     plot("curves", caption, charts)
 }
 
-/// Charts as a plot; no more than a reader looks at and a page should hold.
+/// Charts as a plot, limited to what fits a page.
 pub(super) fn plot(name: &str, mut caption: String, mut charts: Vec<Chart>) -> Option<Plot> {
     if charts.len() > CHARTS {
         caption = format!("{caption} The first {CHARTS} of {} charts.", charts.len());
@@ -59,7 +59,7 @@ pub(super) fn plot(name: &str, mut caption: String, mut charts: Vec<Chart>) -> O
     (!charts.is_empty()).then(|| Plot { name: name.into(), caption, charts })
 }
 
-/// What is said where not every block has its charts.
+/// The note shown if not every block has charts.
 pub(super) fn charted(study: &Study<'_>) -> String {
     match study.blocks.len() {
         n if n > CHARTED => format!(" The first {CHARTED} of {n} settings; the tables have all."),

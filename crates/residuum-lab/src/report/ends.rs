@@ -1,4 +1,4 @@
-//! The tables of a study: where every arm ended, and how far arms are apart on common seeds.
+//! The tables of a study: final values of every arm, and paired differences on common seeds.
 
 use super::measure::{Goal, Measure};
 use super::paired::{LEVEL, Paired, holm};
@@ -6,13 +6,13 @@ use super::study::{Block, Study};
 use super::table::{Column, Table, TableCell};
 use crate::store::Kind;
 
-/// With more arms than this, each is compared with the best alone.
+/// With more arms than this, each is compared only with the best.
 const ALL_PAIRS: usize = 6;
 
 /// One comparison of two arms of a block.
 struct Contrast {
     block: usize,
-    /// Indices of the arms, the better first where there is a better.
+    /// Indices of the arms, the better one first if there is one.
     arms: [usize; 2],
     paired: Paired,
     /// After Holm's correction within the table.
@@ -86,7 +86,7 @@ impl Contrasts {
             100.0 * LEVEL
         )];
         if study.blocks.iter().any(|b| b.arms.len() > ALL_PAIRS) {
-            notes.push(format!("Where there are more than {ALL_PAIRS}, each is compared with the best alone."));
+            notes.push(format!("With more than {ALL_PAIRS}, each is compared only with the best."));
         }
         Some(Table {
             name: format!("paired-{}", measure.metric),

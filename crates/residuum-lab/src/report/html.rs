@@ -67,14 +67,14 @@ fn write_section(page: &mut String, section: &Section, index: usize, titled: boo
         let _ = writeln!(page, "<p class=\"lead\">{}</p>", lead.join(" · "));
     }
     // The main numbers and how sure they are, then the pictures, then the details.
-    let (first, rest) = section.tables.split_at(section.tables.iter().take_while(|t| is_main(t)).count());
+    let (first, others) = section.tables.split_at(section.tables.iter().take_while(|t| is_main(t)).count());
     for table in first {
         write_table(page, table, &anchor(section, index));
     }
     for (number, plot) in section.plots.iter().enumerate() {
         write_plot(page, plot, &format!("s{index}p{number}"), &slug(&section.heading));
     }
-    for table in rest {
+    for table in others {
         write_table(page, table, &anchor(section, index));
     }
     write_facts(page, section);

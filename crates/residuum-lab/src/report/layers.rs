@@ -71,13 +71,13 @@ pub(super) fn hardware(study: &Study<'_>) -> Option<Table> {
     let metrics = ["kappa2", "drift", "range_low", "range_high"];
     let heads = ["κ₂", "drift", "range, low", "range, high"].map(String::from);
     let (columns, rows) = table_of(study, "layer", &heads, |arm| {
-        let told = |part: &&str| {
+        let of_part = |part: &&str| {
             let cells = metrics.iter().map(|m| TableCell::estimate(last(arm, m, part))).collect();
             ((*part).to_string(), cells)
         };
         let mut names = parts(arm, "kappa2");
         names.extend(parts(arm, "drift").into_iter().filter(|p| !names.contains(p)).collect::<Vec<_>>());
-        names.iter().map(told).collect()
+        names.iter().map(of_part).collect()
     });
     let notes = vec![
         "κ₂: largest over least response of the mean main device between the smallest and the largest weight before and after \
@@ -89,7 +89,7 @@ pub(super) fn hardware(study: &Study<'_>) -> Option<Table> {
     (!rows.is_empty()).then(|| Table { name: "hardware".into(), caption, columns, rows, notes })
 }
 
-/// Pulses of every layer and of all together, with their energy where the spec gives that of one.
+/// Pulses of every layer and in total, with their energy if the spec gives that of one pulse.
 pub(super) fn pulses(study: &Study<'_>) -> Option<Table> {
     let arms = || study.blocks.iter().flat_map(|b| &b.arms);
     let mut metrics = vec!["pulses"];
@@ -103,10 +103,10 @@ pub(super) fn pulses(study: &Study<'_>) -> Option<Table> {
         let row = |name: &str, end: &dyn Fn(&str) -> Summary| {
             (name.to_string(), metrics.iter().map(|metric| TableCell::estimate(end(metric))).collect())
         };
-        let told = |part: &&str| {
+        let of_part = |part: &&str| {
             row(if part.is_empty() { "all" } else { part }, &|metric: &str| last(arm, metric, part))
         };
-        let mut rows: Vec<(String, Vec<TableCell>)> = names.iter().map(told).collect();
+        let mut rows: Vec<(String, Vec<TableCell>)> = names.iter().map(of_part).collect();
         if names.len() > 1 {
             rows.push(row("all", &|metric: &str| total(arm, metric)));
         }

@@ -1,4 +1,4 @@
-//! What a trial is judged by: one number from its records.
+//! Measures: one number per trial, taken from its records.
 
 use std::collections::BTreeSet;
 
@@ -102,8 +102,8 @@ pub(super) fn measures(study: &Study<'_>, wanted: &[String]) -> Vec<Measure> {
     let known: Vec<&str> = match study.kind {
         Kind::Network => NETWORK.into_iter().filter(|m| recorded.contains(m)).collect(),
         Kind::Problem => {
-            let rest = recorded.iter().copied().filter(|m| !PROBLEM.contains(m));
-            PROBLEM.into_iter().filter(|m| recorded.contains(m)).chain(rest).collect()
+            let others = recorded.iter().copied().filter(|m| !PROBLEM.contains(m));
+            PROBLEM.into_iter().filter(|m| recorded.contains(m)).chain(others).collect()
         }
     };
     known.into_iter().map(Measure::new).collect()
@@ -130,7 +130,7 @@ pub struct UnknownMetric {
     pub metric: String,
     /// What was recorded.
     pub known: Vec<String>,
-    /// What may be meant.
+    /// The closest name.
     pub nearest: Option<String>,
 }
 
@@ -138,7 +138,7 @@ fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; did you mean {name}?"))
 }
 
-/// Refuses a metric that none of the trials has recorded.
+/// Checks that the trials recorded these metrics.
 ///
 /// # Errors
 /// The first such metric.
@@ -164,7 +164,7 @@ pub(crate) fn head_of(metric: &str) -> String {
     Measure::new(metric).head
 }
 
-/// What trials are judged by if nothing is said: the first known metric that all of them have.
+/// The default metric: the first known one that all trials have.
 pub(crate) fn main_metric(trials: &[StoredTrial]) -> Option<&'static str> {
     let known = || NETWORK.into_iter().chain(PROBLEM);
     let judged = known().filter(|m| Measure::new(m).goal != Goal::Open);

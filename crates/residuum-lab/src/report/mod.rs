@@ -1,4 +1,4 @@
-//! Reports: from the records of trials to tables and figures one can publish.
+//! Reports: from the records of trials to publishable tables and figures.
 //!
 //! ```text
 //! trials ─▶ study     experiments, their blocks, arms and seeds
@@ -6,12 +6,12 @@
 //!           ends      means with errors; paired differences, tested
 //!           curves    learning curves and densities
 //!           layers    κ₂, drift, pulses, weights in their range
-//!           settings  every parameter, and what it took
+//!           settings  every parameter, and the time taken
 //!             ▼
 //!           Report ─▶ html, markdown, latex; SVG and PNG by `figure`
 //! ```
 //!
-//! A report reads records and computes no trial again; equal records give equal bytes.
+//! A report only reads records and runs no trial; equal records give equal bytes.
 
 mod curves;
 mod ends;
@@ -44,7 +44,7 @@ use table::Table;
 /// A trial with its records.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredTrial {
-    /// What it is, and what it took.
+    /// What it is, and how long it took.
     pub manifest: TrialManifest,
     /// Its numbers.
     pub rows: Vec<Row>,
@@ -56,14 +56,14 @@ pub enum Bands {
     /// The mean ± one standard error over seeds.
     #[default]
     StandardError,
-    /// From the least to the largest seed.
+    /// From the smallest to the largest seed.
     Range,
 }
 
 /// How a report is made.
 #[derive(Clone, Debug, Default)]
 pub struct ReportOptions {
-    /// Above the page; the names of the experiments by default.
+    /// Title of the page; the names of the experiments by default.
     pub title: Option<String>,
     /// The label whose values are compared; `variant`, `rule.kind` or `rule` by default.
     pub compared: Option<String>,
@@ -76,7 +76,7 @@ pub struct ReportOptions {
 /// Tables and figures of one or more experiments.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Above the page.
+    /// Title of the page.
     pub title: String,
     /// One for each experiment.
     pub sections: Vec<Section>,

@@ -1,4 +1,4 @@
-//! How a run ended, for the terminal: a row for each point, one sentence, one figure.
+//! The outcome of a run for the terminal: a row per point, a sentence, a figure.
 
 use residuum::stats::Summary;
 use serde_json::{Map, Value, json};
@@ -13,13 +13,13 @@ use crate::figure::Figure;
 use crate::plan::Plan;
 use crate::store::{Kind, Store, StoreError, TrialState};
 
-/// Below this share of the test images, a network of ten classes has learned nothing to speak of.
+/// Below this test accuracy, a network of ten classes has learned practically nothing.
 const FAILED: f64 = 0.5;
-/// Accuracies closer than this are called equal in words.
+/// Accuracies closer than this count as equal.
 const MATCH: f64 = 0.01;
-/// What rounding does to a difference of shares.
+/// Rounding error of a difference of shares.
 const ROUNDING: f64 = 1e-12;
-/// Rows of the table; more are for a report.
+/// Most rows of the table; `residuum report` shows all.
 const ROWS: usize = 60;
 /// Metrics of problems that fit a terminal.
 const COLUMNS: usize = 6;
@@ -130,7 +130,7 @@ impl<'a> Comparison<'a> {
             .collect();
         let mut notes = vec![self.note()];
         if rows.len() > ROWS {
-            notes.push(format!("The first {ROWS} of {} points; `residuum report` has all.", rows.len()));
+            notes.push(format!("The first {ROWS} of {} points; `residuum report` shows all.", rows.len()));
         }
         Table {
             name: "outcome".into(),
@@ -199,7 +199,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// A number as JSON has it.
+/// A number as JSON.
 fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
 }
@@ -311,7 +311,7 @@ fn smallest(ends: &[End], measure: &Measure) -> Option<String> {
     })
 }
 
-/// Which network failed, and which came as far as the digital one, or furthest where there is none.
+/// Which networks failed, and which matched the digital one, or did best if there is none.
 fn accuracies(ends: &[End]) -> String {
     match ends {
         [] => "Nothing was run.".into(),
@@ -327,7 +327,7 @@ fn others(ends: &[End], place: usize) -> Vec<&End> {
     ends.iter().enumerate().filter(|(i, _)| *i != place).map(|(_, end)| end).collect()
 }
 
-/// Those of whom it holds, with the verb for one or for several.
+/// The points for which it holds, with the singular or plural verb.
 fn list(ends: &[&End], holds: impl Fn(f64) -> bool, verbs: [&str; 2]) -> Option<String> {
     let named: Vec<String> = ends.iter().filter(|e| holds(e.accuracy())).map(|e| e.words()).collect();
     let verb = verbs[usize::from(named.len() > 1)];
@@ -454,7 +454,7 @@ mod tests {
         );
     }
 
-    /// The first trial is nobody's measure because it is the first.
+    /// The first trial is not the reference just because it is first.
     #[test]
     fn without_a_digital_trial_the_best_is_the_measure() {
         assert_eq!(said(&[("A", 0.93), ("R", 0.98)]), "R (98.0 %) is ahead of the others.");

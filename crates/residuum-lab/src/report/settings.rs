@@ -10,7 +10,7 @@ use crate::store::StoredParameter;
 /// More values of one field than this are counted, not listed.
 const LISTED: usize = 12;
 
-/// A list of what the trials of a study have in common with what was spent on them.
+/// What the trials of a study have in common, and the time spent on them.
 pub(super) fn provenance(study: &Study<'_>) -> Vec<(String, String)> {
     let trials: Vec<&StoredTrial> = trials(study);
     let each = |f: &dyn Fn(&StoredTrial) -> Option<String>| {
@@ -43,7 +43,7 @@ fn trials<'a>(study: &Study<'a>) -> Vec<&'a StoredTrial> {
     study.blocks.iter().flat_map(|b| &b.arms).flat_map(|a| a.runs.iter().copied()).collect()
 }
 
-/// Every parameter: those all trials share as they are, the others with their values.
+/// Every parameter: shared ones with their value, the others with all their values.
 pub(super) fn settings(study: &Study<'_>) -> SharedSettings {
     let trials = trials(study);
     let mut fields: Vec<(&StoredParameter, Vec<&str>, usize)> = Vec::new();
@@ -68,20 +68,20 @@ pub(super) fn settings(study: &Study<'_>) -> SharedSettings {
         .iter()
         .filter(|f| !is_shared(f))
         .map(|(p, values, count)| {
-            let mut told = values.iter().take(LISTED).copied().collect::<Vec<_>>().join(" | ");
+            let mut shown = values.iter().take(LISTED).copied().collect::<Vec<_>>().join(" | ");
             if values.len() > LISTED {
-                told = format!("{told} | … {} in all", values.len());
+                shown = format!("{shown} | … {} in total", values.len());
             }
             if *count < trials.len() {
-                told += " | –";
+                shown += " | –";
             }
-            (p.field.clone(), told)
+            (p.field.clone(), shown)
         })
         .collect();
     SharedSettings { shared, varied }
 }
 
-/// Every trial with its end: what other people's programs read.
+/// Every trial with its final values, for other programs.
 pub(super) fn trials_table(study: &Study<'_>, measures: &[super::measure::Measure]) -> Table {
     let mut columns: Vec<Column> = study.others.iter().map(|l| Column::words(head(l))).collect();
     columns.extend(study.compared.iter().map(|l| Column::words(head(l))));

@@ -1,6 +1,6 @@
 //! Trials sorted for comparison: an experiment is a list of blocks, a block a list of arms, an arm a list of seeds.
 //!
-//! The arms of a block differ in one label, the one compared (the rule, as a rule); everything else in their labels is equal.
+//! The arms of a block differ in one label, the one compared (usually the rule); everything else in their labels is equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub(super) struct Study<'a> {
     pub kind: Kind,
     /// The label whose values are compared, if the trials have any.
     pub compared: Option<String>,
-    /// The other labels, in the order they came.
+    /// The other labels, in order of appearance.
     pub others: Vec<String>,
     pub blocks: Vec<Block<'a>>,
 }
@@ -32,7 +32,7 @@ pub(super) struct Block<'a> {
     pub arms: Vec<Arm<'a>>,
 }
 
-/// Trials that differ in their seeds alone.
+/// Trials that differ only in their seeds.
 #[derive(Debug)]
 pub(super) struct Arm<'a> {
     /// The value of the compared label.
@@ -44,18 +44,18 @@ pub(super) struct Arm<'a> {
 impl Block<'_> {
     /// Its labels in words: `radius = 0.6, shape = 2`, or the value alone where the label says nothing.
     pub fn words(&self, others: &[String]) -> String {
-        let told = |(label, value): (&String, &String)| match label.as_str() {
+        let words = |(label, value): (&String, &String)| match label.as_str() {
             "cell" | SETTINGS => value.clone(),
             label => format!("{} = {value}", label.rsplit('.').next().unwrap_or(label)),
         };
-        others.iter().zip(&self.values).filter(|(_, v)| !v.is_empty()).map(told).collect::<Vec<_>>().join(", ")
+        others.iter().zip(&self.values).filter(|(_, v)| !v.is_empty()).map(words).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// The label made up for trials that have equal labels and other settings.
+/// The label added for trials with equal labels but different settings.
 const SETTINGS: &str = "settings";
 
-/// Sorts trials into studies, each in the order the trials came. A trial that is there twice counts once.
+/// Sorts trials into studies, each in the original order. Duplicates count once.
 pub(super) fn studies<'a>(trials: &'a [StoredTrial], compared: Option<&str>) -> Vec<Study<'a>> {
     let mut sorted: Vec<(&str, Kind, Vec<&StoredTrial>)> = Vec::new();
     let mut seen = BTreeSet::new();
@@ -152,7 +152,7 @@ fn value<'a>(trial: &'a StoredTrial, field: &str) -> Option<&'a str> {
     trial.manifest.spec.iter().find(|p| p.field == field).map(|p| p.value.as_str())
 }
 
-/// SharedSettings that two trials do not share.
+/// Settings in which two trials differ.
 fn differing<'a>(a: &'a [StoredParameter], b: &'a [StoredParameter]) -> Vec<&'a str> {
     // Two trials of one grid list the same fields in the same order: that case is the only one that must be fast.
     if a.len() == b.len()
@@ -167,7 +167,7 @@ fn differing<'a>(a: &'a [StoredParameter], b: &'a [StoredParameter]) -> Vec<&'a 
     only_a.chain(b.iter().filter(|p| lacks(p, a))).map(|p| p.field.as_str()).collect()
 }
 
-/// Whether a field says nothing about the numbers of a trial.
+/// Whether a field does not affect the numbers of a trial.
 pub(super) fn is_aside(field: &str) -> bool {
     let whole = field.trim_end_matches(".first").trim_end_matches(".count");
     NOT_SETTINGS.contains(&whole)

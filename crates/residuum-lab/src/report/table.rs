@@ -16,7 +16,7 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// Its rows, a cell for each column.
     pub rows: Vec<Vec<TableCell>>,
-    /// What a reader must know to read it.
+    /// Notes needed to read it.
     pub notes: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ impl TableCell {
         }
     }
 
-    /// What rows are sorted by: the number, if it is one.
+    /// Sort key: the number, if it is one.
     pub fn key(&self) -> Option<f64> {
         match self {
             Self::Text(text) => text.parse().ok(),

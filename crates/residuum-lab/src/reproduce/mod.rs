@@ -1,7 +1,7 @@
-//! The paper's figures and tables, run again: the numbers, their settings, and what they say of the paper's.
+//! Reproduces the paper's figures and tables: our numbers, their settings, and how they compare with the paper's.
 //!
-//! Everything follows from the name and the [`ReproduceOptions`]: no clock, no thread count, no machine enters a number. Networks are
-//! trained into a [`Store`](crate::store::Store), so that work that was broken off goes on where it was.
+//! Everything follows from the name and the [`ReproduceOptions`]: numbers do not depend on the clock, the thread count or the
+//! machine. Networks are trained into a [`Store`](crate::store::Store), so interrupted work continues where it stopped.
 
 mod ablation;
 mod bias;
@@ -110,7 +110,7 @@ pub enum Profile {
     Full,
 }
 
-/// What a reproduction may be asked.
+/// Options of a reproduction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReproduceOptions {
     /// Seed of every random number; networks with several seeds count from it on.
@@ -134,18 +134,18 @@ pub struct Finding {
     pub ours: String,
     /// How the two compare; computed from the numbers, not written down beforehand.
     pub verdict: PaperVerdict,
-    /// What a reader should know besides; may be empty.
+    /// A further note; may be empty.
     pub note: String,
 }
 
-/// A figure or table with everything that is behind it.
+/// A figure or table with everything behind it.
 #[derive(Clone, Debug)]
 pub struct Reproduction {
     /// One of [`NAMES`].
     pub name: &'static str,
     /// The figure, where there is one to draw.
     pub figure: Option<Figure>,
-    /// What the networks behind it took to train, now or earlier.
+    /// Time to train its networks, now or earlier.
     pub training_seconds: f64,
     /// CSV files: stem of the file name, and bytes.
     pub tables: Vec<(String, Vec<u8>)>,
@@ -226,7 +226,7 @@ pub enum ReproduceError {
     /// A shipped experiment could not be read.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// The store refused.
+    /// The store could not be used.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Networks could not be trained.
@@ -240,7 +240,7 @@ pub enum ReproduceError {
     Cancelled(#[from] Cancelled),
 }
 
-/// Refuses names that are not in [`NAMES`], before any work is done.
+/// Rejects names that are not in [`NAMES`], before any work is done.
 ///
 /// # Errors
 /// The first unknown name.

@@ -52,11 +52,11 @@ pub(super) struct Point {
     pub(super) title: String,
     /// What was done, in words: epochs, seeds, and what the profile leaves out.
     pub(super) words: String,
-    /// Whether nothing was left out.
+    /// Whether nothing was omitted.
     pub(super) complete: bool,
     /// Seed and records of each run.
     pub(super) runs: Result<Vec<(u64, Vec<Row>)>, String>,
-    /// What the runs took.
+    /// Time of the runs.
     pub(super) seconds: f64,
 }
 
@@ -100,7 +100,7 @@ impl Points {
         self.0.iter()
     }
 
-    /// What all runs took.
+    /// Time of all runs.
     pub(super) fn seconds(&self) -> f64 {
         self.0.iter().map(|point| point.seconds).sum()
     }
@@ -141,7 +141,7 @@ struct Prepared {
     obstacle: Option<String>,
 }
 
-/// Trains what can be trained and is not in the store yet, all experiments side by side.
+/// Trains every trial that can be trained and is not in the store yet, all experiments together.
 pub(super) fn obtain<const N: usize>(
     wanted: &[Wanted<'_>; N],
     options: &ReproduceOptions,
@@ -273,7 +273,7 @@ fn obstacle(spec: &TrialSpec, networks: &NetworkOptions) -> Option<String> {
     spec.network.weights.as_deref().filter(|path| !path.exists()).map(missing)
 }
 
-/// Whether the files of a data set are there, plain or gzipped; whether they are whole is seen when they are read.
+/// Whether the files of a data set exist, plain or gzipped; their contents are checked when they are read.
 fn has_data(data: &DataSpec, root: &Path) -> bool {
     let Ok(entry) = catalogue::find(data.set) else {
         // The others are embedded.
@@ -291,7 +291,7 @@ fn left_out<'a>(own: &'a TrialSpec, full: &TrialSpec) -> Vec<&'a Resolved> {
     own.resolved.iter().filter(|r| !aside(r) && !same(r)).collect()
 }
 
-/// What was done, so that nobody takes it for more.
+/// What was run, with what was omitted.
 fn words(own: &TrialSpec, full: &TrialSpec, seeds: &[u64], left_out: &[&Resolved]) -> String {
     let (epochs, of) = (own.training.epochs, full.training.epochs);
     let epochs = if epochs == of { format!("{epochs} epochs") } else { format!("{epochs} of {of} epochs") };
@@ -302,7 +302,7 @@ fn words(own: &TrialSpec, full: &TrialSpec, seeds: &[u64], left_out: &[&Resolved
     parts.join(", ")
 }
 
-/// Tells how many trials are done.
+/// Reports how many trials are done.
 struct Watch<'a> {
     label: &'a str,
     progress: &'a dyn Progress,

@@ -15,14 +15,14 @@ pub struct PageEntry {
     pub findings: Result<Vec<Finding>, String>,
     /// Files beside the page.
     pub files: Vec<String>,
-    /// What it took this time, by the clock.
+    /// Wall time of this call.
     pub seconds: f64,
-    /// What its networks took to train, now or earlier, on one thread each.
+    /// Time to train its networks, now or earlier, on one thread each.
     pub training_seconds: f64,
 }
 
 impl PageEntry {
-    /// Of an item that went well.
+    /// A successful item.
     pub fn new(reproduction: &Reproduction, files: Vec<String>, seconds: f64) -> Self {
         Self {
             name: reproduction.name.into(),
@@ -33,12 +33,12 @@ impl PageEntry {
         }
     }
 
-    /// Of an item that could not be done.
+    /// A failed item.
     pub fn failed(name: &str, sentence: String, seconds: f64) -> Self {
         Self { name: name.into(), findings: Err(sentence), files: Vec::new(), seconds, training_seconds: 0.0 }
     }
 
-    /// All verdicts in few words: how many of which kind.
+    /// A summary of the verdicts: how many of each kind.
     pub fn verdict(&self) -> String {
         let findings = match &self.findings {
             Ok(findings) => findings,
@@ -113,7 +113,7 @@ impl Page {
         }
     }
 
-    /// What all items took this time.
+    /// Wall time of all items in this call.
     fn seconds(&self) -> f64 {
         self.entries.iter().map(|entry| entry.seconds).sum()
     }
@@ -227,7 +227,7 @@ fn cell(words: &str) -> String {
     words.replace('|', "\\|").replace('<', "&lt;").replace('\n', " ")
 }
 
-/// Seconds as one reads them.
+/// Seconds in readable units.
 fn clock(seconds: f64) -> String {
     match seconds {
         s if s < 99.5 => format!("{s:.0} s"),

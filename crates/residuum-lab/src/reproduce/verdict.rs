@@ -1,4 +1,4 @@
-//! How a number of ours stands to one of the paper's.
+//! How one of our numbers compares with the paper's.
 
 use std::borrow::Cow;
 

@@ -160,7 +160,7 @@ fn draw(fcn: &Points, mild: &Points) -> Option<Figure> {
         {
             let Some(histogram) = cells(point, layer) else { continue };
             let Style { color, .. } = style(&point.name);
-            // The milder device is told from the other by its line.
+            // The milder device is distinguished by its line style.
             let (shape, dash) = if point.name.starts_with("power-0.5") {
                 (", γ_{res} = 0.5", Dash::Dashed)
             } else {

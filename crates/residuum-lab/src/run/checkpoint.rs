@@ -1,4 +1,4 @@
-//! How far a trial of a problem is: the state of its rule and what was recorded.
+//! Checkpoints of a problem's trial: the state of its rule and its records so far.
 
 use residuum::{Rule, Tensors};
 use residuum_nn::checkpoint::Position;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::recorder::Kept;
 use crate::store::{rows_from_csv, rows_to_csv};
 
-/// Where a trial was; its numbers are tensors beside it.
+/// The position of a trial; its numbers are stored as tensors next to it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Progressed {
     /// What is run, as text.
@@ -51,7 +51,7 @@ fn tensors(rule: &dyn Rule, tail_sum: &[f64]) -> Tensors {
     tensors
 }
 
-/// Puts a state back, if all of it fits; nothing is lost otherwise but time.
+/// Restores a state if all of it fits; otherwise only time is lost.
 pub(super) fn restore(position: &Progressed, state: &Tensors, rule: &mut dyn Rule, kept: &mut Kept) -> bool {
     let Ok(rows) = rows_from_csv(&position.rows) else { return false };
     if state.fit(&tensors(rule, &kept.tail_sum)).is_err() || rule.load(&state.within("rule")).is_err() {

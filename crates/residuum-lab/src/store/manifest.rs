@@ -1,4 +1,4 @@
-//! What a trial is, and what it took.
+//! What a trial is, and how long it took.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ pub struct TrialManifest {
     pub name: String,
     /// What was done.
     pub kind: Kind,
-    /// What tells the trial from the others of its experiment, seeds aside.
+    /// What distinguishes the trial from others of its experiment, apart from the seed.
     pub labels: Vec<(String, String)>,
     /// Its seed.
     pub seed: u64,
@@ -46,12 +46,12 @@ pub struct TrialManifest {
     pub threads: usize,
     /// Model of the CPU, if known.
     pub cpu: Option<String>,
-    /// Wall time of the work, interruptions left out.
+    /// Wall time of the work, without interruptions.
     pub seconds: f64,
 }
 
 impl TrialManifest {
-    /// What trials are sorted by.
+    /// Sort key of trials.
     pub(super) fn place(&self) -> (&str, &[(String, String)], u64) {
         (&self.experiment, &self.labels, self.seed)
     }

@@ -1,4 +1,4 @@
-//! One trial of a sweep: claimed, run, kept.
+//! One trial of a sweep: claimed, run, stored.
 
 use std::fs;
 use std::path::Path;
@@ -63,7 +63,7 @@ impl<'a> Environment<'a> {
     }
 }
 
-/// What a trial is, without what only a machine knows.
+/// The manifest of a trial, without what depends on the machine.
 pub(crate) fn manifest_of(plan: &Plan) -> TrialManifest {
     let parameter = |r: &crate::spec::Resolved| StoredParameter {
         field: r.path.clone(),
@@ -91,14 +91,14 @@ pub(crate) fn manifest_of(plan: &Plan) -> TrialManifest {
     }
 }
 
-/// What running a trial came to.
+/// The outcome of running a trial.
 pub(super) enum Outcome {
     Rows { rows: Vec<Row>, seconds: f64 },
     Failed { sentence: String, kept: bool },
     Interrupted,
 }
 
-/// Runs a trial, unless somebody else does or did.
+/// Runs a trial, unless another process is running it or has finished it.
 pub(super) fn run_trial(
     job: &Job<'_>,
     environment: &Environment<'_>,
@@ -138,7 +138,7 @@ pub(super) fn run_trial(
     Ok(end)
 }
 
-/// What another process has made of a trial.
+/// The outcome of a trial in another process.
 fn settled(job: &Job<'_>, store: &Store, state: TrialState) -> Result<End, SweepError> {
     Ok(match state {
         TrialState::Failed => End::Failed { sentence: store.failure(&job.id)?.sentence, kept: true },
@@ -196,13 +196,13 @@ fn network(
             | NetworkError::Tensors(_) => {
                 Err(SweepError::Files { id: job.id.clone(), message: error.to_string() })
             }
-            // Such as data that are missing: next time they may be there.
+            // Missing data, for instance, may be there next time.
             other => Ok(Outcome::Failed { sentence: other.to_string(), kept: false }),
         },
     }
 }
 
-/// Tells the listener of a sweep how far a trial is.
+/// Forwards the progress of a trial to the listener of the sweep.
 struct Watch<'a, 'b> {
     plan: &'a Plan,
     environment: &'a Environment<'b>,
@@ -259,7 +259,7 @@ impl train::TrainingListener for Watch<'_, '_> {
     }
 }
 
-/// The model of the CPU, where the system tells it in a file.
+/// The model of the CPU, if the system gives it in a file.
 fn cpu_model() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;

@@ -1,6 +1,6 @@
 //! Trials with networks: from a spec to a trained network in the folder of a store, and back from there.
 //!
-//! [`train_in`] trains one; [`Opened`] is one that lies in a store.
+//! [`train_in`] trains one; [`Opened`] is one loaded from a store.
 
 mod catalogue;
 mod features;

@@ -1,4 +1,4 @@
-//! A network in a store, opened again: its checkpoints are read and left as they are, also while the trial is going on.
+//! A network loaded from a store. Its checkpoints are only read, even while the trial is running.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use crate::plan::{Work, replan};
 use crate::spec::{Folders, TrialSpec};
 use crate::store::{Store, TrialManifest};
 
-/// How often a checkpoint that vanishes while it is read is looked for again: the trial may be going on.
+/// Retries if a checkpoint vanishes while it is read, because the trial is running.
 const RETRIES: usize = 20;
 
-/// What is done if the newest checkpoint is damaged.
+/// What to do if the newest checkpoint is damaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
-    /// It is an error.
+    /// Fail.
     Refuse,
-    /// The newest that is whole is taken.
+    /// Use the newest intact one.
     AllowOlder,
 }
 
-/// A trained network of a store, as its newest checkpoint has it.
+/// A trained network of a store, from its newest checkpoint.
 #[derive(Debug)]
 pub struct Opened {
-    /// What the trial says of itself.
+    /// The manifest of the trial.
     pub manifest: TrialManifest,
     /// Its spec.
     pub spec: Arc<TrialSpec>,
@@ -73,10 +73,10 @@ impl Opened {
     }
 }
 
-/// What [`export`] has written.
+/// What [`export`] wrote.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exported {
-    /// What the trial says of itself.
+    /// The manifest of the trial.
     pub manifest: TrialManifest,
     /// Steps done.
     pub steps: u64,
@@ -97,7 +97,7 @@ pub fn export(
     damage: Damage,
 ) -> Result<Exported, NetworkError> {
     let (manifest, spec) = network_of(store, id, base)?;
-    // The length of an epoch shapes rates alone, and nothing is learned here.
+    // The length of an epoch only affects rates, and nothing is learned here.
     let mut parts = NetworkParts::build(&spec, manifest.seed, spec.data.image(), 1, WeightsFrom::Checkpoint)?;
     let steps = newest(&mut parts.network, &store.run_folder(id), damage)?;
     let state = parts.state();
@@ -121,7 +121,7 @@ fn newest(network: &mut Network, folder: &Path, damage: Damage) -> Result<u64, N
     loop {
         let mut damaged = Damaged::default();
         let restored = restore(network, folder, &mut damaged);
-        // A trial that goes on removes its old checkpoints.
+        // A running trial removes its old checkpoints.
         let vanished = damaged.0.iter().any(|(path, _)| !path.exists());
         if vanished && tries < RETRIES {
             tries += 1;

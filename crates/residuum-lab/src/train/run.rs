@@ -18,9 +18,9 @@ use crate::files::open_lock;
 use crate::spec::{SpecError, TrialSpec};
 use crate::store::StoreError;
 
-/// Locked by the trial that makes features for all.
+/// Locked by the trial that computes features for all.
 const FEATURES_LOCK: &str = ".features.lock";
-/// Time between two looks at that lock.
+/// Time between two checks of that lock.
 const LOCK_POLL: Duration = Duration::from_millis(100);
 
 /// Why a network cannot be trained or opened.
@@ -30,10 +30,10 @@ pub enum NetworkError {
     /// It cannot be prepared.
     #[error(transparent)]
     NetworkTrial(#[from] TrialError),
-    /// What its head is given cannot be kept.
+    /// Its features cannot be stored.
     #[error(transparent)]
     Features(#[from] FeatureError),
-    /// It cannot go on.
+    /// Training failed.
     #[error(transparent)]
     Train(#[from] TrainError),
     /// Tensors cannot be written.
@@ -43,12 +43,12 @@ pub enum NetworkError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The trial has no network.
-    #[error("trial {id} minimises an objective and has no network")]
+    #[error("trial {id} must have a network, got one that minimises an objective")]
     NoNetwork {
         /// The trial.
         id: String,
     },
-    /// The manifest no longer makes a spec.
+    /// The manifest is not a valid spec.
     #[error("trial {id}: {source}")]
     Spec {
         /// The trial.
@@ -56,9 +56,9 @@ pub enum NetworkError {
         /// What is wrong.
         source: SpecError,
     },
-    /// The newest checkpoint cannot be read, and an older one was not asked for.
+    /// The newest checkpoint cannot be read, and using an older one was not allowed.
     #[error(
-        "checkpoint {} is damaged ({reason}); the newest that is whole is after {steps} steps, take it with --allow-older",
+        "checkpoint {} is damaged ({reason}); use the newest intact one, after {steps} steps, with --allow-older",
         path.display()
     )]
     Damaged {
@@ -74,13 +74,13 @@ pub enum NetworkError {
 /// A network trained in the folder of a store, and its weights before and after.
 #[derive(Debug)]
 pub struct Trained {
-    /// What came of the run.
+    /// The outcome of the run.
     pub summary: TrainingSummary,
     /// Every layer that the spec puts on tiles.
     pub layers: Vec<LayerWeights>,
 }
 
-/// Where a trial is at work.
+/// The folders a trial uses.
 #[derive(Clone, Copy, Debug)]
 pub struct TrialFolders<'a> {
     /// The folders of data sets.
@@ -121,7 +121,7 @@ pub fn train_in(
         Err(TrainError::NoCheckpoint { .. }) => {
             trial.run(&training, Some(folder), description).start(listener)?
         }
-        // What a power cut has left of a run is begun again.
+        // A run damaged by a power cut is started again.
         Err(TrainError::AllDamaged { .. }) => {
             fs::remove_dir_all(folder).map_err(|source| TrainError::Io { path: folder.into(), source })?;
             trial.run(&training, Some(folder), description).start(listener)?
@@ -137,7 +137,7 @@ pub fn train_in(
     Ok(Trained { summary, layers })
 }
 
-/// Features that lie in a folder which other trials use at the same time: one of them makes them, the others read.
+/// Features in a folder that several trials share: one of them computes them, the others read.
 fn take_shared_features(
     trial: &mut NetworkTrial,
     spec: &TrialSpec,

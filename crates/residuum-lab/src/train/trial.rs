@@ -1,4 +1,4 @@
-//! From one trial of a spec and a seed to a network, its data, and how it is trained.
+//! Builds the network, the data and the training settings of one trial and seed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::spec::{
     BuildError as RuleError, DataSpecError, Devices, NetworkSpec, RuleSpec, ScheduleSpec, TrialSpec,
 };
 
-/// Samples evaluated at a time; changes no number but those of a running average in the converters.
+/// Samples evaluated at a time; affects only running averages in the converters.
 const TEST_BATCH: usize = 200;
 
-/// Why a trial cannot begin.
+/// Why a trial cannot start.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TrialError {
@@ -44,12 +44,12 @@ pub enum TrialError {
     },
     /// Images that the model cannot take.
     #[error(
-        "network.model takes images of {expected} and {classes} classes, but those of data.set have {given} and {given_classes}"
+        "network.model must fit data.set: it takes images of {expected} and {classes} classes, got {given} and {given_classes}"
     )]
     Shape {
         /// What it takes.
         expected: Shape,
-        /// How many it tells apart.
+        /// Number of classes it has.
         classes: usize,
         /// What there is.
         given: Shape,
@@ -58,10 +58,10 @@ pub enum TrialError {
     },
 }
 
-/// Where layers have their parameters from.
+/// Where layers get their parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WeightsFrom {
-    /// The weights that the spec names, or draws.
+    /// The weights named in the spec, or random ones.
     Spec,
     /// A checkpoint that is loaded next. It holds everything but the backbone, for which alone the weights of the spec are read.
     Checkpoint,
@@ -72,7 +72,7 @@ pub enum WeightsFrom {
 pub struct NetworkParts {
     /// What learns: the whole network, or what is above the backbone.
     pub network: Network,
-    /// Layers that give the same for an image in every epoch, so that they need see it only once.
+    /// Layers whose output for an image is the same in every epoch, so it is computed once.
     pub backbone: Option<Network>,
 }
 
@@ -134,11 +134,11 @@ impl NetworkParts {
 pub struct NetworkTrial {
     /// The network at its start.
     pub parts: NetworkParts,
-    /// What it learns from.
+    /// Training data.
     pub train: Batches,
-    /// What it is tested on.
+    /// Test data.
     pub test: Batches,
-    /// Where its draws come from.
+    /// Key of its random draws.
     pub key: Key,
     /// Rate of the rule, for records.
     pub learning_rate: Schedule,
@@ -180,7 +180,7 @@ fn load_weights(network: &mut Network, spec: &NetworkSpec) -> Result<(), TrialEr
     loaded.map_err(|source| TrialError::State { path: path.clone(), source })
 }
 
-/// What the schedule makes of a rate.
+/// Applies the schedule to a rate.
 #[derive(Clone, Copy, Debug)]
 struct Shaped {
     schedule: ScheduleSpec,

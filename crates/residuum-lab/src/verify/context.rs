@@ -1,4 +1,4 @@
-//! What an experiment is given: size, random numbers, and the hardware under test.
+//! The inputs of an experiment: size, random numbers, and the hardware under test.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The first number in earnest, the second when time is short.
+    /// The first number normally, the second in quick mode.
     pub(super) fn pick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }

@@ -1,7 +1,7 @@
 //! The paper's claims as numerical experiments.
 //!
 //! Every definition, lemma and theorem is a [`Claim`]: a sentence, the label it has in the paper, and an experiment
-//! that gives [`Check`]s. What the paper prints wrongly is shown twice, as printed (expected to fail) and as corrected
+//! that gives [`Check`]s. Misprints of the paper are shown twice, as printed (expected to fail) and as corrected
 //! (must hold). Tolerances are computed: rounding, `Z` standard errors, and a bias that follows from the theory.
 
 mod beyond;
@@ -102,10 +102,10 @@ pub enum VerifyError {
     Cancelled(#[from] Cancelled),
 }
 
-/// What can be chosen about a verification.
+/// Options of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerifyOptions {
-    /// Decides every random number.
+    /// Seed of every random number.
     pub seed: u64,
     /// Fewer replicas and steps, the same claims: seconds instead of a minute.
     pub quick: bool,

@@ -1,4 +1,4 @@
-//! What was found, as a table to read and as JSON to keep.
+//! The results, as a table and as JSON.
 
 use std::fmt::Write;
 

@@ -19,7 +19,7 @@ use crate::progress::Cancelled;
 /// Replicas simulated together. Part of the meaning of a key: changing it changes every seeded number.
 const BLOCK: usize = 250;
 
-/// Steps between two looks at the user's wish to stop.
+/// Steps between two checks for cancellation.
 const PATIENCE: u64 = 256;
 
 /// Where the replicas of one rule ended.
@@ -90,7 +90,7 @@ pub(super) fn replicate(
     Ok(all)
 }
 
-/// Runs the rules on one problem and says where they end.
+/// Runs the rules on one problem and returns where they end.
 pub(super) fn run(
     context: &Context,
     problem: &Noisy,
@@ -182,8 +182,8 @@ impl Toy {
         let h = 1e-3;
         let slope = (velocity(zero + h) - velocity(zero - h)) / (2.0 * h);
         let bend = (velocity(zero + h) - 2.0 * velocity(zero) + velocity(zero - h)) / (h * h);
-        let rest = (-rate * slope * steps as f64).exp() * (self.initial - zero).abs();
-        (0.5 * bend * deviation * deviation / slope).abs() + rest
+        let remaining = (-rate * slope * steps as f64).exp() * (self.initial - zero).abs();
+        (0.5 * bend * deviation * deviation / slope).abs() + remaining
     }
 }
 
