@@ -118,7 +118,7 @@ fn records_of_one_problem_alone_are_printed() {
     assert!(one.status.success(), "{}", text(&one.stderr));
     let network = residuum(&["run", "digits", "--stdout"], folder.path());
     assert_eq!(network.status.code(), Some(2));
-    assert!(text(&network.stderr).contains("[problem], got one with [network]"));
+    assert!(text(&network.stderr).contains("[problem] spec, got a [network] spec"));
 }
 
 /// The words of an error decide nothing: this one begins as an interruption does.

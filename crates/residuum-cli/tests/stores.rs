@@ -94,7 +94,7 @@ fn a_sweep_is_listed_shown_exported_and_removed() {
     assert_eq!(document["removed"].as_array().unwrap().len(), 4);
     let output = residuum(&["runs", "rm", store, id], at);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("once, but 0 do"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("which matches 0"), "{}", text(&output.stderr));
 }
 
 /// A trial keeps its network: it is tested and exported from the folder that `runs show` names.

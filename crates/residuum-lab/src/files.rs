@@ -126,7 +126,7 @@ pub fn open_lock(path: &Path) -> io::Result<File> {
 pub fn refuse_link(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => {
-            Err(io::Error::new(ErrorKind::InvalidInput, "it must be a file, got a symbolic link"))
+            Err(io::Error::new(ErrorKind::InvalidInput, "it must be a file, but is a symbolic link"))
         }
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(()),
