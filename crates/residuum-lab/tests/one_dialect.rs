@@ -141,7 +141,7 @@ fn the_manhattan_rule_learns_digits() {
     let rule = RULES[18];
     for device in [EXACT, TILE] {
         let spec = Experiment::parse(&network(device, rule), Path::new("."), None).unwrap().trials.remove(0);
-        let mut trial = Trial::prepare(&spec, 1, Path::new("."), Origin::Spec).unwrap();
+        let mut trial = NetworkTrial::prepare(&spec, 1, Path::new("."), WeightsFrom::Spec).unwrap();
         let shape = trial.parts.network.input_shape();
         let pixels = (0..5 * shape.len()).map(|i| ((i * i) % 11) as f32 / 11.0).collect();
         let (images, labels) = (Tensor::from_values(shape, pixels), [0, 1, 2, 3, 4]);

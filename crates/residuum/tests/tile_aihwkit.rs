@@ -245,7 +245,9 @@ fn what_cannot_be_said_is_named() {
     assert_eq!(message(additive), said);
     let spread = Slopes { spread: [Spread::normal(0.1); 2], ..Slopes::soft_bounds() };
     let referenced = Device { reference: Some(Reference::default()), ..linear(spread) };
-    assert!(message(referenced).starts_with("slope_up must be 1 in both directions with the cell's own bounds"));
+    assert!(
+        message(referenced).starts_with("slope_up must be 1 in both directions with the cell's own bounds")
+    );
     let reference = Some(Reference::default());
     let referenced = Device { reference, ..Device::ideal(StepModel::Constant, 1e-3, -1.0, 1.0) };
     let said = "reference must be used with soft bounds or power steps to become an AIHWKIT device, got 0";
