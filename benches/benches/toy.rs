@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use residuum_lab::progress::Silent;
-use residuum_lab::reproduce::{Options, Profile, reproduce};
+use residuum_lab::reproduce::{Profile, ReproduceOptions, reproduce};
 
 const UPDATES: f64 = 20_000.0 * 6_000.0 * 5.0 * 3.0;
 
@@ -19,7 +19,7 @@ fn main() {
     let mut ours = f64::INFINITY;
     for _ in 0..3 {
         let start = Instant::now();
-        let options = Options { profile: Profile::Full, ..Options::default() };
+        let options = ReproduceOptions { profile: Profile::Full, ..ReproduceOptions::default() };
         reproduce("fig-toy", &options, &Silent).expect("the toy runs");
         ours = ours.min(start.elapsed().as_secs_f64());
     }

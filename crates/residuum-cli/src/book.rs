@@ -1,4 +1,4 @@
-//! The book cannot rot: every command line in it is one that the program takes, and its reference is the program's help.
+//! Keeps the book current: every command line in it must parse, and its command-line reference is the program's help.
 //!
 //! After changing a help text run `UPDATE_DOCS=1 cargo test --release -p residuum-cli --bin residuum`.
 #![allow(clippy::unwrap_used)]
@@ -16,7 +16,7 @@ fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
 }
 
-/// The help of a command and of those below it, as a page.
+/// The help of a command and its subcommands, as a page.
 fn describe(command: &clap::Command, page: &mut String) {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).to_string();
     let help = command.clone().render_long_help().to_string();
@@ -46,7 +46,7 @@ fn the_reference_of_the_command_line_is_up_to_date() {
     assert!(found == reference, "docs/cli.md is not what --help prints: see the top of this file");
 }
 
-/// Words of a command line up to a comment, a pipe or a redirection; quotes are taken off.
+/// Words of a command line up to a comment, a pipe or a redirection, without quotes.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), String::new(), None);
     let mut started = false;
@@ -73,7 +73,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Why the program would not take a command line.
+/// Why the program rejects a command line.
 fn refusal(line: &str) -> Option<clap::Error> {
     let answered = [ErrorKind::DisplayVersion, ErrorKind::DisplayHelp];
     Arguments::try_parse_from(words(line)).err().filter(|e| !answered.contains(&e.kind()))
@@ -99,7 +99,7 @@ fn every_command_line_of_the_book_is_taken() {
             assert!(refused.is_none(), "{}: {line}\n{}", path.display(), refused.unwrap());
             count += 1;
         }
-        // In running text a command may be named without what it needs.
+        // In running text a command may be named without its required arguments.
         for line in page.split('`').skip(1).step_by(2).filter(|span| span.starts_with("residuum ")) {
             let only_named =
                 [ErrorKind::MissingRequiredArgument, ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand];

@@ -1,6 +1,6 @@
-//! How the program ends: 0 done, 1 a check failed, 2 misuse or failure, 130 interrupted.
+//! Exit codes: 0 done, 1 a check failed, 2 misuse or failure, 130 interrupted.
 //!
-//! An error's type decides, never its words.
+//! The code depends on the error's type, never on its text.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use residuum_data::fetch::FetchError;
 use residuum_lab::progress::Cancelled;
 use residuum_lab::reproduce::ReproduceError;
-use residuum_lab::run::RunError;
+use residuum_lab::run::ProblemRunError;
 use residuum_lab::verify::VerifyError;
 use thiserror::Error as ErrorKind;
 
-/// The user stopped the work; the sentence says what is kept.
+/// The user stopped the work; the text says what is kept and how to continue.
 #[derive(Debug, ErrorKind)]
 #[error("interrupted; {0}")]
 pub struct Interrupted(pub String);
@@ -27,7 +27,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// What a command's outcome comes to: whether its checks passed, or why it could not do its work.
+    /// From a command's outcome: whether its checks passed, or the error that stopped it.
     pub fn of(outcome: &anyhow::Result<bool>) -> Self {
         match outcome {
             Ok(true) => Self::Done,
@@ -49,11 +49,11 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Errors that only wrap another are passed over by the chain, so they are looked into here.
+/// The chain skips transparent errors, so they are matched here.
 fn is_interruption(error: &(dyn Error + 'static)) -> bool {
     error.is::<Interrupted>()
         || error.is::<Cancelled>()
-        || matches!(error.downcast_ref(), Some(RunError::Cancelled(_)))
+        || matches!(error.downcast_ref(), Some(ProblemRunError::Cancelled(_)))
         || matches!(error.downcast_ref(), Some(VerifyError::Cancelled(_)))
         || matches!(error.downcast_ref(), Some(ReproduceError::Cancelled(_)))
         || matches!(error.downcast_ref(), Some(FetchError::Interrupted))
@@ -68,15 +68,15 @@ mod tests {
     #[test]
     fn types_decide_and_words_do_not() {
         let code = |error: anyhow::Error| Exit::of(&Err(error));
-        // A spec of this name, or a file system that says so, is no interruption.
+        // The word "interrupted" in a file name or a message is not an interruption.
         assert_eq!(code(anyhow!("interrupted.toml: line 1: steps is missing")), Exit::Failed);
         assert_eq!(code(anyhow!("x").context("interrupted; nothing was written")), Exit::Failed);
         let lab: [anyhow::Error; 5] = [
             Cancelled.into(),
-            RunError::from(Cancelled).into(),
+            ProblemRunError::from(Cancelled).into(),
             VerifyError::from(Cancelled).into(),
             ReproduceError::from(Cancelled).into(),
-            Interrupted("the same command goes on".into()).into(),
+            Interrupted("run the same command to continue".into()).into(),
         ];
         for error in lab {
             assert_eq!(code(error), Exit::Interrupted);

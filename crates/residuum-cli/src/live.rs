@@ -1,4 +1,4 @@
-//! How far the trials are, on stderr: on a terminal a bar over all and a line for each that runs, elsewhere a line now and then.
+//! Progress of the trials on stderr: on a terminal an overall bar and a line per running trial, elsewhere a log line now and then.
 #![allow(clippy::print_stderr)]
 
 use std::fmt;
@@ -13,18 +13,18 @@ use residuum_lab::sweep::{End, Listener};
 use crate::commands::words;
 use crate::terminal;
 
-/// The bar counts thousandths of trials, so that it moves within one.
+/// The bar counts thousandths of a trial, so that it also moves during one.
 const PARTS: f64 = 1000.0;
-/// More lines than this would not fit a small terminal; of more jobs only some are shown.
+/// Most trials shown at a time; more would not fit a small terminal.
 const LINES: usize = 8;
-/// Shortest time between two lines where there is no terminal.
+/// Shortest time between two log lines.
 const PAUSE: Duration = Duration::from_secs(1);
-/// And the shortest as a share of the time since the start, so that a log of days can be read.
+/// The same as a share of the time since the start, so that the log of a long run stays readable.
 const PAUSE_SHARE: f64 = 0.01;
 
-/// Shows all trials together.
+/// Progress display for all trials.
 pub struct Live {
-    /// None where there is no terminal.
+    /// `None` without a terminal.
     lines: Option<Lines>,
     quiet: bool,
     state: Mutex<State>,
@@ -40,22 +40,22 @@ struct State {
     total: usize,
     settled: usize,
     running: Vec<Running>,
-    /// A line for each trial at a time. It stays when its trial ends, for the next: lines that come and go flicker.
+    /// One line per running trial, reused by the next one: lines that come and go flicker.
     places: Vec<ProgressBar>,
-    /// When the work began, and when the last line was written where there is no terminal.
+    /// When the work began, and when the last log line was written.
     since: Option<Instant>,
     written: Option<Instant>,
 }
 
-/// A trial that runs.
+/// A running trial.
 struct Running {
     name: String,
     since: Instant,
-    /// What was done of it before this process took it up.
+    /// Share already done when this process took it over.
     before: Option<f64>,
     share: f64,
     measured: Option<String>,
-    /// Which line it has, if there was one left.
+    /// Its line, if one was free.
     place: Option<usize>,
 }
 
@@ -65,7 +65,7 @@ impl Running {
         Self { name, since: Instant::now(), before: None, share: 0.0, measured: None, place }
     }
 
-    /// Progress, metric and the time that is left, then the name: a narrow terminal cuts the end.
+    /// Progress, metric and time left, then the name: a narrow terminal cuts off the end.
     fn line(&self) -> String {
         let percent = (100.0 * self.share) as u32;
         let measured = self.measured.as_deref().unwrap_or("");
@@ -73,7 +73,7 @@ impl Running {
         format!("{percent:>4} %  {measured:<20}  {left:<10}  {}", self.name)
     }
 
-    /// The time that is left, once it can be said.
+    /// Time left, once it can be estimated.
     fn left(&self) -> Option<Duration> {
         let done = self.share - self.before?;
         let left = self.since.elapsed().as_secs_f64() * (1.0 - self.share) / done;
@@ -93,7 +93,7 @@ impl Live {
         Self { lines, quiet, state: Mutex::default() }
     }
 
-    /// Takes everything away.
+    /// Clears the display.
     pub fn finish(&self) {
         if let Some(lines) = &self.lines {
             for place in &self.state().places {
@@ -114,7 +114,7 @@ impl Live {
         bar.set_position((PARTS * done) as u64);
     }
 
-    /// Changes what is known of a running trial and shows it.
+    /// Updates a running trial and its line.
     fn update(&self, plan: &Plan, change: impl FnOnce(&mut Running)) {
         let mut state = self.state();
         let name = words(&plan.labels, plan.seed);
@@ -126,7 +126,7 @@ impl Live {
         self.show(&state);
     }
 
-    /// A line where there is no terminal, if the last was long enough ago.
+    /// Writes a log line, if there is no terminal and the last one is old enough.
     fn log(&self, text: impl FnOnce() -> String) {
         if self.lines.is_some() || self.quiet {
             return;
@@ -142,7 +142,7 @@ impl Live {
 
     fn note(&self, text: &str) {
         match &self.lines {
-            // A terminal that refuses a line refuses the next error too.
+            // If the terminal fails here, there is nowhere to report it.
             Some(lines) => drop(lines.all.println(text)),
             None if !self.quiet => eprintln!("{text}"),
             None => {}
@@ -151,7 +151,7 @@ impl Live {
 }
 
 impl State {
-    /// A line that no trial has, made if there are few.
+    /// A free line; adds one if the limit allows.
     fn place(&mut self, lines: &Lines) -> Option<usize> {
         let taken = |place: usize| self.running.iter().any(|r| r.place == Some(place));
         let free = (0..self.places.len()).find(|&place| !taken(place));
@@ -168,19 +168,19 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// Whole per cent that are done: 100 only at the end.
+/// Percentage done, rounded down: 100 only at the end.
 fn share(state: &ProgressState, out: &mut dyn fmt::Write) {
     let _ = write!(out, "{}", (100.0 * state.fraction()) as u32);
 }
 
-/// The time that is left, once it can be said.
+/// Time left, once it can be estimated.
 fn left(state: &ProgressState, out: &mut dyn fmt::Write) {
     if state.eta().as_secs() > 0 {
         let _ = write!(out, " · {:#} left", HumanDuration(state.eta()));
     }
 }
 
-/// A number with its name, as people read it.
+/// A metric and its value, for people to read.
 fn measured(metric: &str, value: f64) -> String {
     match metric {
         "test_accuracy" => format!("test {:.2} %", 100.0 * value),
@@ -195,7 +195,7 @@ impl Listener for Live {
         self.show(&state);
         if let Some(Lines { bar, .. }) = &self.lines {
             bar.set_length((PARTS * total as f64) as u64);
-            // What was there before says nothing about the speed.
+            // Trials finished earlier say nothing about the speed.
             bar.reset_eta();
         }
     }
@@ -229,7 +229,7 @@ impl Listener for Live {
         let name = words(&plan.labels, plan.seed);
         let mut state = self.state();
         if let Some(n) = state.running.iter().position(|r| r.name == name) {
-            // The line is empty until the next trial takes it.
+            // The line stays empty until the next trial uses it.
             if let Some(place) = state.running.swap_remove(n).place {
                 state.places[place].set_message("");
             }

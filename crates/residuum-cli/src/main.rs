@@ -1,4 +1,4 @@
-//! The `residuum` command: parsing, progress and exit codes. What it does is in the library crates.
+//! The `residuum` command: parsing, progress and exit codes. The work is done in the library crates.
 
 mod args;
 #[cfg(test)]
@@ -30,6 +30,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         Some(Command::Run(options)) => commands::run::run(&context, options),
         Some(Command::Check(options)) => commands::check::check(&context, options),
         Some(Command::Explain(options)) => commands::explain::explain(&context, options),
+        Some(Command::Schema(_)) => commands::schema::schema(),
         Some(Command::Runs(options)) => commands::runs::runs(&context, options),
         Some(Command::Eval(options)) => commands::eval::eval(&context, options),
         Some(Command::Export(options)) => commands::export::export(&context, options),

@@ -1,4 +1,4 @@
-//! What goes to the terminal besides results: progress and errors, on stderr.
+//! Progress and errors, on stderr.
 #![allow(clippy::print_stderr, clippy::print_stdout)]
 
 use std::io::{IsTerminal, Write};
@@ -95,7 +95,7 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Prints why the program stops. A cause that the message before it ends with is not said twice.
+/// Prints the error that stops the program. A cause that its message already ends with is not repeated.
 pub fn report_error(error: &anyhow::Error) {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -82,7 +82,8 @@ fn run_fills_a_store_with_the_same_numbers_and_ends_with_table_and_figure() {
     let output = residuum(&["run", "spec.toml", "--out", "results"], folder.path());
     assert!(output.status.success(), "{}", text(&output.stderr));
     let said = text(&output.stdout);
-    for piece in ["gap f(W̄) − f*", "The gap f(W̄) − f* ends at ", "8 trials: 8 done, 0 were there; in results\n"]
+    for piece in
+        ["gap f(W̄) − f*", "The gap f(W̄) − f* ends at ", "8 trials: 8 done, 0 already done; in results\n"]
     {
         assert!(said.contains(piece), "{piece}: {said}");
     }
@@ -112,12 +113,12 @@ fn records_of_one_problem_alone_are_printed() {
     let folder = with_spec(&format!("{SPEC}[sweep]\n\"device.shape\" = [1.0, 2.0]\n"));
     let refused = residuum(&["run", "spec.toml", "--stdout"], folder.path());
     assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("--stdout must have a spec with one point, got 2"));
+    assert!(text(&refused.stderr).contains("--stdout must be used with a spec of one point, got 2"));
     let one = residuum(&["run", "spec.toml", "--stdout", "--variant", "*-2.0"], folder.path());
     assert!(one.status.success(), "{}", text(&one.stderr));
     let network = residuum(&["run", "digits", "--stdout"], folder.path());
     assert_eq!(network.status.code(), Some(2));
-    assert!(text(&network.stderr).contains("[problem], got one with [network]"));
+    assert!(text(&network.stderr).contains("[problem] spec, got a [network] spec"));
 }
 
 /// The words of an error decide nothing: this one begins as an interruption does.

@@ -47,7 +47,7 @@ fn files_are_imported_listed_and_verified() {
     let output = data(root.path(), &["fetch", "cifar100", "--from", from.path().to_str().unwrap()]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let told = text(&output.stdout);
-    assert!(told.contains("50000 images to train on, 10000 to test on"), "{told}");
+    assert!(told.contains("50000 training images, 10000 test images"), "{told}");
     assert_eq!(told.matches("imported    checksum unknown, structure verified").count(), 2, "{told}");
 
     let list: Value = serde_json::from_slice(&data(root.path(), &["list", "--json"]).stdout).unwrap();

@@ -98,8 +98,8 @@ fn explain_tells_units_origins_rates_and_cost() {
     ] {
         assert!(words.iter().all(|word| row(path).contains(word)), "{}", row(path));
     }
-    // β·γ a step, every step.
-    assert!(text.contains("device.radius = 0.6  learning 0.02 a step, transfer 0.005 a step"), "{text}");
+    // β·γ per step, every step.
+    assert!(text.contains("device.radius = 0.6  learning 0.02 per step, transfer 0.005 per step"), "{text}");
     assert!(text.contains("theory: for K = 200"), "{text}");
 
     let document = json(&residuum(SPEC, &["explain", "spec.toml", "--json"]));
@@ -146,4 +146,15 @@ fn a_seed_is_honoured() {
         .collect();
     assert_eq!(seeds.len(), 1);
     assert_eq!(seeds[0]["values"], serde_json::json!(["[9]"]));
+}
+
+/// Editors are given what the reader knows.
+#[test]
+fn the_schema_is_one_and_names_the_fields() {
+    let schema = json(&residuum("", &["schema"]));
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    let text = schema.to_string();
+    for field in ["\"symmetric_point\"", "\"learning_rate\"", "\"minimizer\"", "\"variant\""] {
+        assert!(text.contains(field), "{field}");
+    }
 }

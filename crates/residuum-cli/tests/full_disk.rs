@@ -1,4 +1,4 @@
-//! A disk that fills up in the middle of the work: what was done stays, nothing is half done, and the same command goes on.
+//! A disk that fills up in the middle of the work: finished work stays, nothing is half written, and the same command continues.
 //!
 //! A limit on the size of files stands for the disk: writes beyond it are refused as they are on a full one.
 #![cfg(unix)]
@@ -129,7 +129,7 @@ fn fills_up(spec: &str, file: &str) {
     }
     assert!(
         fine(&["run", "spec.toml", "--out", "store"], at)
-            .contains("2 trials: 1 done, 1 were there; in store\n")
+            .contains("2 trials: 1 done, 1 already done; in store\n")
     );
     assert_eq!(held("store", at), (whole, 0));
 }

@@ -150,7 +150,7 @@ fn trials_lie_in_a_store_and_can_be_tested_and_exported() {
     let output = residuum(&["run", "fine.toml", "--out", "else"], at);
     assert_eq!(output.status.code(), Some(1));
     let expected =
-        "rl.safetensors: tensor 1.weight must have shape [17, 64], got [16, 64]; the same command tries";
+        "rl.safetensors: tensor 1.weight must have shape [17, 64], got [16, 64]; run the same command to retry";
     assert!(text(&output.stdout).contains(expected), "{}", text(&output.stdout));
 }
 

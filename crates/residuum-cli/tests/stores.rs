@@ -62,12 +62,12 @@ fn a_sweep_is_listed_shown_exported_and_removed() {
     let at = folder.path();
     fs::write(at.join("own.toml"), SPEC).unwrap();
     let said = told(&["run", "own.toml", "--jobs", "2"], at);
-    assert!(said.contains("\n4 trials: 4 done, 0 were there; in runs/small\n"), "{said}");
-    assert!(told(&["run", "own.toml"], at).contains("\n4 trials: 0 done, 4 were there; in runs/small\n"));
+    assert!(said.contains("\n4 trials: 4 done, 0 already done; in runs/small\n"), "{said}");
+    assert!(told(&["run", "own.toml"], at).contains("\n4 trials: 0 done, 4 already done; in runs/small\n"));
     let store = "runs/small";
     let list = told(&["runs", "list", store], at);
     assert_eq!(list.lines().count(), 5, "{list}");
-    assert!(list.ends_with("4 trials; 0 begun and not done\n"), "{list}");
+    assert!(list.ends_with("4 trials; 0 unfinished\n"), "{list}");
 
     let document = json(&["runs", "list", store, "variant=Analog SGD", "seed=1", "--json"], at);
     let trials = document["trials"].as_array().unwrap();
@@ -89,12 +89,12 @@ fn a_sweep_is_listed_shown_exported_and_removed() {
     assert!(csv.contains(",small,\"Digital SGD, plain\",0,1,20,train_loss,,,"), "{}", &csv[..400]);
 
     assert_eq!(told(&["runs", "rm", store, &id[..6]], at), format!("removed {id}\n"));
-    assert!(told(&["run", "own.toml"], at).contains("\n4 trials: 1 done, 3 were there; in runs/small\n"));
+    assert!(told(&["run", "own.toml"], at).contains("\n4 trials: 1 done, 3 already done; in runs/small\n"));
     let document = json(&["runs", "rm", store, "--experiment", "small", "--json"], at);
     assert_eq!(document["removed"].as_array().unwrap().len(), 4);
     let output = residuum(&["runs", "rm", store, id], at);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("once, but 0 do"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("which matches 0"), "{}", text(&output.stderr));
 }
 
 /// A trial keeps its network: it is tested and exported from the folder that `runs show` names.
@@ -172,7 +172,7 @@ fn a_trial_without_a_network_is_not_tested() {
     let output = residuum(&["eval", &trial], at);
     assert_eq!(output.status.code(), Some(2));
     let message = text(&output.stderr);
-    assert!(message.contains("minimises an objective and has no network"), "{message}");
+    assert!(message.contains("must have a network, got one that minimises an objective"), "{message}");
 }
 
 #[test]
@@ -184,10 +184,10 @@ fn shards_fill_one_store() {
     assert_eq!((&first["total"], &first["done"]), (&2.into(), &2.into()));
     assert_eq!(half("1/2")["done"], 2);
     let said = told(&["run", "own.toml", "--out", "s"], folder.path());
-    assert!(said.contains("\n4 trials: 0 done, 4 were there; in s\n"), "{said}");
+    assert!(said.contains("\n4 trials: 0 done, 4 already done; in s\n"), "{said}");
     let output = residuum(&["run", "own.toml", "--shard", "2/2"], folder.path());
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("give I/N with I < N"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("must be I/N with I < N"), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn a_folder_of_something_else_is_no_store() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         text(&output.stderr),
-        "error: . must be a run store or an empty folder, but holds own.toml; name another with --out\n"
+        "error: . must be a run store or an empty folder, got one with own.toml in it; choose another with --out\n"
     );
     let output = residuum(&["runs", "list", "."], folder.path());
     assert_eq!(text(&output.stderr), "error: . must be a run store: it has no store.json\n");
@@ -263,7 +263,7 @@ fn two_specs_are_compared_difference_by_difference() {
     fs::write(at.join("b.toml"), SPEC.replace("states = 1200", "states = 300\ncycle_noise = 0.3")).unwrap();
     let table = told(&["compare", "a.toml:analog", "b.toml:analog"], at);
     for piece in
-        ["device.states", "device.cycle_noise", "all: B − A", "left for interactions", "2 common seeds"]
+        ["device.states", "device.cycle_noise", "all: B − A", "remainder (interactions)", "2 common seeds"]
     {
         assert!(table.contains(piece), "{piece}: {table}");
     }

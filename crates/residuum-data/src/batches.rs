@@ -1,4 +1,4 @@
-//! The order in which samples come, and mini-batches of them.
+//! The order of samples, and mini-batches of them.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use residuum::{Key, ParameterError};
 use super::transform::{Workspace, require};
 use super::{Dataset, ImageShape, Pipeline, Prefetch};
 
-/// Transformed images, or what was computed from them, with their labels.
+/// Transformed images, or inputs computed from them, with their labels.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
-    /// Images one after the other, each by row, column, channel.
+    /// Images one after another, each in row, column, channel order.
     pub images: Vec<f32>,
     /// The class of each image.
     pub labels: Vec<u8>,
 }
 
-/// A data set cut into mini-batches. Cloning shares the images.
+/// A data set split into mini-batches. Cloning shares the images.
 #[derive(Clone, Debug)]
 pub struct Batches {
     dataset: Dataset,
@@ -28,7 +28,7 @@ pub struct Batches {
     key: Key,
 }
 
-/// Inputs that were computed before, one of `values` numbers for each sample.
+/// Precomputed inputs, `values` numbers per sample.
 #[derive(Clone, Debug)]
 struct Stored {
     values: usize,
@@ -52,21 +52,21 @@ impl Batches {
         Ok(Self { dataset, pipeline, stored: None, batch_size, drop_last: false, shuffled: false, key })
     }
 
-    /// A new order in every epoch.
+    /// Shuffles the samples anew in every epoch.
     pub fn shuffled(self) -> Self {
         Self { shuffled: true, ..self }
     }
 
-    /// Leaves out the last batch of an epoch when it is smaller than the others.
+    /// Drops the last batch of an epoch when it is smaller than the others.
     pub fn drop_last(self) -> Self {
         Self { drop_last: true, ..self }
     }
 
-    /// The same samples in the same order, with `inputs` in place of their images: as many numbers for each, one sample after
-    /// the other in the order of the data set.
+    /// The same samples in the same order, with `inputs` in place of their images: the same number of values for each, one sample after
+    /// another in the order of the data set.
     ///
     /// # Errors
-    /// If they cannot be shared out among the samples.
+    /// If their number is not a multiple of the number of samples.
     pub fn with_inputs(self, inputs: Arc<[f32]>) -> Result<Self, ParameterError> {
         let samples = self.dataset.len();
         let values = (inputs.len() / samples).max(1);
@@ -77,7 +77,7 @@ impl Batches {
         Ok(Self { stored: Some(Stored { values, inputs }), ..self })
     }
 
-    /// The shape of an input: that of the transformed images, or one row of the numbers in their place.
+    /// The shape of an input: that of the transformed images, or one row of precomputed values.
     pub fn input_shape(&self) -> ImageShape {
         match &self.stored {
             Some(stored) => ImageShape::new(1, 1, stored.values),
@@ -85,24 +85,24 @@ impl Batches {
         }
     }
 
-    /// Number of batches of an epoch.
+    /// Number of batches per epoch.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         let whole = self.dataset.len() / self.batch_size;
         if self.drop_last { whole } else { self.dataset.len().div_ceil(self.batch_size) }
     }
 
-    /// The data set the batches are cut from.
+    /// The underlying data set.
     pub fn dataset(&self) -> &Dataset {
         &self.dataset
     }
 
-    /// What is done to the images.
+    /// The transforms of the images.
     pub fn pipeline(&self) -> &Pipeline {
         &self.pipeline
     }
 
-    /// The batches of epoch `epoch`, which depend on it and on no other epoch.
+    /// The batches of epoch `epoch`, independent of other epochs.
     pub fn epoch(&self, epoch: u64) -> Epoch {
         let n = self.dataset.len();
         let order =
@@ -111,7 +111,7 @@ impl Batches {
         Epoch { batches: self.clone(), order, key, next: 0, workspace: Workspace::default() }
     }
 
-    /// The same batches, prepared on a thread of their own, at most `depth` ahead.
+    /// The same batches, prepared on a separate thread, at most `depth` ahead.
     pub fn prefetch(&self, epoch: u64, depth: usize) -> Prefetch {
         Prefetch::new(self.epoch(epoch), depth)
     }
@@ -138,7 +138,7 @@ impl Epoch {
         &self.order
     }
 
-    /// Puts the next batch into `batch`, whose memory is used again; false at the end, with `batch` as it was.
+    /// Puts the next batch into `batch`, reusing its memory; false at the end, with `batch` unchanged.
     pub fn next_into(&mut self, batch: &mut Batch) -> bool {
         let Batches { dataset, pipeline, stored, batch_size, .. } = &self.batches;
         if self.next >= self.batches.len() {

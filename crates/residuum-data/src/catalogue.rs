@@ -1,10 +1,10 @@
-//! The public data sets: their files, where they are, and how to know that they are whole.
+//! The public data sets: their files, download addresses, and checksums.
 //!
 //! Checksums are of the uncompressed contents, since archives differ between mirrors. The SHA-256 sums of MNIST,
 //! Fashion-MNIST and CIFAR-10 were computed from copies: MNIST's have the published MD5 sums of the raw files,
 //! Fashion-MNIST's are those of the Debian package `dataset-fashion-mnist`, CIFAR-10's have the MD5 sums that others
 //! state for the members of the official archive. For CIFAR-100 only the MD5 sum of the official archive is
-//! published, so its contents are known by their structure.
+//! published, so its contents are verified by structure.
 
 use std::env;
 use std::ffi::OsString;
@@ -92,19 +92,19 @@ impl Known {
 /// A data set that can be fetched.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// What it is called here, and the folder it lies in.
+    /// Its name here, and the folder it is stored in.
     pub name: String,
-    /// One line on what it is.
+    /// One-line description.
     pub title: String,
     /// Its home page.
     pub page: String,
-    /// What is known of its licence.
+    /// Licence, as far as known.
     pub licence: String,
     /// How its files are read.
     pub layout: Layout,
-    /// What is downloaded.
+    /// The files to download.
     pub downloads: Vec<Download>,
-    /// Folders in which other tools keep the files, looked into on import.
+    /// Folders in which other tools keep the files, searched on import.
     pub folders: Vec<String>,
 }
 
@@ -119,22 +119,22 @@ pub enum Layout {
     Own(fn(&Path) -> Result<Split, DataError>),
 }
 
-/// One file to download, and what is in it.
+/// One file to download, and its contents.
 #[derive(Clone, Debug)]
 pub struct Download {
     /// Its name.
     pub name: String,
-    /// Where it is; the first that answers is used.
+    /// Addresses; the first that responds is used.
     pub addresses: Vec<String>,
-    /// How the contents are packed.
+    /// How the contents are compressed.
     pub packing: Packing,
-    /// MD5 of the packed file, where that is all that is published.
+    /// MD5 of the compressed file, where nothing else is published.
     pub md5: Option<String>,
     /// The files in it.
     pub files: Vec<ContentFile>,
 }
 
-/// How contents are packed for transport.
+/// How contents are compressed for transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// One file, gzipped.
@@ -143,18 +143,18 @@ pub enum Packing {
     TarGzip,
 }
 
-/// An uncompressed file as it lies on the disk.
+/// An uncompressed file on disk.
 #[derive(Clone, Debug)]
 pub struct ContentFile {
     /// Its name.
     pub name: String,
     /// Its length.
     pub bytes: u64,
-    /// How it is recognised.
+    /// How it is verified.
     pub identity: Identity,
 }
 
-/// What makes a file the one that is meant.
+/// How the contents of a file are verified.
 #[derive(Clone, Debug)]
 pub enum Identity {
     /// Its SHA-256, in lower-case hexadecimal.
@@ -169,7 +169,7 @@ pub enum Identity {
 }
 
 impl Entry {
-    /// Reads the data set from the folder its files lie in.
+    /// Reads the data set from the folder of its files.
     pub fn read(&self, folder: &Path) -> Result<Split, DataError> {
         match self.layout {
             Layout::Cifar(cifar) => cifar.read(folder),
@@ -199,7 +199,7 @@ pub fn find(name: &str) -> Result<Entry, DataError> {
     found.ok_or_else(|| DataError::Unknown { name: name.into(), known })
 }
 
-/// Reads a data set by name: `digits` and `fashion-mnist-subset` are embedded, the others of the [`catalogue`] lie in
+/// Reads a data set by name: `digits` and `fashion-mnist-subset` are embedded, the others of the [`catalogue`] are in
 /// folders of their names under `root`.
 pub fn load(name: &str, root: &Path) -> Result<Split, DataError> {
     match Known::named(name).map(|set| set.origin) {
@@ -212,9 +212,9 @@ pub fn load(name: &str, root: &Path) -> Result<Split, DataError> {
     }
 }
 
-/// Where data sets lie unless a folder is given: `$RESIDUUM_DATA`, or `residuum` in the user's data folder, which is
+/// The default folder of data sets: `$RESIDUUM_DATA`, or `residuum` in the user's data folder, which is
 /// `$XDG_DATA_HOME` or `~/.local/share`, on macOS `~/Library/Application Support`, on Windows `%LOCALAPPDATA%`.
-/// Nothing when the environment names none of them.
+/// `None` when the environment sets none of them.
 pub fn default_root() -> Option<PathBuf> {
     root_from(|name| env::var_os(name).filter(|value| !value.is_empty()))
 }

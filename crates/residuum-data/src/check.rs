@@ -1,4 +1,4 @@
-//! Whether a file on the disk is the one that is meant.
+//! Verification of files on disk.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -14,12 +14,12 @@ use super::catalogue::{ContentFile, Entry, Identity};
 use super::fetch::{Corruption, FetchError};
 use super::idx::{gunzip, read_bytes};
 
-/// How sure it is that a file is the one that is meant.
+/// How well a file was verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verified {
-    /// Its checksum is the known one.
+    /// Its checksum matches.
     Checksum,
-    /// Its checksum is not known; its length, labels and class counts are right.
+    /// Its checksum is unknown, but its length, labels and class counts are right.
     Structure,
 }
 
@@ -52,8 +52,8 @@ impl ContentFile {
 }
 
 impl Entry {
-    /// A digest of the contents in `folder`, unless their checksums say that they are the published ones: then the name of the
-    /// set says it all.
+    /// A digest of the contents in `folder`; `None` if their checksums match the published ones, since then the name of the
+    /// set is enough.
     ///
     /// # Errors
     /// If a file is missing or cannot be read.

@@ -1,5 +1,5 @@
 //! The binary CIFAR files: records of one or two label bytes and 3 072 pixel bytes, a plane per colour, without a
-//! header. Pixels are put by row, column, channel here, as everywhere.
+//! header. Pixels are reordered to row, column, channel, as everywhere here.
 
 use std::path::Path;
 
@@ -67,7 +67,7 @@ impl Cifar {
     }
 }
 
-/// What was read so far.
+/// Images read so far.
 #[derive(Default)]
 struct Records {
     images: Vec<u8>,

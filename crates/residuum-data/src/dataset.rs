@@ -1,4 +1,4 @@
-//! Labelled images in memory, as bytes: what readers make and batches draw from.
+//! Labelled images in memory, as bytes: produced by readers, consumed by batches.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ impl ImageShape {
     }
 }
 
-/// What a data set is beside its bytes.
+/// Properties of a data set apart from its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
     /// Its name, for messages.
@@ -67,7 +67,7 @@ pub struct ChannelStatistics {
 }
 
 impl Dataset {
-    /// Images one after the other, each by row, column, channel, with one label each.
+    /// Images one after another, each in row, column, channel order, with one label each.
     pub fn new(description: Description, images: Vec<u8>, labels: Vec<u8>) -> Result<Self, DataError> {
         let Description { name, shape, classes, full_scale } = &description;
         let (name, classes, full_scale) = (|| name.clone(), *classes, *full_scale);
@@ -154,10 +154,10 @@ impl Dataset {
         ChannelStatistics { mean: mean.iter().map(|m| (m / scale) as f32).collect(), deviation }
     }
 
-    /// The images at `indices`, in that order, as a data set of their own.
+    /// The images at `indices`, in that order, as a new data set.
     ///
     /// # Panics
-    /// When an index is not below [`len`](Self::len), or there is none.
+    /// When an index is not below [`len`](Self::len), or `indices` is empty.
     pub fn select(&self, indices: &[usize]) -> Self {
         assert!(!indices.is_empty(), "{}: a selection needs at least one image", self.name());
         let images: Vec<u8> = indices.iter().flat_map(|&i| self.image(i)).copied().collect();
@@ -165,7 +165,7 @@ impl Dataset {
         Self { description: self.description.clone(), images: images.into(), labels: labels.into() }
     }
 
-    /// The first `n` images of every class, in their old order.
+    /// The first `n` images of every class, in their original order.
     pub fn first_per_class(&self, n: usize) -> Result<Self, DataError> {
         let counts = self.class_counts();
         if let Some(class) = counts.iter().position(|&present| present < n || n == 0) {
@@ -175,7 +175,7 @@ impl Dataset {
         Ok(self.select(&self.ranked(|rank, _| rank < n)))
     }
 
-    /// Two halves that share no image: the first half of every class, and the rest. A class of odd size gives its
+    /// Two disjoint halves: the first half of every class, and the rest. A class of odd size gives its
     /// middle image to the second half.
     pub fn halves(&self) -> Result<(Self, Self), DataError> {
         let counts = self.class_counts();
@@ -194,7 +194,7 @@ impl Dataset {
         Split { train: self.select(&train), test: self.select(&test) }
     }
 
-    /// The images whose rank within their class, and class, are wanted.
+    /// The images selected by their class and their rank within it.
     fn ranked(&self, wanted: impl Fn(usize, usize) -> bool) -> Vec<usize> {
         let mut seen = vec![0; self.classes()];
         let mut chosen = Vec::new();

@@ -11,8 +11,8 @@ macro_rules! file {
 
 /// The 8×8 handwritten digits: 1 442 to train on and 355 to test on, values 0 to 16.
 ///
-/// Of each class every fifth image is for testing, in the order of the file: classes keep their shares, and nothing
-/// is drawn.
+/// Of each class every fifth image is for testing, in the order of the file: classes keep their proportions, and nothing
+/// is random.
 pub fn digits() -> Result<Split, DataError> {
     let images = file!("digits8x8/digits-images-idx3-ubyte.gz");
     let labels = file!("digits8x8/digits-labels-idx1-ubyte.gz");

@@ -1,4 +1,4 @@
-//! What can be wrong with data: which file, what must hold, what was found.
+//! Data errors: which file, what must hold, what was found.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,34 +7,34 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
-    /// A file that could not be opened or read.
+    /// A file could not be opened or read.
     #[error("file {} must be readable: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system answered.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// A file that is not there.
+    /// A missing file.
     #[error("file {} must exist (with or without .gz); `residuum data fetch` downloads data sets", path.display())]
     Missing {
         /// The file.
         path: PathBuf,
     },
-    /// A small file that unpacks to more than any data set has.
-    #[error("{file} must unpack to at most {limit} bytes, got more")]
+    /// A file that decompresses to more than any data set.
+    #[error("{file} must decompress to at most {limit} bytes, got more")]
     Unpacked {
         /// The file.
         file: String,
-        /// Most bytes accepted.
+        /// Maximum bytes accepted.
         limit: u64,
     },
     /// A gzip stream that does not decompress.
-    #[error("{file}: the gzip stream must be whole: {source}")]
+    #[error("{file}: the gzip stream must be intact: {source}")]
     Gzip {
         /// The file.
         file: String,
-        /// What the decoder found.
+        /// The decoder's error.
         source: io::Error,
     },
     /// The first four bytes are not those of the format.
@@ -52,9 +52,9 @@ pub enum DataError {
     Length {
         /// The file.
         file: String,
-        /// Bytes that there must be.
+        /// Bytes expected.
         expected: u128,
-        /// Bytes that there are.
+        /// Bytes found.
         given: usize,
     },
     /// A file that is not a whole number of records.
@@ -64,10 +64,10 @@ pub enum DataError {
         file: String,
         /// Bytes of a record.
         record: usize,
-        /// Bytes that there are.
+        /// Bytes found.
         given: usize,
     },
-    /// Images of no size or no brightness, or no images.
+    /// No images, or images of zero size or full scale.
     #[error(
         "{name}: images, height, width, channels and full scale must be positive, \
          got {count} of {height}×{width}×{channels} at {full_scale}"
@@ -86,7 +86,7 @@ pub enum DataError {
         /// The byte that stands for 1.0.
         full_scale: u8,
     },
-    /// Labels without images, or images without labels.
+    /// Different numbers of images and labels.
     #[error("{name}: must have one label for each image, got {images} images and {labels} labels")]
     Counts {
         /// The data set.
@@ -96,7 +96,7 @@ pub enum DataError {
         /// Number of labels.
         labels: usize,
     },
-    /// A label that names no class.
+    /// A label out of range.
     #[error("{name}: label {index} must be below {classes}, got {label}")]
     Label {
         /// The data set.
@@ -129,7 +129,7 @@ pub enum DataError {
         class: usize,
         /// Images asked for.
         wanted: usize,
-        /// Images there are.
+        /// Images found.
         present: usize,
     },
     /// A name that is not in the catalogue.

@@ -14,7 +14,7 @@ const IMAGES: u32 = 0x0803;
 /// Magic of unsigned bytes in one dimension.
 const LABELS: u32 = 0x0801;
 
-/// Reads grey images and their labels from two files, each plain or gzipped (the content tells), with or without
+/// Reads grey images and their labels from two files, each plain or gzipped (detected from the content), with or without
 /// `.gz` at the end of the name.
 pub fn read(name: &str, images: &Path, labels: &Path, classes: usize) -> Result<Dataset, DataError> {
     let (image_bytes, label_bytes) = (read_bytes(images)?, read_bytes(labels)?);
@@ -42,7 +42,7 @@ pub fn parse(
     Dataset::new(description, pixels.to_vec(), classes_of.to_vec())
 }
 
-/// The lengths of the dimensions and the bytes behind the header, which must be exactly their product.
+/// The lengths of the dimensions and the bytes after the header, whose number must be exactly their product.
 fn body<'a, const D: usize>(
     file: &str,
     bytes: &'a [u8],
@@ -79,10 +79,10 @@ pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, DataError> {
     })
 }
 
-/// No data set is larger; what unpacks to more was made to fill the memory.
+/// No data set is larger; anything that decompresses to more is a decompression bomb.
 const MOST_UNPACKED: u64 = 4 << 30;
 
-/// Decompresses what starts like gzip; everything else is passed on as it is.
+/// Decompresses data that starts like gzip; everything else is passed through.
 pub(super) fn gunzip<'a>(file: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, DataError> {
     if !bytes.starts_with(&[0x1F, 0x8B]) {
         return Ok(Cow::Borrowed(bytes));
@@ -114,10 +114,10 @@ mod tests {
     fn a_small_file_cannot_unpack_to_fill_the_memory() {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(&vec![0; 100_000]).unwrap();
-        let packed = encoder.finish().unwrap();
-        assert!(packed.len() < 1000);
-        assert_eq!(gunzip_within("a.gz", &packed, 100_000).unwrap().len(), 100_000);
-        let error = gunzip_within("a.gz", &packed, 99_999).unwrap_err();
-        assert_eq!(error.to_string(), "a.gz must unpack to at most 99999 bytes, got more");
+        let compressed = encoder.finish().unwrap();
+        assert!(compressed.len() < 1000);
+        assert_eq!(gunzip_within("a.gz", &compressed, 100_000).unwrap().len(), 100_000);
+        let error = gunzip_within("a.gz", &compressed, 99_999).unwrap_err();
+        assert_eq!(error.to_string(), "a.gz must decompress to at most 99999 bytes, got more");
     }
 }

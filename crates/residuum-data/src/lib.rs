@@ -1,4 +1,4 @@
-//! Data: labelled images in memory, what is done to them, and the order in which they come.
+//! Data sets: labelled images in memory, transforms, and the order of samples.
 //!
 //! ```
 //! use residuum::Key;

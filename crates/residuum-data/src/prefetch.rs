@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 
 use super::{Batch, Epoch};
 
-/// The batches of an epoch, prepared on a thread of their own. Dropping it ends the thread.
+/// The batches of an epoch, prepared on a separate thread. Dropping it ends the thread.
 #[derive(Debug)]
 pub struct Prefetch {
     /// Empty once the epoch is over, so that the thread's end is noticed once.
@@ -17,14 +17,14 @@ pub struct Prefetch {
 }
 
 impl Prefetch {
-    /// Prepares the batches of `epoch`, at most `depth` of them ahead of the one being asked for.
+    /// Prepares the batches of `epoch`, at most `depth` ahead of the one requested.
     pub fn new(mut epoch: Epoch, depth: usize) -> Self {
         let (send, ready) = sync_channel(depth);
         let (used, reuse) = channel::<Batch>();
         let left = epoch.len();
         let worker = thread::spawn(move || {
             let mut batch = Batch::default();
-            // A closed channel means that nobody wants the rest.
+            // A closed channel means that no more batches are wanted.
             while epoch.next_into(&mut batch) && send.send(batch).is_ok() {
                 batch = reuse.try_recv().unwrap_or_default();
             }
@@ -32,8 +32,8 @@ impl Prefetch {
         Self { ready: Some(ready), used, left, worker: Some(worker) }
     }
 
-    /// Puts the next batch into `batch`, whose memory goes back to the thread; false at the end, with `batch` as it
-    /// was.
+    /// Puts the next batch into `batch`, whose memory goes back to the thread; false at the end, with `batch`
+    /// unchanged.
     pub fn next_into(&mut self, batch: &mut Batch) -> bool {
         match self.next() {
             Some(next) => {

@@ -5,7 +5,7 @@ use residuum::{Key, ParameterError};
 use super::resize::Resize;
 use super::{Dataset, ImageShape};
 
-/// One step between the image and the network. Values are in [0, 1] before the first.
+/// One preprocessing step. Values are in [0, 1] before the first.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Transform {
@@ -16,17 +16,17 @@ pub enum Transform {
         /// One positive deviation per channel.
         deviation: Vec<f32>,
     },
-    /// Left becomes right, with this probability.
+    /// Mirrors left and right with this probability.
     FlipHorizontal {
         /// In [0, 1].
         probability: f64,
     },
-    /// Top becomes bottom, with this probability.
+    /// Mirrors top and bottom with this probability.
     FlipVertical {
         /// In [0, 1].
         probability: f64,
     },
-    /// A window of this size, uniformly placed in the image with `padding` zeros on every side. Before
+    /// A window of this size at a random position in the image with `padding` zeros on every side. Before
     /// [`Normalize`](Self::Normalize) the zeros are black, after it they are the mean.
     RandomCrop {
         /// Height of the window.
@@ -36,7 +36,7 @@ pub enum Transform {
         /// Zeros added on every side.
         padding: usize,
     },
-    /// Bilinear, pixels as squares, the ends repeated, no anti-aliasing: PyTorch's `interpolate` with
+    /// Bilinear resizing, pixels as squares, edges repeated, no anti-aliasing: PyTorch's `interpolate` with
     /// `align_corners=False`.
     Resize {
         /// New height.
@@ -44,11 +44,11 @@ pub enum Transform {
         /// New width.
         width: usize,
     },
-    /// Last channel first: RGB becomes BGR.
+    /// Reverses the channels: RGB becomes BGR.
     ReverseChannels,
 }
 
-/// Checked transforms for images of one size.
+/// Validated transforms for images of one size.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
     input: ImageShape,
@@ -56,7 +56,7 @@ pub struct Pipeline {
     /// The byte that becomes 1.
     full_scale: f32,
     steps: Vec<Step>,
-    /// Values of the largest image on the way.
+    /// Values of the largest intermediate image.
     largest: usize,
 }
 
@@ -69,7 +69,7 @@ struct Step {
 
 #[derive(Clone, Debug)]
 enum Action {
-    /// Means and deviations of a row of values, so that rows are treated whole.
+    /// Means and deviations repeated over a row of values, so that whole rows are processed at once.
     Affine {
         mean: Vec<f32>,
         deviation: Vec<f32>,
@@ -85,7 +85,7 @@ enum Action {
     ReverseChannels,
 }
 
-/// Room for the images on the way through a [`Pipeline`]; kept between samples so that none is allocated.
+/// Buffers for intermediate images of a [`Pipeline`], kept between samples to avoid allocation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Workspace {
     image: Vec<f32>,
@@ -109,17 +109,17 @@ impl Pipeline {
         Ok(Self { input, output: shape, full_scale, steps, largest })
     }
 
-    /// The size of the images that go in.
+    /// The size of the input images.
     pub fn input(&self) -> ImageShape {
         self.input
     }
 
-    /// The size of the images that come out.
+    /// The size of the output images.
     pub fn output(&self) -> ImageShape {
         self.output
     }
 
-    /// Transforms the image `bytes` into `out`. All that is random comes from `key`.
+    /// Transforms the image `bytes` into `out`. All randomness comes from `key`.
     pub fn apply(&self, bytes: &[u8], key: Key, out: &mut [f32]) {
         self.apply_with(bytes, key, out, &mut Workspace::default());
     }

@@ -14,7 +14,9 @@ use flate2::write::GzEncoder;
 use residuum::{Control, Key};
 use residuum_data::Verified;
 use residuum_data::catalogue::{ContentFile, Download, Entry, Identity, Layout, Packing};
-use residuum_data::fetch::{Corruption, Event, FetchError, Fetched, Origin, Patience, Refusal, fetch, verify};
+use residuum_data::fetch::{
+    Corruption, Event, FetchError, Fetched, FileOrigin, Patience, Refusal, fetch, verify,
+};
 use server::{Manner, Server};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -96,9 +98,9 @@ fn a_file_is_downloaded_once() {
     let folder = tempfile::tempdir().unwrap();
     let entry = entry(&[&server.address]);
     let file = |origin| Fetched { file: "file".into(), origin, verified: Verified::Checksum };
-    assert_eq!(get(&entry, folder.path()).unwrap(), [file(Origin::Downloaded)]);
+    assert_eq!(get(&entry, folder.path()).unwrap(), [file(FileOrigin::Downloaded)]);
     assert_whole(&folder);
-    assert_eq!(get(&entry, folder.path()).unwrap(), [file(Origin::Present)]);
+    assert_eq!(get(&entry, folder.path()).unwrap(), [file(FileOrigin::Present)]);
     assert_eq!(server.seen(), [None]);
 }
 
@@ -112,7 +114,7 @@ fn a_damaged_file_is_replaced_and_a_whole_one_is_not() {
     fs::write(folder.path().join("file"), damaged).unwrap();
     let (_, state) = verify(&entry, folder.path()).remove(0);
     assert!(matches!(state, Err(FetchError::Corrupt(Corruption::Checksum { .. }))));
-    assert_eq!(get(&entry, folder.path()).unwrap()[0].origin, Origin::Downloaded);
+    assert_eq!(get(&entry, folder.path()).unwrap()[0].origin, FileOrigin::Downloaded);
     assert_whole(&folder);
     assert!(matches!(verify(&entry, folder.path())[0].1, Ok(Verified::Checksum)));
 }
@@ -122,7 +124,7 @@ fn a_broken_download_continues_where_it_stopped() {
     // More breaks than attempts: each brings something new.
     let breaks = vec![Manner::Breaks(60_000); 5];
     let (outcome, seen, folder) = fetch_from(&[breaks, vec![Manner::Well]].concat());
-    assert_eq!(outcome.unwrap()[0].origin, Origin::Downloaded);
+    assert_eq!(outcome.unwrap()[0].origin, FileOrigin::Downloaded);
     assert_eq!(seen, [None, Some(60_000), Some(120_000), Some(180_000), Some(240_000), Some(300_000)]);
     assert_whole(&folder);
 }

@@ -13,7 +13,7 @@ use flate2::write::GzEncoder;
 use md5::Md5;
 use residuum::Control;
 use residuum_data::catalogue::{ContentFile, Download, Entry, Identity, Layout, Packing};
-use residuum_data::fetch::{Corruption, FetchError, Origin, Patience, Refusal, fetch, import, verify};
+use residuum_data::fetch::{Corruption, FetchError, FileOrigin, Patience, Refusal, fetch, import, verify};
 use residuum_data::{Cifar, Verified};
 use server::{Manner, Server};
 use sha2::Digest;
@@ -161,7 +161,7 @@ fn files_are_imported_from_wherever_they_lie() {
         let (from, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         lay(from.path());
         let files = import(&entry("", None), from.path(), folder.path()).unwrap();
-        assert!(files.iter().all(|f| f.origin == Origin::Imported));
+        assert!(files.iter().all(|f| f.origin == FileOrigin::Imported));
         assert!(fs::read(folder.path().join("train.bin")).unwrap() == train);
         assert!(fs::read(folder.path().join("test.bin")).unwrap() == test);
         assert_eq!(names(folder.path()), ["test.bin", "train.bin"]);

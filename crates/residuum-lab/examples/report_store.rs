@@ -5,8 +5,8 @@ use std::path::Path;
 
 use residuum::Key;
 use residuum_lab::files::write_atomic;
-use residuum_lab::report::{Options, Report, load};
-use residuum_lab::store::{Claim, Kind, Parameter, Row, Store, TrialManifest};
+use residuum_lab::report::{Report, ReportOptions, load};
+use residuum_lab::store::{Kind, Row, Store, StoredParameter, TrialClaim, TrialManifest};
 
 const EPOCHS: u64 = 30;
 const LAYERS: [&str; 3] = ["1.weight", "3.weight", "5.weight"];
@@ -15,8 +15,8 @@ fn row(epoch: Option<u64>, step: u64, metric: &str, part: &str, index: Option<u6
     Row { epoch, step, metric: metric.into(), part: part.into(), index, value }
 }
 
-fn parameter(field: &str, value: &(impl ToString + ?Sized), given: bool) -> Parameter {
-    Parameter { field: field.into(), value: value.to_string(), given }
+fn parameter(field: &str, value: &(impl ToString + ?Sized), given: bool) -> StoredParameter {
+    StoredParameter { field: field.into(), value: value.to_string(), given }
 }
 
 fn manifest(
@@ -24,7 +24,7 @@ fn manifest(
     kind: Kind,
     labels: &[(&str, &str)],
     seed: u64,
-    spec: Vec<Parameter>,
+    spec: Vec<StoredParameter>,
 ) -> TrialManifest {
     let labels: Vec<(String, String)> = labels.iter().map(|(l, v)| ((*l).into(), (*v).into())).collect();
     let id: String = labels.iter().map(|(_, v)| v.as_str()).chain([experiment]).collect::<Vec<_>>().join("-");
@@ -133,7 +133,7 @@ fn write(
     store: &Store,
     (manifest, rows): &(TrialManifest, Vec<Row>),
 ) -> Result<(), Box<dyn std::error::Error>> {
-    if let Claim::Ours(lease) = store.claim(&manifest.id)? {
+    if let TrialClaim::Ours(lease) = store.claim(&manifest.id)? {
         lease.finish(manifest, rows)?;
     }
     Ok(())
@@ -160,7 +160,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             write(store, &problem(seed, rule, bias))?;
         }
     }
-    let report = Report::new(&load(store.path())?, &Options::default());
+    let report = Report::new(&load(store.path())?, &ReportOptions::default());
     let files = [("html", report.to_html()), ("md", report.to_markdown()), ("tex", report.to_latex())];
     for (ending, text) in files {
         write_atomic(folder.join(format!("report.{ending}")), text.as_bytes())?;

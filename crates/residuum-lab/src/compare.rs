@@ -1,4 +1,4 @@
-//! Attribution: two specs, one difference switched at a time, and what each of them is worth.
+//! Attribution: the effect of each difference between two specs, switched one at a time.
 //!
 //! With m(S) the end of a metric under the spec S, and A and B the two specs, the difference `i` has two effects on common seeds:
 //!
@@ -7,7 +7,7 @@
 //! removed:  m(B) − m(B with i of A)
 //! ```
 //!
-//! Their sums need not give m(B) − m(A); what is left is told as the interaction.
+//! Their sums need not give m(B) − m(A); the remainder is reported as the interaction.
 
 use std::path::Path;
 
@@ -16,18 +16,18 @@ use thiserror::Error;
 
 use crate::plan::{Plan, plans};
 use crate::report::paired::{LEVEL, Paired, holm};
-use crate::report::table::{Cell, Column, Table};
-use crate::report::{Options, Report, Trial, end, head_of, main_metric};
+use crate::report::table::{Column, Table, TableCell};
+use crate::report::{Report, ReportOptions, StoredTrial, end, head_of, main_metric};
 use crate::spec::{Difference, Folders, Node, SpecError};
 
-/// More differences than this are two experiments, not one.
+/// Specs with more differences than this are different experiments.
 const MAX_DIFFERENCES: usize = 64;
 
 /// Why two specs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CompareError {
-    /// One of them is no spec, or not of one trial.
+    /// One of them is not a valid spec, or does not have exactly one trial.
     #[error("{side}: {source}")]
     Spec {
         /// `A` or `B`.
@@ -35,15 +35,15 @@ pub enum CompareError {
         /// What is wrong.
         source: SpecError,
     },
-    /// They say the same.
-    #[error("A and B must differ in what they compute, got the same")]
+    /// They are the same.
+    #[error("A and B must compute different things, got the same")]
     Same,
-    /// They have little in common.
+    /// They have too little in common.
     #[error("A and B must differ in at most {MAX_DIFFERENCES} fields, got {0}")]
     TooMany(usize),
 }
 
-/// A spec, and which of its trials is meant.
+/// A spec and one of its trials.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
     /// The file.
@@ -69,7 +69,7 @@ pub struct Switch {
     pub removed_refused: Option<String>,
 }
 
-/// A spec that is to be run.
+/// A spec to run.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// For tables: `A`, `B`, `A + field`, `B − field`.
@@ -78,7 +78,7 @@ pub struct Point {
     pub plans: Vec<Plan>,
 }
 
-/// Two specs and what lies between them.
+/// Two specs and those between them.
 #[derive(Clone, Debug)]
 pub struct Attribution {
     /// What differs.
@@ -91,7 +91,7 @@ impl Attribution {
     /// Finds what differs, and plans every point with the seeds of A. `data_root` is the folder of all data sets.
     ///
     /// # Errors
-    /// If either spec is refused, or they differ in nothing or in too much.
+    /// If either spec is invalid, or they differ in nothing or in too much.
     pub fn new(
         a: Side<'_>,
         b: Side<'_>,
@@ -121,7 +121,7 @@ impl Attribution {
         for Difference { path, sides: [in_a, in_b] } in &differences {
             let up = plan(&first.with(path, in_b.as_ref()));
             let down = plan(&second.with(path, in_a.as_ref()));
-            // A field that says what would hold without it changes nothing.
+            // A field set to its default changes nothing.
             if same(&up, &of_a) && same(&down, &of_b) {
                 continue;
             }
@@ -153,12 +153,12 @@ impl Attribution {
 
     /// The effects as a report: `trials` are those of [`Attribution::plans`] that have records, in any order. Without a metric, the
     /// main one of the experiment is taken.
-    pub fn report(&self, trials: &[Trial], metric: Option<&str>, title: &str) -> Report {
+    pub fn report(&self, trials: &[StoredTrial], metric: Option<&str>, title: &str) -> Report {
         let named = self.named(trials, title);
-        let options = Options {
+        let options = ReportOptions {
             title: Some(title.to_string()),
             metrics: metric.map(String::from).into_iter().collect(),
-            ..Options::default()
+            ..ReportOptions::default()
         };
         let mut report = Report::new(&named, &options);
         for section in &mut report.sections {
@@ -171,7 +171,7 @@ impl Attribution {
     }
 
     /// The trials of each point under its name.
-    fn named(&self, trials: &[Trial], title: &str) -> Vec<Trial> {
+    fn named(&self, trials: &[StoredTrial], title: &str) -> Vec<StoredTrial> {
         let mut named = Vec::new();
         for point in &self.points {
             for plan in &point.plans {
@@ -189,7 +189,7 @@ impl Attribution {
     }
 
     /// The ends of a point, seed by seed.
-    fn ends(&self, point: usize, trials: &[Trial], metric: &str) -> Vec<(u64, f64)> {
+    fn ends(&self, point: usize, trials: &[StoredTrial], metric: &str) -> Vec<(u64, f64)> {
         let plans = &self.points[point].plans;
         let of = |plan: &Plan| {
             let id = plan.id();
@@ -200,7 +200,7 @@ impl Attribution {
     }
 
     /// The table of effects on one metric.
-    pub fn table(&self, trials: &[Trial], metric: &str) -> Table {
+    pub fn table(&self, trials: &[StoredTrial], metric: &str) -> Table {
         let n = self.switches.len();
         let ends: Vec<Vec<(u64, f64)>> = (0..self.points.len()).map(|i| self.ends(i, trials, metric)).collect();
         let effect = |to: usize, from: usize| Paired::new(&ends[to], &ends[from]);
@@ -212,33 +212,42 @@ impl Attribution {
 
         let cells = |paired: &Paired, p: Option<f64>| {
             let best = p.is_some_and(|p| p < LEVEL);
-            match Cell::estimate(paired.difference) {
-                Cell::Estimate { summary, .. } => {
-                    [Cell::Estimate { summary, best }, p.map_or(Cell::Missing, Cell::Probability)]
-                }
-                other => [other, Cell::Missing],
+            match TableCell::estimate(paired.difference) {
+                TableCell::Estimate { summary, .. } => [
+                    TableCell::Estimate { summary, best },
+                    p.map_or(TableCell::Missing, TableCell::Probability),
+                ],
+                other => [other, TableCell::Missing],
             }
         };
-        let words = |value: &Option<String>| Cell::Text(value.clone().unwrap_or_else(|| "default".into()));
+        let words = |value: &Option<String>| TableCell::Text(value.clone().unwrap_or_else(|| "default".into()));
         let mut rows = Vec::new();
         for (i, switch) in self.switches.iter().enumerate() {
-            let mut row = vec![Cell::Text(switch.field.clone()), words(&switch.a), words(&switch.b)];
+            let mut row = vec![TableCell::Text(switch.field.clone()), words(&switch.a), words(&switch.b)];
             row.extend(cells(&alone[i], adjusted[i]));
             row.extend(cells(&removed[i], adjusted[n + i]));
             rows.push(row);
         }
-        let mut all =
-            vec![Cell::Text("all: B − A".into()), Cell::Text(String::new()), Cell::Text(String::new())];
+        let mut all = vec![
+            TableCell::Text("all: B − A".into()),
+            TableCell::Text(String::new()),
+            TableCell::Text(String::new()),
+        ];
         all.extend(cells(&total, adjusted[2 * n]));
         all.extend(cells(&total, adjusted[2 * n]));
         rows.push(all);
-        let rest = |steps: &dyn Fn(usize) -> [usize; 2]| self.rest(&ends, steps);
+        let remainder = |steps: &dyn Fn(usize) -> [usize; 2]| self.remainder(&ends, steps);
         let mut left = vec![
-            Cell::Text("left for interactions".into()),
-            Cell::Text(String::new()),
-            Cell::Text(String::new()),
+            TableCell::Text("remainder (interactions)".into()),
+            TableCell::Text(String::new()),
+            TableCell::Text(String::new()),
         ];
-        left.extend([rest(&|i| [2 + i, 0]), Cell::Missing, rest(&|i| [1, 2 + n + i]), Cell::Missing]);
+        left.extend([
+            remainder(&|i| [2 + i, 0]),
+            TableCell::Missing,
+            remainder(&|i| [1, 2 + n + i]),
+            TableCell::Missing,
+        ]);
         rows.push(left);
         Table {
             name: "effects".into(),
@@ -257,19 +266,19 @@ impl Attribution {
         }
     }
 
-    /// What the sum of effects leaves of the whole, over seeds that every point has.
-    fn rest(&self, ends: &[Vec<(u64, f64)>], steps: &dyn Fn(usize) -> [usize; 2]) -> Cell {
+    /// The total minus the sum of effects, over the seeds that every point has.
+    fn remainder(&self, ends: &[Vec<(u64, f64)>], steps: &dyn Fn(usize) -> [usize; 2]) -> TableCell {
         let at =
             |point: usize, seed: u64| ends[point].iter().find(|(s, _)| *s == seed).map(|(_, value)| *value);
         let left = |seed: u64| {
-            let mut rest = at(1, seed)? - at(0, seed)?;
+            let mut remainder = at(1, seed)? - at(0, seed)?;
             for i in 0..self.switches.len() {
                 let [to, from] = steps(i);
-                rest -= at(to, seed)? - at(from, seed)?;
+                remainder -= at(to, seed)? - at(from, seed)?;
             }
-            Some(rest)
+            Some(remainder)
         };
-        Cell::estimate(Summary::of(ends[0].iter().filter_map(|(seed, _)| left(*seed))))
+        TableCell::estimate(Summary::of(ends[0].iter().filter_map(|(seed, _)| left(*seed))))
     }
 
     fn notes(&self, n: usize) -> Vec<String> {
@@ -292,7 +301,7 @@ impl Attribution {
     }
 }
 
-/// Whether a spec makes the same trials as those at hand.
+/// Whether a spec makes the same trials as the given ones.
 fn same(one: &Result<Vec<Plan>, SpecError>, other: &[Plan]) -> bool {
     let ids = |plans: &[Plan]| plans.iter().map(Plan::id).collect::<Vec<_>>();
     one.as_ref().is_ok_and(|plans| ids(plans) == ids(other))

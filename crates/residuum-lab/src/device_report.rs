@@ -1,4 +1,4 @@
-//! What a device engineer wants to know of a response before any training.
+//! What a device engineer wants to know about a response before training.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use residuum::theory::magnitude::Sampling;
 use residuum::{Bounds, Key, Noise, Noisy, ParameterError, Range, ResponseFunction};
 use serde_json::{Value, json};
 
-use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Panel, Reference};
+use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Panel, ReferenceLine};
 
 /// The scalar problem on which drift is predicted: ½h(w − w*)² with Gaussian noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct DriftProblem {
     pub deviations: [f64; 4],
 }
 
-/// A response looked at over one range.
+/// A response, analysed over one range.
 #[derive(Debug)]
 pub struct DeviceReport<'a> {
     response: &'a dyn ResponseFunction,
@@ -43,17 +43,17 @@ struct Drift {
 }
 
 impl<'a> DeviceReport<'a> {
-    /// Looks at `response` over `range` (0.8 of the dynamic range if `None`) and predicts Analog SGD's drift.
+    /// Analyses `response` over `range` (0.8 of the dynamic range if `None`) and predicts Analog SGD's drift.
     ///
     /// # Errors
-    /// If the range leaves the dynamic range, or the problem is impossible.
+    /// If the range is outside the dynamic range, or the problem is invalid.
     pub fn new(
         response: &'a Arc<dyn ResponseFunction>,
         range: Option<Range>,
         problem: DriftProblem,
     ) -> Result<Self, ParameterError> {
         let dynamic = response.range();
-        // An unbounded device is looked at around its symmetric point.
+        // An unbounded device is analysed around its symmetric point.
         let center = response.symmetric_point().unwrap_or(0.0);
         let looked =
             if dynamic.is_finite() { dynamic.fraction(0.8) } else { Range::new(center - 2.0, center + 2.0)? };
@@ -226,7 +226,7 @@ impl<'a> DeviceReport<'a> {
         let curve = |f: &dyn Fn(f64) -> f64| -> Vec<f64> { xs.iter().map(|&w| f(w)).collect() };
         let mark = |panel: Panel| match r.symmetric_point() {
             Some(w) if self.range.contains(w) => {
-                panel.reference(Reference::vertical(w).label("w^{⋄}").color(Color::GREY))
+                panel.reference(ReferenceLine::vertical(w).label("w^{⋄}").color(Color::GREY))
             }
             _ => panel,
         };

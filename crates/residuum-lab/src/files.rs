@@ -1,4 +1,4 @@
-//! Files that are either whole or absent.
+//! Atomic files: written completely or not at all.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -11,7 +11,7 @@ use residuum_plot::{Figure, PngError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// The path ends in no file name.
+    /// The path does not end in a file name.
     #[error("path must end in a file name, got {}", path.display())]
     NoName {
         /// The path as given.
@@ -22,20 +22,20 @@ pub enum FileError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
     /// The file could not be written or renamed into place.
     #[error("file {} must be writable: {source}", path.display())]
     Write {
-        /// The file asked for, not the temporary one.
+        /// The requested file, not the temporary one.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Writes `bytes` to `path` so that a reader sees the old file or the new one, never a part of it.
+/// Writes `bytes` to `path` so that a reader sees either the old file or the new one, never part of one.
 ///
 /// The bytes go to a temporary file in the same folder (a rename across file systems is not atomic), reach the disk,
 /// and take the final name last. Missing folders are created.
@@ -43,8 +43,8 @@ pub fn write_atomic(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), FileErro
     write(path.as_ref(), bytes, File::sync_all)
 }
 
-/// The same without waiting for the disk: after a kill the file is whole, after a power cut it may be empty. For what is
-/// quickly made again.
+/// The same without waiting for the disk: after a kill the file is complete, after a power cut it may be empty. For files
+/// that are quick to recreate.
 pub fn write_whole(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), FileError> {
     write(path.as_ref(), bytes, |_| Ok(()))
 }
@@ -65,7 +65,7 @@ fn write(path: &Path, bytes: &[u8], settle: impl FnOnce(&File) -> io::Result<()>
     let (partial, mut file) = create_partial(folder, name).map_err(failed)?;
     let written = file.write_all(bytes).and_then(|()| settle(&file)).and_then(|()| fs::rename(&partial, path));
     written.map_err(|source| {
-        // The first error is the one worth reporting, whether or not the clean-up succeeds.
+        // Report the first error, whether or not the clean-up succeeds.
         let _ = fs::remove_file(&partial);
         failed(source)
     })
@@ -83,7 +83,7 @@ pub enum FigureError {
     File(#[from] FileError),
 }
 
-/// Writes `name.svg` and `name.png` (at twice the size) into `folder`, each of them whole or not at all.
+/// Writes `name.svg` and `name.png` (at twice the size) into `folder`, each atomically.
 pub fn save_figure(
     figure: &Figure,
     folder: impl AsRef<Path>,
@@ -97,7 +97,7 @@ pub fn save_figure(
     Ok((svg, png))
 }
 
-/// A fresh file beside the target; names left behind by an interrupted run, or held by another writer, are skipped.
+/// A new file next to the target; names left by an interrupted run, or in use by another writer, are skipped.
 fn create_partial(folder: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
     for attempt in 0_u32.. {
         let mut partial = OsString::from(".");
@@ -112,8 +112,8 @@ fn create_partial(folder: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
     Err(ErrorKind::AlreadyExists.into())
 }
 
-/// Opens a file to lock it, creating it if need be. What is in it stays, and a symbolic link is refused: locks are taken in
-/// folders that others may write to.
+/// Opens a file to lock it, creating it if necessary and keeping its contents. Symbolic links are refused, because locks are
+/// taken in folders that others may write to.
 pub fn open_lock(path: &Path) -> io::Result<File> {
     refuse_link(path)?;
     OpenOptions::new().write(true).create(true).truncate(false).open(path)
@@ -133,8 +133,7 @@ pub fn refuse_link(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Words as a field of a CSV file. Quotes go around what needs them, and before what a spreadsheet would take for a formula goes
-/// an apostrophe.
+/// Text as a CSV field, quoted if necessary. An apostrophe is put before anything that a spreadsheet would take for a formula.
 pub fn csv_field(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
     let text = if is_formula { format!("'{text}") } else { text.to_string() };

@@ -1,4 +1,4 @@
-//! Experiments as files for `residuum`: what is run, what is recorded, and the figures drawn from it.
+//! Experiments for `residuum` as files: what to run, what to record, and which figures to draw.
 
 pub mod compare;
 pub mod device_report;

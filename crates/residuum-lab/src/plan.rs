@@ -1,4 +1,4 @@
-//! From a spec to its trials: each says everything that decides its numbers.
+//! From a spec to its trials, each with everything that determines its numbers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,13 +12,13 @@ use thiserror::Error;
 use crate::spec::{
     Folders, Grid, MAX_TRIALS, Node, Point, Resolved, Spec, SpecError, TrainingSpec, TrialSpec, describe,
 };
-use crate::store::{Parameter, TrialManifest};
+use crate::store::{StoredParameter, TrialManifest};
 
-/// Version of the numbers: raised when the same spec and seed give other records than before, so that old records are not taken
-/// for new ones.
+/// Version of the numbers: increased when the same spec and seed give different records than before, so that old records are not
+/// mistaken for new ones.
 pub const VALUE_VERSION: u32 = 1;
 
-/// Bytes of an [`id`](Plan::id): enough that no two trials share one by chance.
+/// Bytes of an [`id`](Plan::id): enough to rule out collisions.
 const ID_BYTES: usize = 16;
 
 /// One trial: one point of a grid with one seed.
@@ -30,12 +30,12 @@ pub struct Plan {
     pub title: Option<String>,
     /// Name of its point: cell, variant and swept values, joined by `-`; the kind of the rule where there are none.
     pub name: String,
-    /// What tells this trial from the others of its experiment, seeds aside: `variant`, `cell` and the swept fields, in the order
-    /// of the spec.
+    /// What distinguishes this trial from others of its experiment, apart from the seed: `variant`, `cell` and the swept fields, in
+    /// the order of the spec.
     pub labels: Vec<(String, String)>,
     /// Its seed.
     pub seed: u64,
-    /// What is done.
+    /// The work.
     pub work: Work,
 }
 
@@ -79,7 +79,7 @@ impl Work {
         }
     }
 
-    /// The same with one seed.
+    /// The same, with a single seed.
     fn seeded(&self, seed: u64) -> Self {
         let among = |resolved: &[Resolved], field: &str| {
             let mut own: Vec<Resolved> =
@@ -101,16 +101,16 @@ impl Work {
     }
 }
 
-/// One trial of this seed for each point, instead of those of its own seeds.
+/// One trial per point with this seed, instead of the point's own seeds.
 pub fn seeded(plans: &[Plan], seed: u64) -> Vec<Plan> {
     let seeded = |plan: &Plan| Plan { seed, work: plan.work.seeded(seed), ..plan.clone() };
     points(plans).map(seeded).collect()
 }
 
-/// The trials of points whose names fit one of the patterns, such as `*-analog`; all trials if there is no pattern.
+/// The trials of points whose names match one of the patterns, such as `*-analog`; all trials if there is no pattern.
 ///
 /// # Errors
-/// A pattern that no name fits.
+/// A pattern that matches no name.
 pub fn selected(plans: Vec<Plan>, patterns: &[String]) -> Result<Vec<Plan>, UnknownPoint> {
     let selects: Vec<Select> = patterns.iter().map(|pattern| Select::Names(vec![pattern.clone()])).collect();
     for (pattern, select) in patterns.iter().zip(&selects) {
@@ -124,13 +124,13 @@ pub fn selected(plans: Vec<Plan>, patterns: &[String]) -> Result<Vec<Plan>, Unkn
     Ok(plans.into_iter().filter(fits).collect())
 }
 
-/// A pattern that fits no point of a grid.
+/// A pattern that matches no point of a grid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("variant must be one of {}, or a pattern such as \"*-analog\", got {pattern:?}", names.join(", "))]
 pub struct UnknownPoint {
     /// The pattern.
     pub pattern: String,
-    /// What there is.
+    /// The available names.
     pub names: Vec<String>,
 }
 
@@ -152,13 +152,13 @@ impl Plan {
         words.join(", ")
     }
 
-    /// Everything that decides the numbers, as text: one parameter in each line.
+    /// Everything that determines the numbers, as text: one parameter per line.
     pub fn description(&self) -> String {
         describe(self.resolved(), self.seed)
     }
 
-    /// The name of the trial in a store: the same for the same numbers, wherever the spec says them. Files that the spec names
-    /// enter by what is in them; so do data sets where their files are not the published ones.
+    /// The name of the trial in a store: the same for the same numbers, however the spec expresses them. Files named in the spec
+    /// count by content; so do data sets whose files are not the published ones.
     pub fn id(&self) -> String {
         let text = format!("residuum values {VALUE_VERSION}\n{}", self.description());
         let mut id = String::with_capacity(2 * ID_BYTES);
@@ -169,17 +169,16 @@ impl Plan {
     }
 }
 
-/// Points read at a time: an error in one of them ends the work.
+/// Points read at a time; an error in any of them stops the reading.
 const CHUNK: usize = 1024;
 
-/// The trials of a spec in the order of its grid, seeds innermost. `stem` names an experiment that has no name of its own.
+/// The trials of a spec in the order of its grid, seeds innermost. `stem` is the name of the experiment if the spec gives none.
 ///
 /// A spec with `[network]` trains networks, one with `[problem]` minimises an objective. Everything is read and checked here,
 /// before the first trial begins.
 ///
 /// # Errors
-/// The first thing that is wrong, with its line and the point of the grid; two points that are the same trial; more than a million
-/// trials.
+/// The first fault, with its line and the point of the grid; two points that are the same trial; more than a million trials.
 pub fn plans(text: &str, folders: &Folders, profile: Option<&str>, stem: &str) -> Result<Vec<Plan>, SpecError> {
     let document = Node::parse(text)?;
     let is_network = document.field("network").is_some();
@@ -194,10 +193,10 @@ pub fn plans(text: &str, folders: &Folders, profile: Option<&str>, stem: &str) -
         let work = Work::read(&point, is_network, &grid, folders).map_err(|e| point.blame(e))?;
         Ok((name(&point, &work), labels(&point, &work), work))
     };
-    // The first point tells how many seeds there are, before the others are read.
-    let (first, rest) = places.split_at(1);
+    // The first point gives the number of seeds, before the others are read.
+    let (first, others) = places.split_at(1);
     let mut plans: Vec<Plan> = Vec::new();
-    for some in [first].into_iter().chain(rest.chunks(CHUNK)) {
+    for some in [first].into_iter().chain(others.chunks(CHUNK)) {
         let points: Vec<_> = some.par_iter().map(read).collect();
         for point in points {
             let (name, labels, work) = point?;
@@ -220,7 +219,7 @@ pub fn plans(text: &str, folders: &Folders, profile: Option<&str>, stem: &str) -
     Ok(plans)
 }
 
-/// The trial that a manifest describes, parameter by parameter; paths in it are relative to the folders'.
+/// Rebuilds the trial that a manifest describes, parameter by parameter; its paths are relative to `folders`.
 ///
 /// # Errors
 /// If the parameters do not make the same trial again.
@@ -229,30 +228,30 @@ pub fn replan(manifest: &TrialManifest, folders: &Folders) -> Result<Plan, SpecE
     let text = crate::spec::joined(given.map(|p| (p.field.as_str(), p.value.as_str())))?;
     let mut plans = seeded(&plans(&text, folders, None, &manifest.experiment)?, manifest.seed);
     let plan = plans.swap_remove(0);
-    // What a manifest does not give back is not guessed.
-    let is_seed = |p: &Parameter| p.field.split('.').any(|part| part == "seeds");
-    let same = |p: &&Parameter| {
+    // Nothing that the manifest lacks is guessed.
+    let is_seed = |p: &StoredParameter| p.field.split('.').any(|part| part == "seeds");
+    let same = |p: &&StoredParameter| {
         is_digest(p) || is_seed(p) || plan.resolved().iter().any(|r| r.path == p.field && r.value == p.value)
     };
     match manifest.spec.iter().find(|p| !same(p)) {
         None => Ok(Plan { labels: manifest.labels.clone(), name: manifest.name.clone(), ..plan }),
         Some(p) => {
             let message =
-                format!("{} = {} of the manifest must make a spec again, but does not", p.field, p.value);
+                format!("{} = {} in the manifest must be valid in a spec, but is not", p.field, p.value);
             Err(SpecError { line: None, message })
         }
     }
 }
 
 /// Whether a parameter is the digest of a file, which the reader adds.
-fn is_digest(parameter: &Parameter) -> bool {
+fn is_digest(parameter: &StoredParameter) -> bool {
     parameter.field.ends_with(".contents")
 }
 
 type Labels = Vec<(String, String)>;
 
 fn no_kind(document: &Node) -> SpecError {
-    let message = "problem or network is missing: a spec says what is minimised or what is trained".into();
+    let message = "problem or network is missing: a spec needs one of them".into();
     SpecError { line: document.line, message }
 }
 
@@ -277,7 +276,7 @@ fn labels(point: &Point<'_>, work: &Work) -> Labels {
     labels
 }
 
-/// A trial that is there twice would be run once and counted twice.
+/// A duplicate trial would be run once and counted twice.
 fn refuse_doubles(grid: &Grid, plans: &[Plan]) -> Result<(), SpecError> {
     let ids: Vec<String> = plans.par_iter().map(Plan::id).collect();
     let mut first = BTreeMap::new();
@@ -318,7 +317,7 @@ mod tests {
         let plan = &plans(CATALOGUE[0].text, &folders, None, "one").unwrap()[0];
         let mut odd = manifest(plan);
         let Some(first) = odd.spec.iter().find(|p| !p.given).cloned() else { panic!("no default") };
-        odd.spec.push(Parameter { value: "\"odd\"".into(), ..first });
-        assert!(replan(&odd, &folders).unwrap_err().message.contains("must make a spec again"));
+        odd.spec.push(StoredParameter { value: "\"odd\"".into(), ..first });
+        assert!(replan(&odd, &folders).unwrap_err().message.contains("must be valid in a spec"));
     }
 }

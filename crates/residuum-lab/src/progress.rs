@@ -1,25 +1,25 @@
-//! How long work tells its caller how far it is, and is told to stop. The library never prints.
+//! Progress reports and cancellation for long work. The library itself never prints.
 
-/// A listener of long work. Called from several threads.
+/// Receives the progress of long work. Called from several threads.
 pub trait Progress: Sync {
     /// `total` units of work named `label` begin.
     fn begin(&self, label: &str, total: u64);
 
-    /// `units` more are done.
+    /// `units` more have been done.
     fn advance(&self, units: u64);
 
-    /// The newest value of what is watched.
+    /// The latest value of the watched metric.
     fn measured(&self, metric: &str, value: f64) {
         let _ = (metric, value);
     }
 
-    /// Whether the user wants to stop; asked often, so it must be cheap.
+    /// Whether the work should stop. Called often, so it must be cheap.
     fn cancelled(&self) -> bool {
         false
     }
 }
 
-/// Nobody listens.
+/// Ignores progress and never cancels.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

@@ -1,4 +1,4 @@
-//! Rates for a spec: what the convergence theorem prescribes, or why it cannot, and practical rates beside it.
+//! Rates for a spec: those the convergence theorem prescribes, or why there are none, and practical ones.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::spec::{Spec, noisy};
 /// What theory says about the rates of a spec.
 #[derive(Clone, Debug)]
 pub struct RatesReport {
-    /// The constants that went in.
+    /// The constants used.
     pub problem: Problem,
     /// Gain of the weakest residual cell at its symmetric point.
     pub gain: f64,
@@ -52,7 +52,7 @@ impl RatesReport {
                 Some(range) => (0..cells.len().unwrap_or(1))
                     .map(|i| cells.response(i).bounds(range))
                     .reduce(join)
-                    .ok_or("device: an array needs a cell")?,
+                    .ok_or("device: an array must have at least one cell")?,
             };
             let gain = (0..cells.len().unwrap_or(1))
                 .filter_map(|i| cells.response(i).symmetric_point().map(|w| cells.response(i).gain(w)))
@@ -129,7 +129,7 @@ impl RatesReport {
                 );
             }
             Err(e) => {
-                let _ = writeln!(text, "practical cannot be had: {e}");
+                let _ = writeln!(text, "practical not available: {e}");
             }
         }
         text
@@ -168,7 +168,7 @@ impl RatesReport {
     }
 }
 
-/// Part of the dynamic range that weights are assumed to visit when the spec does not say.
+/// Share of the dynamic range that weights are assumed to visit if the spec does not say.
 const DEFAULT_FRACTION: f64 = 0.8;
 
 fn join(a: Bounds, b: Bounds) -> Bounds {

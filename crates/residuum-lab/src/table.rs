@@ -13,7 +13,7 @@ pub enum TableError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Rows of different lengths.
@@ -28,7 +28,7 @@ pub enum TableError {
         /// Columns of this one.
         given: usize,
     },
-    /// An entry that is no finite number.
+    /// An entry that is not a finite number.
     #[error("{}, line {line}: column {column} must be a finite number, got {text:?}", path.display())]
     NotANumber {
         /// The file.
@@ -41,12 +41,12 @@ pub enum TableError {
         text: String,
     },
     /// No row at all.
-    #[error("{} holds no rows of numbers", path.display())]
+    #[error("{} must have rows of numbers, got none", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
-    /// A column that is not there, or a choice that was not made.
+    /// A missing column, or several without a choice.
     #[error("{}: {message}", path.display())]
     Column {
         /// The file.
@@ -88,7 +88,7 @@ impl NumberTable {
             .trim(csv::Trim::All)
             .comment(Some(b'#'))
             .from_reader(text.as_bytes());
-        // Text that is UTF-8 already and rows of any length cannot be refused.
+        // The text is valid UTF-8 and rows may have any length, so this cannot fail.
         let rows =
             reader.records().filter_map(Result::ok).filter(|row| row.iter().any(|entry| !entry.is_empty()));
         for entries in rows {
@@ -99,7 +99,10 @@ impl NumberTable {
                     continue;
                 }
             }
-            let line = entries.position().map_or(0, |at| at.line() as usize);
+            // The position of a record is that of the comments and empty lines before it.
+            let aside = |line: &&str| line.trim().is_empty() || line.starts_with('#');
+            let skipped = |from: usize| text[from..].lines().take_while(aside).count();
+            let line = entries.position().map_or(0, |at| at.line() as usize + skipped(at.byte() as usize));
             if entries.len() != table.columns {
                 let (expected, given) = (table.columns, entries.len());
                 return Err(TableError::Ragged { path: path.into(), line, expected, given });
@@ -134,10 +137,10 @@ impl NumberTable {
     /// Column number `i`, from 0.
     ///
     /// # Errors
-    /// If there are not so many.
+    /// If there are fewer.
     pub fn column_at(&self, i: usize) -> Result<Vec<f64>, TableError> {
         if i >= self.columns {
-            return Err(self.wrong(format!("has {} columns, so column {i} is not there", self.columns)));
+            return Err(self.wrong(format!("has {} columns, so there is no column {i}", self.columns)));
         }
         Ok(self.values.iter().skip(i).step_by(self.columns).copied().collect())
     }
@@ -150,7 +153,7 @@ impl NumberTable {
         if self.columns == 1 {
             return self.column_at(0);
         }
-        Err(self.wrong(format!("has {} columns; say which with column = …", self.columns)))
+        Err(self.wrong(format!("has {} columns; choose one with column = …", self.columns)))
     }
 
     fn wrong(&self, message: String) -> TableError {
@@ -171,7 +174,10 @@ mod tests {
         let t = parse("# made by hand\na, b\n1,2\r\n3,4\n").unwrap();
         assert_eq!(t.column("b").unwrap(), [2.0, 4.0]);
         assert_eq!(t.column_at(0).unwrap(), [1.0, 3.0]);
-        assert_eq!(t.only_column().unwrap_err().to_string(), "t.csv: has 2 columns; say which with column = …");
+        assert_eq!(
+            t.only_column().unwrap_err().to_string(),
+            "t.csv: has 2 columns; choose one with column = …"
+        );
         assert_eq!(parse("5\n6").unwrap().only_column().unwrap(), [5.0, 6.0]);
     }
 
@@ -181,7 +187,7 @@ mod tests {
             parse("x\n1\nnan\n").unwrap_err(),
             "t.csv, line 3: column 1 must be a finite number, got \"nan\""
         );
-        assert_eq!(parse("a,b\n").unwrap_err(), "t.csv holds no rows of numbers");
+        assert_eq!(parse("a,b\n").unwrap_err(), "t.csv must have rows of numbers, got none");
         let ragged = "t.csv, line 3: must have 2 columns like the first row, got 1";
         assert_eq!(parse("1,2\n\n3\n").unwrap_err(), ragged);
     }

@@ -4,11 +4,11 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use residuum_lab::progress::{Progress, Silent};
-use residuum_lab::verify::{Options, Report, Verdict, VerifyError, claims, verify};
+use residuum_lab::verify::{Verdict, VerifyError, VerifyOptions, VerifyReport, claims, verify};
 
-const QUICK: Options = Options { seed: 1, quick: true };
+const QUICK: VerifyOptions = VerifyOptions { seed: 1, quick: true };
 
-static REPORT: LazyLock<Report> = LazyLock::new(|| verify(&[], &QUICK, &Silent).expect("claims run"));
+static REPORT: LazyLock<VerifyReport> = LazyLock::new(|| verify(&[], &QUICK, &Silent).expect("claims run"));
 
 /// One test per claim. The report is made once, its claims in parallel, by whichever test comes first.
 macro_rules! claims_hold {

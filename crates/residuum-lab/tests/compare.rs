@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use residuum_lab::compare::{Attribution, CompareError, Side};
-use residuum_lab::report::table::Cell;
-use residuum_lab::report::{Trial, load};
+use residuum_lab::report::table::TableCell;
+use residuum_lab::report::{StoredTrial, load};
 use residuum_lab::store::{Kind, Row, Store, TrialManifest};
 use residuum_lab::sweep::{Silent, SweepOptions, sweep};
 
@@ -37,7 +37,7 @@ fn between(b: &str) -> Result<Attribution, CompareError> {
 }
 
 /// A trial whose gap is what `gap` makes of its seed.
-fn trial(id: String, seed: u64, gap: f64) -> Trial {
+fn trial(id: String, seed: u64, gap: f64) -> StoredTrial {
     let rows = vec![Row {
         epoch: None,
         step: 200,
@@ -46,7 +46,7 @@ fn trial(id: String, seed: u64, gap: f64) -> Trial {
         index: None,
         value: gap,
     }];
-    Trial {
+    StoredTrial {
         manifest: TrialManifest {
             schema: "residuum.trial/1".into(),
             id,
@@ -145,7 +145,7 @@ fn effects_and_interactions_by_hand() {
     close(mean(3, 3), 6.05 - 5.0);
     close(mean(3, 5), 6.05 - 7.1);
     // Differences 6.1, 6, 6.1, 6: standard error 0.1/√12.
-    let Cell::Estimate { summary, best } = &table.rows[2][3] else { panic!("no estimate") };
+    let TableCell::Estimate { summary, best } = &table.rows[2][3] else { panic!("no estimate") };
     close(summary.se, 0.1 / 12f64.sqrt());
     assert!(*best && summary.n == 4);
     // Broken twin: without pairing the luck of the seeds would swamp every effect.

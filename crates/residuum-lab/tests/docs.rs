@@ -45,6 +45,6 @@ fn paths_of_arrays_parts_and_forms_find_their_fields() {
     assert_eq!(meaning("device.shape.median"), Some("over the cells"));
     assert_eq!(meaning("readout.backward.output.noise"), Some("deviation of added noise"));
     assert_eq!(meaning("rule.transfer_rate.constant"), Some("the rate in every step"));
-    assert_eq!(meaning("training.schedule.factor"), Some("of each drop"));
+    assert_eq!(meaning("training.schedule.factor"), Some("factor of each drop"));
     assert_eq!(meaning("rule.mixin"), None);
 }

@@ -11,7 +11,7 @@ use residuum::tile::{
 };
 use residuum::{Key, Schedule};
 use residuum_lab::spec::{Experiment, Rate, ResidualSpec, RuleKind, ScheduleSpec, SpecError, TrialSpec};
-use residuum_lab::train::{CATALOGUE, Origin, Trial};
+use residuum_lab::train::{CATALOGUE, NetworkTrial, WeightsFrom};
 use residuum_nn::Loss;
 use residuum_nn::analog::OutputScaling;
 
@@ -181,7 +181,7 @@ fn errors_name_line_field_and_value() {
 fn a_symmetric_point_is_chosen_where_it_matters() {
     let message = with("states = 1200", "states = 1200\nimbalance_spread = 0.01").unwrap_err().to_string();
     let expected =
-        "line 15: rule.symmetric_point must be chosen, since not every cell of this device has it at exactly 0";
+        "line 15: rule.symmetric_point must be given, since not every cell of this device has it at exactly 0";
     assert!(message.starts_with(expected), "{message}");
     for point in ["\"zero\"", "\"known\"", "{ pairs = 10 }", "{ zero_shift = { pairs = 10, averaged = 2 } }"] {
         let text = SPEC.replace("states = 1200", "states = 1200\nimbalance_spread = 0.01");
@@ -459,7 +459,7 @@ fn variants_cells_and_profiles_change_what_they_name() {
     let unknown = Experiment::parse(&text, Path::new("."), Some("swift")).unwrap_err().to_string();
     assert!(unknown.contains("profile must be one of full, quick, got \"swift\""), "{unknown}");
     let double = text.replace("name = \"sgd\"", "name = \"rl\"");
-    assert!(parse(&double).unwrap_err().to_string().contains("variant.name must be different"));
+    assert!(parse(&double).unwrap_err().to_string().contains("variant.name must be unique"));
     let slash = text.replace("name = \"sgd\"", "name = \"../sgd\"");
     assert!(
         parse(&slash).unwrap_err().to_string().contains("variant.name must be letters"),
@@ -474,7 +474,7 @@ fn rules_of_one_seed_start_equal() {
     );
     let trials = parse(&text).unwrap().trials;
     let start = |spec: &TrialSpec, seed| {
-        let trial = Trial::prepare(spec, seed, Path::new("."), Origin::Spec).unwrap();
+        let trial = NetworkTrial::prepare(spec, seed, Path::new("."), WeightsFrom::Spec).unwrap();
         let state = trial.parts.network.state(residuum_nn::state::Scope::Network);
         let order = trial.train.epoch(0).order().to_vec();
         let bias = state["3.bias"].data.as_f32().unwrap().to_vec();

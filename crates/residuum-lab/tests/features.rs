@@ -10,9 +10,9 @@ use residuum_lab::plan::{Plan, Work, plans, seeded};
 use residuum_lab::spec::{Folders, TrialSpec};
 use residuum_lab::store::{Row, Store};
 use residuum_lab::sweep::{self, SweepOptions, sweep};
-use residuum_lab::train::{Damage, Origin, Place, Trial, export, train_in};
+use residuum_lab::train::{Damage, NetworkTrial, TrialFolders, WeightsFrom, export, train_in};
 use residuum_nn::state::{Data, Tensors, read_safetensors};
-use residuum_nn::train::{Listener, Outcome, Silent};
+use residuum_nn::train::{Outcome, TrainingListener, Unwatched};
 use tempfile::TempDir;
 
 /// A residual network with frozen layers as named, its head on tiles; batches of the size in which features are computed.
@@ -73,9 +73,9 @@ fn trial(text: &str) -> TrialSpec {
 }
 
 /// Trains in the folder of a store, as far as the listener lets it.
-fn train(text: &str, store: &Path, listener: &mut dyn Listener) -> Outcome {
+fn train(text: &str, store: &Path, listener: &mut dyn TrainingListener) -> Outcome {
     let (plan, store) = (plan(text), Store::create(store).unwrap());
-    let place = Place {
+    let place = TrialFolders {
         data_root: Path::new("."),
         folder: &store.run_folder(&plan.id()),
         shared: store.path(),
@@ -85,7 +85,7 @@ fn train(text: &str, store: &Path, listener: &mut dyn Listener) -> Outcome {
 }
 
 /// Trains in a store and gives the records and the exported tensors.
-fn run(text: &str, path: &Path, listener: &mut dyn Listener) -> (Vec<Row>, Tensors) {
+fn run(text: &str, path: &Path, listener: &mut dyn TrainingListener) -> (Vec<Row>, Tensors) {
     assert_eq!(train(text, path, listener), Outcome::Finished);
     let (plan, store) = (plan(text), Store::create(path).unwrap());
     let id = plan.id();
@@ -122,7 +122,7 @@ struct Counter {
     asked: Cell<usize>,
 }
 
-impl Listener for Counter {
+impl TrainingListener for Counter {
     fn prepared(&mut self, done: usize, of: usize) {
         self.prepared.push((done, of));
     }
@@ -151,7 +151,7 @@ fn the_head_learns_the_same_to_the_bit() {
     assert!(once.1.contains("layer4.1.bn2.running_var") && once.1.contains("fc.weight"));
     // The tiles took part in it, and a backbone that learns is another matter.
     assert!(pulses(&once.0, "fc") > 0.0);
-    let learning = run(&resnet("none"), folder.path(), &mut Silent);
+    let learning = run(&resnet("none"), folder.path(), &mut Unwatched);
     assert_ne!(once, learning);
     assert_eq!(parts(folder.path()), files);
 }
@@ -159,7 +159,7 @@ fn the_head_learns_the_same_to_the_bit() {
 #[test]
 fn features_go_on_where_they_were_broken_off() {
     let folder = TempDir::new().unwrap();
-    let whole = run(PERCEPTRON, &folder.path().join("whole"), &mut Silent);
+    let whole = run(PERCEPTRON, &folder.path().join("whole"), &mut Unwatched);
 
     let cut = folder.path().join("cut");
     let mut listener = Counter { patience: Some(3), ..Counter::default() };
@@ -171,7 +171,7 @@ fn features_go_on_where_they_were_broken_off() {
     let before = written(&files[0]);
     // A damaged part is computed again, a whole one is not.
     fs::write(&files[1], b"damaged").unwrap();
-    assert_eq!(run(PERCEPTRON, &cut, &mut Silent), whole);
+    assert_eq!(run(PERCEPTRON, &cut, &mut Unwatched), whole);
     assert_eq!(written(&files[0]), before);
     assert!(read_safetensors(&files[1]).is_ok());
     let all = parts(&cut);
@@ -184,7 +184,7 @@ fn features_go_on_where_they_were_broken_off() {
     entry.data = Data::F32(vec![0.5; entry.shape.iter().product()]);
     residuum_nn::state::write_safetensors(&files[0], &state).unwrap();
     let again = PERCEPTRON.replace("epochs = 1", "epochs = 1\ncheckpoint_every = 99");
-    assert_ne!(run(&again, &cut, &mut Silent), whole);
+    assert_ne!(run(&again, &cut, &mut Unwatched), whole);
 }
 
 #[test]
@@ -192,13 +192,13 @@ fn another_subset_or_start_or_scale_has_features_of_its_own() {
     let folder = TempDir::new().unwrap();
     let count = || parts(folder.path()).len();
     let mut expected = 10;
-    run(PERCEPTRON, folder.path(), &mut Silent);
+    run(PERCEPTRON, folder.path(), &mut Unwatched);
     assert_eq!(count(), expected);
     // Another rule has not.
-    run(&PERCEPTRON.replace("0.1", "0.2"), folder.path(), &mut Silent);
+    run(&PERCEPTRON.replace("0.1", "0.2"), folder.path(), &mut Unwatched);
     assert_eq!(count(), expected);
     // The test images stay the same here.
-    run(&PERCEPTRON.replace("\"digits\"", "\"digits\"\ntrain_per_class = 20"), folder.path(), &mut Silent);
+    run(&PERCEPTRON.replace("\"digits\"", "\"digits\"\ntrain_per_class = 20"), folder.path(), &mut Unwatched);
     expected += 1;
     assert_eq!(count(), expected);
     for (old, new) in [
@@ -206,13 +206,13 @@ fn another_subset_or_start_or_scale_has_features_of_its_own() {
         ("[16]", "[15]"),
         ("[16]", "[16]\nactivation = \"tanh\""),
     ] {
-        run(&PERCEPTRON.replace(old, new), folder.path(), &mut Silent);
+        run(&PERCEPTRON.replace(old, new), folder.path(), &mut Unwatched);
         expected += 10;
         assert_eq!(count(), expected, "{new}");
     }
     // What is random in the images is drawn anew in every epoch.
     let random = PERCEPTRON.replace("\"digits\"", "\"digits\"\nflip_horizontal = 0.5");
-    run(&random, folder.path(), &mut Silent);
+    run(&random, folder.path(), &mut Unwatched);
     assert_eq!(count(), expected);
 }
 
@@ -234,8 +234,9 @@ fn frozen_tiles_take_no_pulse() {
     for rule in ["analog", "digital"] {
         let text = text.replace("\"digital\"", &format!("\"{rule}\""));
         let folder = TempDir::new().unwrap();
-        let start = Trial::prepare(&trial(&text), 3, Path::new("."), Origin::Spec).unwrap().parts.state();
-        let (records, end) = run(&text, folder.path(), &mut Silent);
+        let start =
+            NetworkTrial::prepare(&trial(&text), 3, Path::new("."), WeightsFrom::Spec).unwrap().parts.state();
+        let (records, end) = run(&text, folder.path(), &mut Unwatched);
         assert_eq!(start["1.weight"], end["1.weight"], "{rule}");
         assert_eq!(start["1.bias"], end["1.bias"], "{rule}");
         assert_ne!(start["3.weight"], end["3.weight"], "{rule}");
@@ -244,7 +245,7 @@ fn frozen_tiles_take_no_pulse() {
             assert!(pulses(&records, "3") > 0.0);
         }
         // What learns moves.
-        let learning = run(&text.replace("\"backbone\"", "\"none\""), folder.path(), &mut Silent).1;
+        let learning = run(&text.replace("\"backbone\"", "\"none\""), folder.path(), &mut Unwatched).1;
         assert_ne!(start["1.weight"], learning["1.weight"], "{rule}");
     }
 }

@@ -233,7 +233,7 @@ fn an_id_follows_the_contents_of_files_and_not_their_paths() {
         (NETWORK.replace("response = \"power\"\nshape = 1.0\nradius = 0.6", table), [curve("2"), curve("2.5")]),
         (
             NETWORK.replace("model = \"mlp\"", "model = \"mlp\"\nweights = \"FILE\""),
-            ["some bytes".into(), "Some bytes".into()],
+            [weights("some"), weights("Some")],
         ),
     ];
     for (text, [contents, changed]) in cases {
@@ -250,6 +250,13 @@ fn an_id_follows_the_contents_of_files_and_not_their_paths() {
         assert_eq!(id("b", &contents), first, "{text}");
         assert_ne!(id("b", &changed), first, "{text}");
     }
+}
+
+/// A file of no weights that says this word.
+fn weights(word: &str) -> String {
+    let header = format!("{{\"__metadata__\":{{\"is\":\"{word}\"}}}}");
+    let length = (header.len() as u64).to_le_bytes();
+    String::from_utf8(length.into()).unwrap() + &header
 }
 
 /// The same numbers in another shape are another file, and so are the same rows in another order.
@@ -280,10 +287,10 @@ fn a_file_is_looked_into_once() {
     let fresh = || Folders::new(folder.path());
     // A file that is not there is missed when the trial begins.
     let missing = id(&fresh());
-    write("one");
+    write(&weights("one"));
     let folders = fresh();
     let one = id(&folders);
-    write("two");
+    write(&weights("two"));
     assert_eq!(id(&folders), one);
     assert_ne!(id(&fresh()), one);
     assert_ne!(missing, one);
@@ -360,11 +367,11 @@ fn bad_sweeps_are_refused_with_line_and_field() {
         ),
         (
             "[sweep]\n\"device.radius\" = 0.6",
-            "line 18: sweep: device.radius must be a list with a value or more, got 0.6",
+            "line 18: sweep: device.radius must be a list of at least one value, got 0.6",
         ),
         (
             "[sweep]\n\"device.radius\" = []",
-            "line 18: sweep: device.radius must be a list with a value or more, got []",
+            "line 18: sweep: device.radius must be a list of at least one value, got []",
         ),
         ("[sweep]\n\"seeds\" = [1, 2]", "line 18: sweep: seeds must not be an axis"),
         ("[sweep]\n\"title\" = [\"a\"]", "line 18: sweep: title is not a field of a trial"),
@@ -375,7 +382,7 @@ fn bad_sweeps_are_refused_with_line_and_field() {
         ),
         (
             "[[sweep.zip]]\n\"device.shape\" = [1, 2]\n\"rule.mixing\" = [0.4, 0.2, 0.1]",
-            "line 19: sweep.zip: device.shape and rule.mixing must have as many values, got 2 and 3",
+            "line 19: sweep.zip: device.shape and rule.mixing must have equally many values, got 2 and 3",
         ),
         (
             "[sweep]\n\"device.shape\" = [1, 2]\n[[sweep.zip]]\n\"device.shape\" = [3, 4]",
@@ -389,15 +396,15 @@ fn bad_sweeps_are_refused_with_line_and_field() {
         ),
         (
             "[sweep]\n\"device.radius\" = [0.6]\n[[sweep.exclude]]\n\"device.radius\" = 0.9",
-            "line 20: sweep.exclude: device.radius has no value 0.9 in the sweep",
+            "line 20: sweep.exclude: device.radius must be one of its values in the sweep, got 0.9",
         ),
         (
             "[[sweep.zip]]\n\"device.shape\" = [1, 2]\n\"rule.mixing\" = [1, 2]\n[[sweep.exclude]]\ndevice.shape = 1\nrule.mixing = 2",
-            "line 20: sweep.exclude must match a point of the grid, got one that matches none",
+            "line 20: sweep.exclude must match a point of the grid, got an entry that matches none",
         ),
         (
             "[sweep]\n\"device.radius\" = [0.6]\n[[sweep.exclude]]\n\"device.radius\" = 0.6",
-            "line 17: sweep.exclude must leave a point of the grid, got none left",
+            "line 17: sweep.exclude must leave at least one point of the grid, got none",
         ),
     ];
     for (sweep, expected) in cases {

@@ -9,7 +9,7 @@ use residuum_lab::plan::plans;
 use residuum_lab::progress::Silent;
 use residuum_lab::run::run;
 use residuum_lab::spec::{Document, Experiment, Folders, Spec};
-use residuum_lab::train::{Origin, Trial};
+use residuum_lab::train::{NetworkTrial, WeightsFrom};
 use residuum_nn::{Loss, Tensor};
 
 const EXACT: &str = "device = { array = \"exact\", response = \"soft_bounds\", radius_plus = 1.0, radius_minus = 0.8, gain_plus = 1.1 }";
@@ -121,7 +121,7 @@ fn every_rule_trains_on_every_array() {
                     continue;
                 }
             };
-            let mut trial = Trial::prepare(&spec, 1, Path::new("."), Origin::Spec).unwrap();
+            let mut trial = NetworkTrial::prepare(&spec, 1, Path::new("."), WeightsFrom::Spec).unwrap();
             let shape = trial.parts.network.input_shape();
             let pixels = (0..5 * shape.len()).map(|i| (i % 7) as f32 / 7.0).collect();
             let (images, labels) = (Tensor::from_values(shape, pixels), [0, 1, 2, 3, 4]);
@@ -142,7 +142,7 @@ fn the_manhattan_rule_learns_digits() {
     let rule = RULES[18];
     for device in [EXACT, TILE] {
         let spec = Experiment::parse(&network(device, rule), Path::new("."), None).unwrap().trials.remove(0);
-        let mut trial = Trial::prepare(&spec, 1, Path::new("."), Origin::Spec).unwrap();
+        let mut trial = NetworkTrial::prepare(&spec, 1, Path::new("."), WeightsFrom::Spec).unwrap();
         let shape = trial.parts.network.input_shape();
         let pixels = (0..5 * shape.len()).map(|i| ((i * i) % 11) as f32 / 11.0).collect();
         let (images, labels) = (Tensor::from_values(shape, pixels), [0, 1, 2, 3, 4]);
@@ -193,7 +193,7 @@ fn what_has_no_effect_is_an_error_with_a_sentence() {
         (
             EXACT,
             "kind = \"residual_learning\", transfer_rate = 0.1, mixing = 0.4",
-            "rule.symmetric_point must be chosen, since not every cell",
+            "rule.symmetric_point must be given, since not every cell",
         ),
         (
             TILE,
@@ -272,12 +272,12 @@ fn effective_rates_count_samples_and_columns() {
 
 #[test]
 fn weights_that_are_not_numbers_are_refused_when_the_spec_is_read() {
-    use residuum::state::{Tensor, Tensors};
+    use residuum::state::{SavedTensor, Tensors};
     let folder = tempfile::tempdir().unwrap();
     let text = network(TILE, RULES[0]).replace("hidden = [4] }", "hidden = [4], weights = \"w.safetensors\" }");
     let read = || plans(&text, &Folders::new(folder.path()), None, "x").map(|_| ()).map_err(|e| e.to_string());
     assert_eq!(read(), Ok(()), "a file that is not there yet is told when it is needed");
-    let file = Tensors::from([("1.weight".to_owned(), Tensor::f32(&[2], vec![0.5, f32::NAN]))]);
+    let file = Tensors::from([("1.weight".to_owned(), SavedTensor::f32(&[2], vec![0.5, f32::NAN]))]);
     residuum_nn::state::write_safetensors(&folder.path().join("w.safetensors"), &file).unwrap();
     let message = read().unwrap_err();
     assert!(

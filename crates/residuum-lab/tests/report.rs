@@ -5,14 +5,15 @@ use std::fmt::Write as _;
 
 use residuum_lab::report::number::Written;
 use residuum_lab::report::paired::{LEVEL, Paired};
-use residuum_lab::report::table::{Cell, Table};
-use residuum_lab::report::{Options, Report, Spread, Trial, load};
-use residuum_lab::store::{Claim, Kind, Parameter, Row, Store, TrialManifest};
+use residuum_lab::report::table::{Table, TableCell};
+use residuum_lab::report::{Bands, Report, ReportOptions, StoredTrial, load};
+use residuum_lab::store::{Kind, Row, Store, StoredParameter, TrialClaim, TrialManifest};
 
-fn trial(kind: Kind, experiment: &str, labels: &[(&str, &str)], seed: u64, rows: Vec<Row>) -> Trial {
+fn trial(kind: Kind, experiment: &str, labels: &[(&str, &str)], seed: u64, rows: Vec<Row>) -> StoredTrial {
     let labels: Vec<(String, String)> = labels.iter().map(|(l, v)| ((*l).into(), (*v).into())).collect();
-    let spec = |field: &str, value: &str| Parameter { field: field.into(), value: value.into(), given: true };
-    Trial {
+    let spec =
+        |field: &str, value: &str| StoredParameter { field: field.into(), value: value.into(), given: true };
+    StoredTrial {
         manifest: TrialManifest {
             schema: "residuum.trial/1".into(),
             id: format!("{experiment}{labels:?}{seed}"),
@@ -38,7 +39,7 @@ fn row(epoch: Option<u64>, step: u64, metric: &str, part: &str, value: f64) -> R
 }
 
 /// Twelve epochs; the accuracy of the last two is what counts.
-fn network(rule: &str, seed: u64, ends: [f64; 2]) -> Trial {
+fn network(rule: &str, seed: u64, ends: [f64; 2]) -> StoredTrial {
     let mut rows = Vec::new();
     for epoch in 1..=12 {
         let accuracy = if epoch > 10 { ends[(epoch - 11) as usize] } else { 0.1 };
@@ -60,7 +61,7 @@ fn network(rule: &str, seed: u64, ends: [f64; 2]) -> Trial {
     trial(Kind::Network, "net", &[("variant", rule)], seed, rows)
 }
 
-fn three_seeds(rule: &str, means: [f64; 3]) -> Vec<Trial> {
+fn three_seeds(rule: &str, means: [f64; 3]) -> Vec<StoredTrial> {
     means.iter().zip(0..).map(|(m, seed)| network(rule, seed, [m - 0.01, m + 0.01])).collect()
 }
 
@@ -69,23 +70,23 @@ fn find<'a>(report: &'a Report, name: &str) -> &'a Table {
 }
 
 fn best(report: &Report) -> Vec<bool> {
-    find(report, "ends").rows.iter().map(|row| row.iter().any(Cell::is_best)).collect()
+    find(report, "ends").rows.iter().map(|row| row.iter().any(TableCell::is_best)).collect()
 }
 
 #[test]
 fn accuracies_are_means_over_the_last_sixth_and_over_seeds() {
     let trials = [three_seeds("A", [0.9, 0.92, 0.94]), three_seeds("B", [0.8, 0.81, 0.85])].concat();
-    let report = Report::new(&trials, &Options::default());
+    let report = Report::new(&trials, &ReportOptions::default());
     // By hand: mean 92, deviation 2, standard error 2/√3 = 1.1547.
     let ends = find(&report, "ends");
     let cell = &ends.rows[0][2];
     assert_eq!(cell.plain(), "92.0 ± 1.2");
     assert!((cell.key().unwrap() - 92.0).abs() < 1e-10);
-    assert_eq!(ends.rows[0][1], Cell::Count(3));
+    assert_eq!(ends.rows[0][1], TableCell::Count(3));
     assert_eq!(ends.rows[0].last().unwrap().key(), Some(1332.0));
     // Differences 10, 11, 9: mean 10, deviation 1, t = 10√3 = 17.32, p = 1 − t/√(t² + 2) = 0.003317.
     let paired = find(&report, "paired-test_accuracy");
-    let shown: Vec<String> = paired.rows[0].iter().map(Cell::plain).collect();
+    let shown: Vec<String> = paired.rows[0].iter().map(TableCell::plain).collect();
     assert_eq!(shown, ["A − B", "10.00 ± 0.58", "3", "17.32", "0.0033", "0.0033"]);
     for text in [report.to_html(), report.to_markdown()] {
         for number in ["92.0 ± 1.2", "10.00 ± 0.58", "17.32", "0.0033"] {
@@ -99,7 +100,9 @@ fn accuracies_are_means_over_the_last_sixth_and_over_seeds() {
 /// Broken twin of the mark: the same means with seeds that disagree, or with one seed, or with seeds that do not meet.
 #[test]
 fn nothing_is_marked_that_the_seeds_do_not_tell_apart() {
-    let marked = |a: Vec<Trial>, b: Vec<Trial>| best(&Report::new(&[a, b].concat(), &Options::default()));
+    let marked = |a: Vec<StoredTrial>, b: Vec<StoredTrial>| {
+        best(&Report::new(&[a, b].concat(), &ReportOptions::default()))
+    };
     let noisy = marked(three_seeds("A", [0.9, 0.92, 0.94]), three_seeds("B", [0.94, 0.89, 0.92]));
     assert_eq!(noisy, [false, false]);
     let one = marked(vec![network("A", 0, [0.9, 0.9])], vec![network("B", 0, [0.5, 0.5])]);
@@ -118,10 +121,10 @@ fn the_mark_is_corrected_for_all_rows_of_the_table() {
     assert!(alone.p.unwrap() < LEVEL && alone.p.unwrap() > LEVEL / 3.0, "{:?}", alone.p);
     let share = |x: [f64; 3]| x.map(|v| v / 100.0);
     let two = [three_seeds("A", share(a)), three_seeds("B", share(b))].concat();
-    assert_eq!(best(&Report::new(&two, &Options::default())), [true, false]);
+    assert_eq!(best(&Report::new(&two, &ReportOptions::default())), [true, false]);
     // Two more tests that find nothing themselves.
     let three = [two, three_seeds("C", [0.95, 0.80, 0.90])].concat();
-    assert_eq!(best(&Report::new(&three, &Options::default())), [false, false, false]);
+    assert_eq!(best(&Report::new(&three, &ReportOptions::default())), [false, false, false]);
 }
 
 #[test]
@@ -133,7 +136,7 @@ fn trials_with_other_settings_are_not_averaged() {
     trials.push(edited);
     // The same trial from a second store counts once.
     trials.push(trials[0].clone());
-    let report = Report::new(&trials, &Options::default());
+    let report = Report::new(&trials, &ReportOptions::default());
     let rows = &find(&report, "ends").rows;
     let shown: Vec<(String, String)> = rows.iter().map(|r| (r[0].plain(), r[2].plain())).collect();
     assert_eq!(shown, [("steps = 100".to_string(), "3".to_string()), ("steps = 200".into(), "1".into())]);
@@ -142,14 +145,14 @@ fn trials_with_other_settings_are_not_averaged() {
 /// A store with trials of two versions of a spec, of which the second was not run to its end.
 #[test]
 fn versions_of_a_spec_keep_their_settings_and_their_differences() {
-    let with = |mut trial: Trial, field: &str, value: &str| {
+    let with = |mut trial: StoredTrial, field: &str, value: &str| {
         trial.manifest.id += value;
         trial.manifest.spec.retain(|p| p.field != field);
-        trial.manifest.spec.push(Parameter { field: field.into(), value: value.into(), given: true });
+        trial.manifest.spec.push(StoredParameter { field: field.into(), value: value.into(), given: true });
         trial
     };
-    let shown = |trials: &[Trial]| {
-        let report = Report::new(trials, &Options::default());
+    let shown = |trials: &[StoredTrial]| {
+        let report = Report::new(trials, &ReportOptions::default());
         let text = |table: &str, columns: [usize; 2]| -> Vec<[String; 2]> {
             find(&report, table).rows.iter().map(|r| columns.map(|i| r[i].plain())).collect()
         };
@@ -157,18 +160,18 @@ fn versions_of_a_spec_keep_their_settings_and_their_differences() {
     };
     // All of A was run again with more steps, B not yet: B belongs to the first version.
     let (a, b) = (three_seeds("A", [0.9, 0.92, 0.94]), three_seeds("B", [0.8, 0.83, 0.84]));
-    let again: Vec<Trial> = a.iter().map(|t| with(t.clone(), "steps", "200")).collect();
+    let again: Vec<StoredTrial> = a.iter().map(|t| with(t.clone(), "steps", "200")).collect();
     let (ends, paired) = shown(&[a.clone(), b.clone(), again].concat());
     let pair = |a: &str, b: &str| [a.to_string(), b.to_string()];
     assert_eq!(ends, [pair("steps = 100", "A"), pair("steps = 100", "B"), pair("steps = 200", "A")]);
     assert_eq!(paired, [pair("steps = 100", "A − B")]);
 
     // A rate of A was edited: B is compared with both.
-    let rated = |value: &str| -> Vec<Trial> {
+    let rated = |value: &str| -> Vec<StoredTrial> {
         a.iter().map(|t| with(t.clone(), "rule.learning_rate", value)).collect()
     };
-    let other: Vec<Trial> = b.iter().map(|t| with(t.clone(), "rule.learning_rate", "0.3")).collect();
-    let report = Report::new(&[rated("0.1"), other, rated("0.2")].concat(), &Options::default());
+    let other: Vec<StoredTrial> = b.iter().map(|t| with(t.clone(), "rule.learning_rate", "0.3")).collect();
+    let report = Report::new(&[rated("0.1"), other, rated("0.2")].concat(), &ReportOptions::default());
     let names: Vec<String> = find(&report, "ends").rows.iter().map(|r| r[0].plain()).collect();
     assert_eq!(names, ["A, rule.learning_rate = 0.1", "B", "A, rule.learning_rate = 0.2"]);
     assert_eq!(find(&report, "paired-test_accuracy").rows.len(), 3);
@@ -176,10 +179,10 @@ fn versions_of_a_spec_keep_their_settings_and_their_differences() {
 
 #[test]
 fn layers_pulses_and_ranges_are_told() {
-    let report = Report::new(&three_seeds("A", [0.9, 0.92, 0.94]), &Options::default());
+    let report = Report::new(&three_seeds("A", [0.9, 0.92, 0.94]), &ReportOptions::default());
     let pulses: Vec<String> = find(&report, "pulses").rows.iter().map(|r| r[2].plain()).collect();
     assert_eq!(pulses, ["1200 ± 0", "132 ± 0", "1332 ± 0"]);
-    let hardware: Vec<String> = find(&report, "hardware").rows[0].iter().map(Cell::plain).collect();
+    let hardware: Vec<String> = find(&report, "hardware").rows[0].iter().map(TableCell::plain).collect();
     assert_eq!(hardware[..4], ["A", "a.main", "2.500 ± 0", "0.1250 ± 0"]);
     let weights = report.sections[0].plots.iter().find(|p| p.name == "weights").unwrap();
     assert_eq!(weights.charts[0].bounds.iter().map(|b| b.0).collect::<Vec<_>>(), [-0.6, 0.6]);
@@ -191,14 +194,14 @@ fn layers_pulses_and_ranges_are_told() {
 #[test]
 fn energy_stands_beside_pulses_where_it_is_known() {
     let mut trials = three_seeds("A", [0.9, 0.92, 0.94]);
-    assert_eq!(find(&Report::new(&trials, &Options::default()), "pulses").columns.len(), 3);
+    assert_eq!(find(&Report::new(&trials, &ReportOptions::default()), "pulses").columns.len(), 3);
     for trial in &mut trials {
         let priced = |r: &Row| Row { metric: "energy".into(), value: 1e-12 * r.value, ..r.clone() };
         let energy: Vec<Row> = trial.rows.iter().filter(|r| r.metric == "pulses").map(priced).collect();
         trial.rows.extend(energy);
     }
     trials.extend(three_seeds("B", [0.9, 0.92, 0.94]));
-    let report = Report::new(&trials, &Options::default());
+    let report = Report::new(&trials, &ReportOptions::default());
     let table = find(&report, "pulses");
     assert_eq!(table.columns.len(), 4);
     let energies: Vec<Option<f64>> = table.rows.iter().map(|r| r[3].key()).collect();
@@ -211,7 +214,7 @@ fn energy_stands_beside_pulses_where_it_is_known() {
 fn curves_are_means_with_bands() {
     let trials = three_seeds("A", [0.9, 0.92, 0.94]);
     let end = |spread| {
-        let report = Report::new(&trials, &Options { spread, ..Options::default() });
+        let report = Report::new(&trials, &ReportOptions { spread, ..ReportOptions::default() });
         let series = report.sections[0].plots[0].charts[0].series[0].clone();
         let [low, high] = series.band.unwrap();
         (*series.xs.last().unwrap(), *series.ys.last().unwrap(), *low.last().unwrap(), *high.last().unwrap())
@@ -220,8 +223,8 @@ fn curves_are_means_with_bands() {
         [a.0 - b.0, a.1 - b.1, a.2 - b.2, a.3 - b.3].iter().all(|d| d.abs() < 1e-9)
     };
     let se = 2.0 / 3f64.sqrt();
-    assert!(close(end(Spread::StandardError), (12.0, 93.0, 93.0 - se, 93.0 + se)));
-    assert!(close(end(Spread::Range), (12.0, 93.0, 91.0, 95.0)));
+    assert!(close(end(Bands::StandardError), (12.0, 93.0, 93.0 - se, 93.0 + se)));
+    assert!(close(end(Bands::Range), (12.0, 93.0, 91.0, 95.0)));
 }
 
 /// A vector of a problem becomes a density around where it lies.
@@ -235,7 +238,7 @@ fn entries_of_vectors_become_densities() {
     };
     let trials = [("A", 0.0), ("B", 3.0)]
         .map(|(rule, shift)| trial(Kind::Problem, "toy", &[("rule.kind", rule)], 1, rows(shift)));
-    let report = Report::new(&trials, &Options::default());
+    let report = Report::new(&trials, &ReportOptions::default());
     let plot = report.sections[0].plots.iter().find(|p| p.name == "densities").unwrap();
     for (series, middle) in plot.charts[0].series.iter().zip([0.195, 3.195]) {
         let mass: f64 = series.ys.iter().sum();
@@ -280,9 +283,9 @@ fn pages_are_whole_closed_and_escaped() {
     let mut trials = [three_seeds(NASTY, [0.9, 0.92, 0.94]), three_seeds("B", [0.8, 0.81, 0.85])].concat();
     for trial in &mut trials {
         trial.manifest.experiment = format!("ex {NASTY}");
-        trial.manifest.spec.push(Parameter { field: NASTY.into(), value: NASTY.into(), given: false });
+        trial.manifest.spec.push(StoredParameter { field: NASTY.into(), value: NASTY.into(), given: false });
     }
-    let report = Report::new(&trials, &Options::default());
+    let report = Report::new(&trials, &ReportOptions::default());
     let page = report.to_html();
     assert_well_formed(&page);
     assert!(!page.contains("<script>alert"), "text of a spec became markup");
@@ -303,7 +306,7 @@ fn pages_are_whole_closed_and_escaped() {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), all, "an id is used twice");
-    assert_eq!(page, Report::new(&trials, &Options::default()).to_html());
+    assert_eq!(page, Report::new(&trials, &ReportOptions::default()).to_html());
 }
 
 /// Broken twin: the check of the page sees a tag that is not closed and text that is not escaped.
@@ -316,7 +319,7 @@ fn a_page_that_is_not_whole_is_noticed() {
 #[test]
 fn latex_and_markdown_tables_keep_their_columns() {
     let trials = [three_seeds(NASTY, [0.9, 0.92, 0.94]), three_seeds("B", [0.8, 0.81, 0.85])].concat();
-    let report = Report::new(&trials, &Options::default());
+    let report = Report::new(&trials, &ReportOptions::default());
     let latex = report.to_latex();
     assert!(latex.is_ascii() || latex.chars().all(|c| c.is_ascii() || ('\u{c0}'..='\u{17f}').contains(&c)));
     for table in latex.split("\\begin{tabular}{").skip(1) {
@@ -351,7 +354,7 @@ fn stores_are_read() {
     let mut trials = three_seeds("A", [0.9, 0.92, 0.94]);
     for (i, trial) in trials.iter_mut().enumerate() {
         trial.manifest.id = i.to_string();
-        let Claim::Ours(lease) = store.claim(&trial.manifest.id).unwrap() else {
+        let TrialClaim::Ours(lease) = store.claim(&trial.manifest.id).unwrap() else {
             panic!("nobody else is here")
         };
         if i < 2 {
@@ -378,7 +381,7 @@ fn large_stores_give_small_pages() {
         trials.extend(["A", "B"].map(|rule| long(rule, seed)));
     }
     assert_eq!(trials.iter().map(|t| t.rows.len()).sum::<usize>(), 10_000);
-    let report = Report::new(&trials, &Options::default());
+    let report = Report::new(&trials, &ReportOptions::default());
     let page = report.to_html();
     assert!(page.len() < 500_000, "{} bytes", page.len());
     let curve = &report.sections[0].plots[0].charts[0].series[0];
@@ -391,7 +394,7 @@ fn large_stores_give_small_pages() {
         let rows = (0..25).map(|k| row(None, k, "gap", "", 1.0 / (k + 1 + i) as f64)).collect();
         many.push(trial(Kind::Problem, "many", &[("rate", &label), ("variant", "A")], 0, rows));
     }
-    let report = Report::new(&many, &Options::default());
+    let report = Report::new(&many, &ReportOptions::default());
     assert_eq!(find(&report, "ends").rows.len(), 400);
     let page = report.to_html();
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
@@ -401,7 +404,7 @@ fn large_stores_give_small_pages() {
 #[test]
 fn figures_are_saved() {
     let folder = tempfile::tempdir().unwrap();
-    let report = Report::new(&three_seeds("A", [0.9, 0.92, 0.94]), &Options::default());
+    let report = Report::new(&three_seeds("A", [0.9, 0.92, 0.94]), &ReportOptions::default());
     let paths = report.save_figures(folder.path()).unwrap();
     assert_eq!(paths.len(), 4);
     for path in paths {

@@ -7,12 +7,14 @@ use std::fs;
 
 use residuum::stats::Z;
 use residuum_lab::progress::{Progress, Silent};
-use residuum_lab::reproduce::{NAMES, Options, Profile, ReproduceError, Reproduction, Verdict, reproduce};
+use residuum_lab::reproduce::{
+    NAMES, PaperVerdict, Profile, ReproduceError, ReproduceOptions, Reproduction, reproduce,
+};
 
-use Verdict::{Agrees, Differs, NotStated};
+use PaperVerdict::{Agrees, Differs, NotStated};
 
 fn quick(name: &str) -> Reproduction {
-    let options = Options { seed: 11, profile: Profile::Quick, ..Options::default() };
+    let options = ReproduceOptions { seed: 11, profile: Profile::Quick, ..ReproduceOptions::default() };
     reproduce(name, &options, &Silent).unwrap()
 }
 
@@ -28,10 +30,10 @@ fn number(record: &Record, field: &str) -> f64 {
 }
 
 /// What every figure owes: verdicts, tables with enough finite numbers, settings that can be read back.
-fn check_whole(name: &str, verdicts: &[Verdict], numbers: usize) -> Reproduction {
+fn check_whole(name: &str, verdicts: &[PaperVerdict], numbers: usize) -> Reproduction {
     let r = quick(name);
     assert_eq!(r.name, name);
-    let found: Vec<Verdict> = r.findings.iter().map(|f| f.verdict.clone()).collect();
+    let found: Vec<PaperVerdict> = r.findings.iter().map(|f| f.verdict.clone()).collect();
     assert_eq!(found, verdicts, "{:#?}", r.findings);
     let mut count = 0;
     for (stem, bytes) in &r.tables {
@@ -99,7 +101,12 @@ fn toy_densities_integrate_to_one() {
 #[test]
 fn toy_does_not_depend_on_the_number_of_threads() {
     // Not a multiple of the block, so that the last block is short.
-    let options = |seed| Options { seed, replicas: Some(1300), profile: Profile::Quick, ..Options::default() };
+    let options = |seed| ReproduceOptions {
+        seed,
+        replicas: Some(1300),
+        profile: Profile::Quick,
+        ..ReproduceOptions::default()
+    };
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| reproduce("fig-toy", &options(3), &Silent)).unwrap()
@@ -210,14 +217,14 @@ fn saving_writes_every_file_and_nothing_else() {
 
 #[test]
 fn an_unknown_name_is_answered_with_the_known_ones() {
-    let error = reproduce("fig-toys", &Options::default(), &Silent).unwrap_err();
+    let error = reproduce("fig-toys", &ReproduceOptions::default(), &Silent).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("\"fig-toys\"") && NAMES.iter().all(|name| text.contains(name)), "{text}");
 }
 
 #[test]
 fn one_replica_is_refused() {
-    let options = Options { replicas: Some(1), ..Options::default() };
+    let options = ReproduceOptions { replicas: Some(1), ..ReproduceOptions::default() };
     let error = reproduce("fig-toy", &options, &Silent).unwrap_err();
     assert_eq!(error.to_string(), "replicas must be at least 2, got 1");
 }
@@ -233,7 +240,7 @@ fn long_figures_stop_when_asked() {
         }
     }
     for name in ["fig-toy", "fig-kappa", "fig-shift"] {
-        let stopped = reproduce(name, &Options::default(), &Stop);
+        let stopped = reproduce(name, &ReproduceOptions::default(), &Stop);
         assert!(matches!(stopped, Err(ReproduceError::Cancelled(_))), "{name}");
     }
 }

@@ -7,21 +7,21 @@ use std::path::Path;
 
 use residuum_lab::progress::Silent;
 use residuum_lab::reproduce::{
-    Entry, Finding, NAMES, NetworkOptions, Options, Page, Profile, Reproduction, Verdict, paper_label,
-    reproduce,
+    Finding, NAMES, NetworkOptions, Page, PageEntry, PaperVerdict, Profile, ReproduceOptions, Reproduction,
+    paper_label, reproduce,
 };
 
 const NETWORKS: [&str; 6] =
     ["fig-mnist", "fig-ablation", "fig-weights", "table-mnist", "table-cifar-power", "table-cifar-exp"];
 
-fn options(folder: &Path) -> Options {
+fn options(folder: &Path) -> ReproduceOptions {
     let networks = NetworkOptions {
         data_root: folder.join("data"),
         base: folder.into(),
         store: folder.join("store"),
         ..NetworkOptions::default()
     };
-    Options { profile: Profile::Quick, networks, ..Options::default() }
+    ReproduceOptions { profile: Profile::Quick, networks, ..ReproduceOptions::default() }
 }
 
 fn quick(name: &str, folder: &Path) -> Reproduction {
@@ -30,7 +30,7 @@ fn quick(name: &str, folder: &Path) -> Reproduction {
 
 fn reason(finding: &Finding) -> &str {
     match &finding.verdict {
-        Verdict::NotRun(reason) => reason,
+        PaperVerdict::NotRun(reason) => reason,
         other => panic!("{}: {}", finding.statement, other.words()),
     }
 }
@@ -100,7 +100,10 @@ fn missing_weights_and_missing_time_are_told_apart() {
     );
     // Files that are damaged are found when they are read, and said to be.
     let small = r.findings.last().unwrap();
-    assert!(matches!(&small.verdict, Verdict::NotRun(sentence) if sentence.contains("batch")), "{small:?}");
+    assert!(
+        matches!(&small.verdict, PaperVerdict::NotRun(sentence) if sentence.contains("batch")),
+        "{small:?}"
+    );
 }
 
 #[test]
@@ -110,9 +113,9 @@ fn the_page_shows_every_item_with_its_verdicts() {
     let mut page = Page::new(&options);
     for name in ["fig-bias", "table-mnist"] {
         let item = reproduce(name, &options, &Silent).unwrap();
-        page.entries.push(Entry::new(&item, vec![format!("{name}.png")], 61.0));
+        page.entries.push(PageEntry::new(&item, vec![format!("{name}.png")], 61.0));
     }
-    page.entries.push(Entry::failed("fig-weights", "the disk is full".into(), 1.0));
+    page.entries.push(PageEntry::failed("fig-weights", "the disk is full".into(), 1.0));
     assert_eq!(page.entries[0].verdict(), "1 agree, 1 not stated in the paper");
     assert_eq!(page.entries[1].verdict(), "38 not run");
     assert_eq!(page.entries[2].verdict(), "not run: the disk is full");
@@ -174,11 +177,11 @@ fn bounds_have_the_exponents_of_the_table() {
     ] {
         let finding = of(what);
         assert_eq!((finding.paper.as_str(), finding.ours.as_str()), (paper, ours), "{what}");
-        assert_eq!(finding.verdict, Verdict::Agrees, "{what}");
+        assert_eq!(finding.verdict, PaperVerdict::Agrees, "{what}");
     }
-    assert_eq!(of("power of K").verdict, Verdict::Agrees);
+    assert_eq!(of("power of K").verdict, PaperVerdict::Agrees);
     assert!(
-        r.findings.iter().any(|f| f.verdict == Verdict::NotStated),
+        r.findings.iter().any(|f| f.verdict == PaperVerdict::NotStated),
         "the stationary law is not the paper's"
     );
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use residuum_lab::progress::Silent;
-use residuum_lab::run::{RunError, run};
+use residuum_lab::run::{ProblemRunError, run};
 use residuum_lab::spec::Spec;
 
 /// A spec that runs; each case replaces one piece of it.
@@ -138,7 +138,7 @@ fn problems() {
         (
             "curvature = 1.0",
             r#"curvature = { csv = "vectors.csv" }"#,
-            "line 5: problem.curvature: …vectors.csv: has 2 columns; say which with column = …",
+            "line 5: problem.curvature: …vectors.csv: has 2 columns; choose one with column = …",
         ),
         (
             "curvature = 1.0",
@@ -518,7 +518,7 @@ fn what_would_fill_the_memory_is_refused_first() {
         (
             "steps = 10",
             "steps = 1_000_000_000_000",
-            "line 23: record.every must be at least 20001, or more than 50000000 rows are written, got 5",
+            "line 23: record.every must be at least 20001 to stay within 50000000 rows, got 5",
         ),
         (
             "minimizer = [0.5, 0.2]",
@@ -587,7 +587,9 @@ fn a_diverging_run_names_seed_step_weight_and_cure() {
                 [rule]\nkind = \"digital\"\nlearning_rate = 1.0\n";
     let error = run(&parse(text).unwrap(), &Silent).unwrap_err();
     // |1 − αh| = 2 doubles the distance of the second weight: f64 ends after about 1024 steps.
-    let RunError::Diverged { seed: 4, step, variable: "main", index: 1, .. } = error else { panic!("{error}") };
+    let ProblemRunError::Diverged { seed: 4, step, variable: "main", index: 1, .. } = error else {
+        panic!("{error}")
+    };
     assert!((1020..=1040).contains(&step), "{step}");
     assert!(error.to_string().ends_with("the iteration diverges, try a smaller rule.learning_rate"), "{error}");
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use residuum_lab::plan::{Plan, plans};
 use residuum_lab::spec::Folders;
-use residuum_lab::store::{Claim, Row, State, Store, StoreError};
+use residuum_lab::store::{Row, Store, StoreError, TrialClaim, TrialState};
 use residuum_lab::sweep::{End, Listener, Silent, SweepError, SweepOptions, sweep};
 use sweep_common::{NETWORK, PROBLEM, Spy, mixed, networks, options, problems, records};
 use tempfile::TempDir;
@@ -62,7 +62,7 @@ fn a_second_sweep_does_nothing_and_an_edited_one_only_what_is_new() {
     assert_eq!(sweep(&twice, &store, &options(1, 1), &spy).unwrap().total, 3);
     // A trial that was removed is run again.
     store.remove(&plans[0].id()).unwrap();
-    assert_eq!(store.state(&plans[0].id()), State::Absent);
+    assert_eq!(store.state(&plans[0].id()), TrialState::Absent);
     assert_eq!(sweep(&plans, &store, &options(1, 1), &spy).unwrap().done, 1);
 }
 
@@ -145,7 +145,7 @@ fn records_tell_energy_where_the_spec_gives_that_of_a_pulse() {
     for wrong in ["0.0", "-1e-12", "inf", "nan"] {
         let text = NETWORK.replace("states = 1200", &format!("states = 1200\npulse_energy = {wrong}"));
         let error = plans(&text, &Folders::new("."), None, "nets").unwrap_err().to_string();
-        assert!(error.contains("device.pulse_energy must be positive and finite, in joules"), "{error}");
+        assert!(error.contains("device.pulse_energy must be positive and finite, got "), "{error}");
     }
 }
 
@@ -163,7 +163,7 @@ fn a_trial_that_diverges_is_kept_as_failed_and_stops_no_other() {
     let failed = &summary.failed[0];
     assert!(failed.sentence.contains("the iteration diverges") && failed.kept, "{failed:?}");
     assert_eq!(failed.labels, plans[0].labels);
-    assert_eq!(store.state(&plans[0].id()), State::Failed);
+    assert_eq!(store.state(&plans[0].id()), TrialState::Failed);
     assert_eq!(store.trials().unwrap().len(), 1);
     assert_eq!(store.failures().unwrap()[0].sentence, failed.sentence);
     // It would fail again, so it is not tried again, but still told.
@@ -181,7 +181,7 @@ fn missing_data_fail_a_trial_until_they_are_there() {
     let options = SweepOptions { data_root: folder.path().join("data"), ..options(1, 1) };
     let summary = sweep(&plans[..1], &store, &options, &Silent).unwrap();
     assert!(!summary.failed[0].kept && summary.failed[0].sentence.contains("mnist"), "{summary:?}");
-    assert_eq!(store.state(&plans[0].id()), State::Begun);
+    assert_eq!(store.state(&plans[0].id()), TrialState::Begun);
 }
 
 #[test]
@@ -294,13 +294,13 @@ fn networks_record_epochs_weights_and_drift() {
 fn a_trial_has_one_owner_at_a_time() {
     let folder = TempDir::new().unwrap();
     let store = Store::create(folder.path()).unwrap();
-    let Claim::Ours(lease) = store.claim("a").unwrap() else { panic!("nobody else is there") };
-    assert_eq!(store.state("a"), State::Begun);
-    assert!(matches!(store.claim("a").unwrap(), Claim::Busy));
+    let TrialClaim::Ours(lease) = store.claim("a").unwrap() else { panic!("nobody else is there") };
+    assert_eq!(store.state("a"), TrialState::Begun);
+    assert!(matches!(store.claim("a").unwrap(), TrialClaim::Busy));
     assert!(matches!(store.remove("a"), Err(StoreError::Busy { .. })));
-    assert!(matches!(store.claim("b").unwrap(), Claim::Ours(_)));
+    assert!(matches!(store.claim("b").unwrap(), TrialClaim::Ours(_)));
     drop(lease);
-    assert!(matches!(store.claim("a").unwrap(), Claim::Ours(_)));
+    assert!(matches!(store.claim("a").unwrap(), TrialClaim::Ours(_)));
     store.remove("a").unwrap();
     assert_eq!(store.ids().unwrap(), ["b"]);
     assert!(matches!(store.remove("a"), Err(StoreError::NotOne { count: 0, .. })));
@@ -364,7 +364,7 @@ fn a_folder_that_is_removed_during_the_work_is_noticed() {
     let all: fn(&Path) = |store| fs::remove_dir_all(store).unwrap();
     let trials: fn(&Path) = |store| fs::remove_dir_all(store.join("trials")).unwrap();
     for (name, remove, expected) in
-        [("all", all, "it has no store.json"), ("trials", trials, "that were done are no longer in")]
+        [("all", all, "it has no store.json"), ("trials", trials, "finished trials are no longer in")]
     {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join(name);

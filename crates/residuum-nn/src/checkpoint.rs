@@ -5,9 +5,9 @@
 //!                                         manifest.json
 //! ```
 //!
-//! A checkpoint is written under another name, reaches the disk, and takes its own name last: under that name it is
-//! whole. The one before is kept until then, and after, in case the disk damages the new one. Checksums (CRC-32C) of the
-//! manifest and the tensors tell.
+//! A checkpoint is written under a temporary name, flushed to disk, and renamed last: under its own name it is
+//! complete. The previous one is kept as well, in case the disk damages the new one. CRC-32C checksums of the
+//! manifest and the tensors detect damage.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::checksum::{checksum, checksum_file};
-use crate::state::{FileError, read_safetensors, write_safetensors};
+use crate::state::{TensorFileError, read_safetensors, write_safetensors};
 
-/// Version of the format. A change that older versions would misread raises it.
+/// Version of the format, raised by changes that older versions would misread.
 const VERSION: u32 = 2;
 
 const STATE: &str = "state.safetensors";
@@ -30,39 +30,39 @@ const MANIFEST: &str = "manifest.json";
 const PARTIAL: &str = "partial";
 const REMOVED: &str = "removed";
 
-/// Where in a run a checkpoint was taken, and whatever else its manifest is to hold.
+/// Where in a run a checkpoint was taken, and anything else for its manifest.
 pub trait Position: Clone + Serialize + DeserializeOwned {
     /// Name of the checkpoint of this position. Names sort as positions do.
     fn name(&self) -> String;
 }
 
-/// Checkpoints that cannot be written or read.
+/// Why checkpoints cannot be written or read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// A folder that the system refuses.
+    /// A folder could not be read or written.
     #[error("{} must be readable and writable: {source}", path.display())]
     Io {
         /// The folder.
         path: PathBuf,
-        /// What the system answered.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// A checkpoint that could not be written. The one before is whole.
+    /// A checkpoint could not be written. The previous one is intact.
     #[error(transparent)]
-    Write(#[from] FileError),
-    /// A checkpoint of a format that this version does not know.
+    Write(#[from] TensorFileError),
+    /// A checkpoint of an unknown format version.
     #[error("checkpoint {} must have format version {supported}, got {stored}", path.display())]
     Version {
         /// The checkpoint.
         path: PathBuf,
         /// The version of its format.
         stored: u32,
-        /// The version known here.
+        /// The supported version.
         supported: u32,
     },
-    /// Only damaged checkpoints.
-    #[error("no checkpoint is whole; {} was tried last: {reason}", last.display())]
+    /// All checkpoints are damaged.
+    #[error("no checkpoint is intact; {} was tried last: {reason}", last.display())]
     AllDamaged {
         /// The oldest checkpoint.
         last: PathBuf,
@@ -101,7 +101,7 @@ impl<P: Position> Contents<P> {
 #[derive(Debug)]
 pub struct Checkpoints<P> {
     folder: PathBuf,
-    /// The newest that is known to be whole.
+    /// The newest that is known to be intact.
     last: Option<PathBuf>,
     position: PhantomData<P>,
 }
@@ -118,17 +118,17 @@ pub struct Checkpoint<P> {
 }
 
 impl<P: Position> Checkpoints<P> {
-    /// Those in `folder`, which need not exist.
+    /// The checkpoints in `folder`, which need not exist.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), last: None, position: PhantomData }
     }
 
-    /// The newest that is known to be whole: written or read.
+    /// The newest that is known to be intact: written or read.
     pub fn last(&self) -> Option<&PathBuf> {
         self.last.as_ref()
     }
 
-    /// All checkpoints, whole or not, oldest first.
+    /// All checkpoints, intact or not, oldest first.
     ///
     /// # Errors
     /// If the folder cannot be read.
@@ -148,15 +148,15 @@ impl<P: Position> Checkpoints<P> {
         Ok(paths)
     }
 
-    /// Whether the checkpoint of this name is there already.
+    /// Whether a checkpoint of this name already exists.
     pub fn holds(&self, name: &str) -> bool {
         self.last.as_ref() == Some(&self.folder.join(name))
     }
 
-    /// Writes a checkpoint and removes all but it and the one before.
+    /// Writes a checkpoint and removes all but it and the previous one.
     ///
     /// # Errors
-    /// If it cannot be written; the one before is whole then.
+    /// If it cannot be written; the previous one is then intact.
     pub fn write(&mut self, position: &P, state: &Tensors) -> Result<&Path, CheckpointError> {
         let path = self.folder.join(position.name());
         self.write_whole(&path, position, state)?;
@@ -169,11 +169,11 @@ impl<P: Position> Checkpoints<P> {
         Ok(self.last.as_deref().unwrap_or(&self.folder))
     }
 
-    fn write_whole(&self, path: &Path, position: &P, state: &Tensors) -> Result<(), FileError> {
+    fn write_whole(&self, path: &Path, position: &P, state: &Tensors) -> Result<(), TensorFileError> {
         let partial = self.folder.join(PARTIAL);
         let io = |path: &Path| {
             let path = path.to_owned();
-            |source| FileError::Io { path, source }
+            |source| TensorFileError::Io { path, source }
         };
         remove(&partial).and_then(|()| fs::create_dir_all(&partial)).map_err(io(&partial))?;
         let written = (|| {
@@ -182,7 +182,7 @@ impl<P: Position> Checkpoints<P> {
             let state_crc32c = checksum_file(&tensors).map_err(io(&tensors))?;
             let contents = Contents { position: position.clone(), state_crc32c };
             write_manifest(&partial.join(MANIFEST), contents).map_err(io(&partial.join(MANIFEST)))?;
-            // A checkpoint of this name was damaged, or the run would have gone on from it.
+            // A checkpoint of this name was damaged, or the run would have continued from it.
             let rename = || {
                 sync_folder(&partial)?;
                 remove(path)?;
@@ -192,29 +192,29 @@ impl<P: Position> Checkpoints<P> {
             rename().map_err(io(path))
         })();
         if written.is_err() {
-            // What is left of it only takes space; that it cannot be removed changes nothing.
+            // Leftovers only take space; failing to remove them does no harm.
             let _ = remove(&partial);
         }
         written
     }
 
-    /// Removes what a kill left: half-written, half-removed, and older than the one before the last. A run that was
-    /// killed after its last checkpoint writes none that would do so.
+    /// Removes what a killed run left behind: half-written, half-removed and outdated checkpoints. A run that was
+    /// killed after its last checkpoint writes no further one to do so.
     pub fn tidy(&self) {
         let list = self.list().unwrap_or_default();
         let older = list.iter().filter(|path| Some(*path) < self.last.as_ref()).rev().skip(1);
         let litter = [PARTIAL, REMOVED].map(|name| self.folder.join(name));
         for path in older.chain(&litter) {
-            // It only takes space; that it cannot be removed changes nothing.
+            // It only takes space; failing to remove it does no harm.
             let _ = remove(path);
         }
     }
 
-    /// Reads the newest checkpoint that is whole, and warns of those that are not, with the reason; `None` if there is none.
-    /// Nothing is removed: the run may be going on in another process.
+    /// Reads the newest intact checkpoint and reports damaged ones with the reason; `None` if there are no checkpoints.
+    /// Nothing is removed: the run may still be active in another process.
     ///
     /// # Errors
-    /// If all are damaged, or one has another format.
+    /// If all are damaged, or one has an unknown format.
     pub fn newest(
         &mut self,
         mut warn: impl FnMut(&Path, &str),
@@ -255,7 +255,7 @@ fn read<P: Position>(path: &Path) -> Result<(P, Tensors), Unreadable> {
     }
     let damaged = |what: &str, error: &dyn std::fmt::Display| Unreadable::Damaged(format!("{what}: {error}"));
     let text = fs::read(path.join(MANIFEST)).map_err(|e| damaged(MANIFEST, &e))?;
-    // The version first: what follows may mean something else in another.
+    // The version first: other fields may mean something else in another version.
     let Version { version } = serde_json::from_slice(&text).map_err(|e| damaged(MANIFEST, &e))?;
     if version != VERSION {
         return Err(Unreadable::Version(version));
@@ -284,7 +284,7 @@ fn write_manifest<P: Position>(path: &Path, contents: Contents<P>) -> io::Result
     file.sync_all()
 }
 
-/// Removes a folder, if it is there, so that no part of it keeps its name.
+/// Removes a folder if it exists, never leaving a partial one under its name.
 fn remove(folder: &Path) -> io::Result<()> {
     let gone = |result: io::Result<()>| match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -298,7 +298,7 @@ fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Puts the names in a folder on the disk. Where folders cannot be opened, the system does so by itself.
+/// Flushes the entries of a folder to disk. Where folders cannot be opened, the system does so itself.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }

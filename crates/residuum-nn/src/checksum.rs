@@ -9,7 +9,7 @@ pub(super) fn checksum(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes)
 }
 
-/// The checksum of a file, read in chunks: it may be larger than is pleasant to hold twice.
+/// The checksum of a file, read in chunks: it may be too large to hold in memory twice.
 pub(super) fn checksum_file(path: &Path) -> io::Result<u32> {
     let mut file = File::open(path)?;
     let mut chunk = vec![0; 1 << 16];

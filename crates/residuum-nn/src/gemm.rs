@@ -1,6 +1,6 @@
-//! The one matrix product of the crate.
+//! The matrix product used throughout the crate.
 //!
-//! Large products are cut into blocks of output rows, and the cut depends on the sizes alone: threads decide who
+//! Large products are split into blocks of output rows, and the split depends on the sizes alone: threads decide who
 //! computes a block, never how it is summed, so the bits are the same for any number of threads.
 
 use gemm_common::Parallelism;
@@ -9,13 +9,13 @@ use rayon::prelude::*;
 use residuum::readout::{Scratch, Shape};
 use residuum::{Key, Readout};
 
-/// Multiplications that repay waking another thread.
+/// Multiplications that are worth another thread.
 const GRAIN: usize = 1 << 22;
-/// Most blocks of one product.
+/// Maximum number of blocks per product.
 const BLOCKS: usize = 8;
 /// Block heights are multiples of this, so that the kernels have no ragged edge inside a product.
 const TILE: usize = 16;
-/// Rows of A that repay turning B around. A block packs a transposed B for itself, against the grain of the memory;
+/// Rows of A that are worth packing a transposed B, which every block does for itself with strided reads;
 /// below this height scalar products of rows are faster (see [`rows_by_rows`]).
 const TALL: usize = 256;
 /// Terms that a scalar product needs to fill its vectors.
@@ -37,7 +37,7 @@ impl<'a> Operand<'a> {
         }
     }
 
-    /// Strides between rows and between columns of the operand, which is `rows × cols`.
+    /// Row and column strides of the operand, which is `rows × cols`.
     fn strides(self, rows: usize, cols: usize) -> (usize, usize) {
         match self {
             Self::Plain(_) => (cols, 1),
@@ -50,7 +50,7 @@ impl<'a> Operand<'a> {
 /// not read.
 ///
 /// # Panics
-/// If a slice has not the length that the sizes ask for.
+/// If the length of a slice does not match the sizes.
 pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32], keep: f32, factor: f32) {
     holds("A", a.values(), m, k);
     holds("B", b.values(), k, n);
@@ -118,11 +118,11 @@ fn height([m, k, n]: [usize; 3], tile: usize) -> usize {
 
 /// `C = A Bᵀ` with A `m × k` and B `n × k`: rows of A by rows of B, the product of a read.
 ///
-/// Few rows take the core's exact product, which reads both operands as they lie in memory; many repay the packing of
+/// Few rows use the core's exact product, which reads both operands in place; many are worth the packing of
 /// [`gemm`].
 ///
 /// # Panics
-/// If a slice has not the length that the sizes ask for.
+/// If the length of a slice does not match the sizes.
 pub fn rows_by_rows([m, k, n]: [usize; 3], a: &[f32], b: &[f32], c: &mut [f32]) {
     if m > TALL || k < LONG {
         gemm([m, k, n], Operand::Plain(a), Operand::Transposed(b), c, 0.0, 1.0);

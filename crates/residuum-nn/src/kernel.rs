@@ -5,18 +5,18 @@ use std::ops::Range;
 use pulp::Arch;
 use rayon::prelude::*;
 
-/// Values of one chunk: what a thread takes at a time, and the least that repays waking one.
+/// Values of one chunk: what a thread processes at a time, and the least that is worth one.
 const CHUNK: usize = 1 << 14;
 
-/// Runs a loop compiled for the widest vectors of this machine. The closure and all it calls must be
+/// Runs a loop compiled for the widest vectors of this machine. The closure and everything it calls must be
 /// `#[inline(always)]`. No fused operations arise, so the bits do not depend on the machine.
 #[inline(always)]
 pub fn vectorized<R>(run: impl FnOnce() -> R) -> R {
     Arch::new().dispatch(run)
 }
 
-/// Applies `run(first index, chunk)` to pieces of `out` that are whole rows of `row` values, in parallel when there are
-/// many. What a piece becomes must not depend on where the cuts are.
+/// Applies `run(first index, chunk)` to chunks of `out` that are whole rows of `row` values, in parallel when there are
+/// many. The result must not depend on where chunks begin.
 pub fn for_rows(out: &mut [f32], row: usize, run: impl Fn(usize, &mut [f32]) + Sync) {
     let rows = (CHUNK / row.max(1)).max(1);
     if out.len() <= 2 * CHUNK {
@@ -26,7 +26,7 @@ pub fn for_rows(out: &mut [f32], row: usize, run: impl Fn(usize, &mut [f32]) + S
     }
 }
 
-/// As [`for_rows`], but a piece is one row, however short: for rows whose cost is not told by their length.
+/// Like [`for_rows`], but a chunk is one row, however short: for rows whose cost does not follow from their length.
 pub fn for_blocks(out: &mut [f32], row: usize, run: impl Fn(usize, &mut [f32]) + Sync) {
     if out.len() <= CHUNK / 4 {
         run(0, out);

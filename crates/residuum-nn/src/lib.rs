@@ -2,7 +2,7 @@
 //!
 //! There is no tape: every [`Layer`] has an explicit forward and backward, activations are batch-major NHWC [`Tensor`]s,
 //! and every matrix sits behind [`Weights`]: read forward, read transposed, stepped from the errors and inputs of a
-//! mini-batch. Linear and convolutional layers know no more than that, so a crossbar and a digital matrix are the same
+//! mini-batch. Linear and convolutional layers know nothing else about it, so a crossbar and a digital matrix look the same
 //! to them: a row of the unfolded image is an input vector of the crossbar.
 //!
 //! ```
@@ -21,19 +21,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | [`tensor`] | shapes and batches of activations |
-//! | [`weights`] | the door to a matrix, digital SGD |
+//! | [`weights`] | the interface to a matrix, digital SGD |
 //! | [`analog`] | weights on crossbar tiles |
 //! | [`checkpoint`] | tensors with checksums and a manifest, for any run |
 //! | [`layer`] | layers, containers, residual blocks |
 //! | [`loss`] | cross-entropy and negative log-likelihood |
 //! | [`model`] | the networks of the paper, ResNets with torchvision's names |
 //! | [`state`] | named tensors: export, import, safetensors |
-//! | [`gemm`], [`kernel`] | the one matrix product, threads and vector loops |
-//! | [`data`] | data sets, a crate of their own |
-//! | [`train`] | epochs, evaluation, metrics, checkpoints that resume to the bit |
+//! | [`gemm`], [`kernel`] | the matrix product, threads and vector loops |
+//! | [`data`] | data sets (re-exported crate) |
+//! | [`train`] | epochs, evaluation, metrics, checkpoints that resume bit for bit |
 
 pub mod analog;
 pub mod checkpoint;
@@ -54,4 +54,4 @@ pub use layer::{Layer, Mode, Pass};
 pub use loss::Loss;
 pub use model::Network;
 pub use tensor::{Shape, Tensor};
-pub use weights::{Digital, Sgd, StepError, Weights};
+pub use weights::{DigitalWeights, Sgd, TrainStepError, Weights};

@@ -1,4 +1,4 @@
-//! What training lowers: mean losses over a batch, their errors, and how many samples are right.
+//! Loss functions: mean losses over a batch, their gradients, and the number of correct samples.
 
 use residuum::ParameterError;
 use residuum::math::exp;
@@ -18,9 +18,9 @@ pub enum Loss {
     },
 }
 
-/// What a batch came to.
+/// Loss and hits of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct BatchOutcome {
     /// Mean loss.
     pub loss: f64,
     /// Samples whose largest score is that of the label.
@@ -45,14 +45,14 @@ impl Loss {
     /// The loss of a batch. `errors`, if wanted, become ∂(mean loss)/∂scores.
     ///
     /// # Panics
-    /// If there is not one label for each sample, or a label is no class.
-    pub fn evaluate(self, scores: &Tensor, labels: &[u32], mut errors: Option<&mut Tensor>) -> Outcome {
+    /// If there is not one label per sample, or a label is out of range.
+    pub fn evaluate(self, scores: &Tensor, labels: &[u32], mut errors: Option<&mut Tensor>) -> BatchOutcome {
         assert_eq!(labels.len(), scores.batch(), "one label for each sample");
         let classes = scores.shape().len();
         if let Some(errors) = errors.as_deref_mut() {
             errors.resize(scores.batch(), scores.shape());
         }
-        let mut outcome = Outcome::default();
+        let mut outcome = BatchOutcome::default();
         let mut log_probabilities = vec![0.0; classes];
         for (b, &label) in labels.iter().enumerate() {
             let (x, label) = (scores.sample(b), label as usize);

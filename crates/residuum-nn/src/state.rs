@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 pub use residuum::state::{Data, StateError, Tensors};
-use residuum::state::{Tensor, same};
+use residuum::state::{SavedTensor, same};
 
 mod file;
 mod tfjs;
 
-pub use file::{FileError, read_safetensors, write_safetensors};
+pub use file::{TensorFileError, read_safetensors, write_safetensors};
 pub use tfjs::read_tfjs;
 
 /// What a tensor is to the network.
@@ -18,23 +18,23 @@ pub enum Role {
     Parameter,
     /// Measured, such as running means: exported and imported.
     Buffer,
-    /// Known to a training run only, such as velocities or the arrays behind effective weights: checkpoints.
+    /// Internal to a training run, such as velocities or the arrays behind effective weights: checkpoints only.
     Optimizer,
 }
 
-/// A thing with named tensors that play different roles: a layer, a network.
+/// An object with named tensors of different roles: a layer, a network.
 pub trait Named {
     /// Adds every tensor to `out`; names start with `path`.
     fn collect(&self, path: &str, out: &mut Collection);
 
-    /// Takes those tensors that `from` has under these names, which were checked to fit.
+    /// Loads the tensors that `from` has under these names, already checked to fit.
     ///
     /// # Errors
-    /// If hardware cannot take a number.
+    /// If the hardware rejects a number.
     fn restore(&mut self, path: &str, from: &Tensors) -> Result<(), StateError>;
 }
 
-/// The tensors of a network in their order, with their roles.
+/// The tensors of a network in order, with their roles.
 #[derive(Clone, Debug, Default)]
 pub struct Collection {
     tensors: Tensors,
@@ -52,38 +52,38 @@ impl Collection {
 
     /// Adds a tensor with its shape (PyTorch's: outputs, inputs, height, width).
     pub fn tensor(&mut self, name: &str, role: Role, shape: &[usize], values: Vec<f32>) {
-        self.insert(name, role, Tensor::f32(shape, values));
+        self.insert(name, role, SavedTensor::f32(shape, values));
     }
 
     /// Adds a counter.
     pub fn counter(&mut self, name: &str, role: Role, value: u64) {
-        self.insert(name, role, Tensor::count(value));
+        self.insert(name, role, SavedTensor::count(value));
     }
 
-    /// Adds the state of something behind `path`.
+    /// Adds the state of an object under `path`.
     pub fn nest(&mut self, path: &str, role: Role, tensors: Tensors) {
         for (name, tensor) in tensors {
             self.insert(&format!("{path}.{name}"), role, tensor);
         }
     }
 
-    fn insert(&mut self, name: &str, role: Role, tensor: Tensor) {
+    fn insert(&mut self, name: &str, role: Role, tensor: SavedTensor) {
         self.roles.insert(name.to_owned(), role);
         self.tensors.insert(name, tensor);
     }
 
-    /// Notes the dynamic range of the tensor `name`, in its units, where devices give it one.
+    /// Records the dynamic range of the tensor `name`, in its units, where devices have one.
     pub fn note_range(&mut self, name: &str, range: [f32; 2]) {
         self.ranges.insert(name.to_owned(), range);
     }
 
-    /// The dynamic range of a tensor, where devices give it one.
+    /// The dynamic range of a tensor, where devices have one.
     pub fn range(&self, name: &str) -> Option<[f32; 2]> {
         self.ranges.get(name).copied()
     }
 
     /// All tensors with their roles, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, Role, &Tensor)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Role, &SavedTensor)> {
         self.tensors.iter().map(|(name, tensor)| (name, self.roles[name], tensor))
     }
 
@@ -92,12 +92,12 @@ impl Collection {
     }
 }
 
-/// Which tensors are meant.
+/// Which tensors to copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Parameters and buffers: the network.
     Network,
-    /// Those and what the optimiser remembers: a checkpoint.
+    /// Those and the optimiser state: a checkpoint.
     Everything,
 }
 
@@ -140,8 +140,8 @@ pub fn import(network: &mut dyn Named, scope: Scope, state: &Tensors) -> Result<
     network.restore("", &state.filtered(|name| own.role(name).is_some_and(|role| scope.holds(role))))
 }
 
-/// Refuses a NaN or an infinity in a parameter or buffer.
-fn finite(name: &str, tensor: &Tensor) -> Result<(), StateError> {
+/// Checks that parameters and buffers are finite.
+fn finite(name: &str, tensor: &SavedTensor) -> Result<(), StateError> {
     let Data::F32(values) = &tensor.data else { return Ok(()) };
     match values.iter().position(|v| !v.is_finite()) {
         None => Ok(()),

@@ -9,7 +9,7 @@ pub struct Shape {
     pub height: usize,
     /// Columns of the image.
     pub width: usize,
-    /// Numbers at every position.
+    /// Values at every position.
     pub channels: usize,
 }
 
@@ -29,12 +29,12 @@ impl Shape {
         self.height * self.width
     }
 
-    /// Numbers of one sample.
+    /// Values of one sample.
     pub const fn len(self) -> usize {
         self.positions() * self.channels
     }
 
-    /// Whether a sample holds no number at all.
+    /// Whether a sample is empty.
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -46,7 +46,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// A batch of samples of one shape. The memory is kept when the batch changes, so that steps do not allocate.
+/// A batch of samples of one shape. The buffer is reused when the batch changes, so that steps do not allocate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tensor {
     batch: usize,
@@ -60,27 +60,27 @@ impl Tensor {
         Self { batch, shape, values: vec![0.0; batch * shape.len()] }
     }
 
-    /// A batch from its numbers, sample after sample, channels innermost.
+    /// A batch from its values, sample by sample, channels innermost.
     ///
     /// # Panics
-    /// If the numbers are not a whole number of samples.
+    /// If the values are not a whole number of samples.
     pub fn from_values(shape: Shape, values: Vec<f32>) -> Self {
         assert!(
             !shape.is_empty() && values.len().is_multiple_of(shape.len()),
-            "{} values are no whole number of samples of {shape}",
+            "{} values are not a whole number of samples of {shape}",
             values.len()
         );
         Self { batch: values.len() / shape.len(), shape, values }
     }
 
-    /// Takes another batch size and shape. What the values are afterwards is for the caller to say.
+    /// Sets the batch size and shape. The values are unspecified until the caller writes them.
     pub fn resize(&mut self, batch: usize, shape: Shape) {
         self.batch = batch;
         self.shape = shape;
         self.values.resize(batch * shape.len(), 0.0);
     }
 
-    /// Becomes a copy of another tensor, in its own memory.
+    /// Copies another tensor into its own buffer.
     pub fn copy_from(&mut self, other: &Self) {
         self.resize(other.batch, other.shape);
         self.values.copy_from_slice(&other.values);
@@ -96,17 +96,17 @@ impl Tensor {
         self.shape
     }
 
-    /// All numbers.
+    /// All values.
     pub fn values(&self) -> &[f32] {
         &self.values
     }
 
-    /// All numbers, to write.
+    /// All values, mutable.
     pub fn values_mut(&mut self) -> &mut [f32] {
         &mut self.values
     }
 
-    /// The numbers of one sample.
+    /// The values of one sample.
     pub fn sample(&self, index: usize) -> &[f32] {
         &self.values[index * self.shape.len()..][..self.shape.len()]
     }

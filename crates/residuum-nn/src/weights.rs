@@ -1,4 +1,4 @@
-//! The door to a matrix: [`Weights`] are read forward, read transposed, and stepped from errors and inputs.
+//! The interface to a matrix: [`Weights`] are read forward, read transposed, and stepped from errors and inputs.
 //!
 //! ```text
 //! y_b = W x_b          read
@@ -14,11 +14,11 @@ use thiserror::Error;
 use crate::gemm::{Operand, gemm, rows_by_rows};
 use crate::state::{Collection, Role, StateError, Tensors};
 
-/// What can go wrong when weights learn.
+/// Errors of a training step.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
-pub enum StepError {
-    /// The loss left the numbers: the rates are too large, or the data is not what it should be.
+pub enum TrainStepError {
+    /// The loss is not finite: the rates are too large, or the data is wrong.
     #[error("the loss must stay finite, but at step {k} it is {value}; lower the learning rate")]
     Diverged {
         /// The step.
@@ -26,18 +26,18 @@ pub enum StepError {
         /// The loss there.
         value: f64,
     },
-    /// A rule that refuses its numbers.
+    /// A rule rejects its parameters.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// An array that refuses a step, such as one along a gradient that is not finite.
+    /// An array rejects a step, such as one along a gradient that is not finite.
     #[error(transparent)]
     Refused(#[from] residuum::StepError),
 }
 
-/// A matrix W with one row per output and one column per input, wherever it lives.
+/// A matrix W with one row per output and one column per input, in digital or analog memory.
 ///
 /// Batches are stored by sample: `inputs` is `batch × cols`, `errors` is `batch × rows`. Draws depend on the key alone. The
-/// [`State`] of weights is what the effective ones do not tell: momentum, single arrays, counters.
+/// [`State`] of weights is what the effective weights do not contain: momentum, single arrays, counters.
 pub trait Weights: State + Debug + Send + Sync {
     /// Number of outputs.
     fn rows(&self) -> usize;
@@ -55,10 +55,10 @@ pub trait Weights: State + Debug + Send + Sync {
     /// batch) already.
     ///
     /// # Errors
-    /// If the rule behind the weights refuses the step.
-    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), StepError>;
+    /// If the rule behind the weights rejects the step.
+    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), TrainStepError>;
 
-    /// Whether [`Weights::step`] can change anything. Errors are not passed below the first layer that learns.
+    /// Whether [`Weights::step`] can change anything. Errors are not propagated below the first layer that learns.
     fn trains(&self) -> bool {
         true
     }
@@ -66,7 +66,7 @@ pub trait Weights: State + Debug + Send + Sync {
     /// Writes W (`rows × cols`) as a noiseless read would see it.
     fn effective_weights(&self, out: &mut [f32]);
 
-    /// Makes W these values, as well as the hardware can.
+    /// Programs W to these values as closely as the hardware allows.
     ///
     /// # Errors
     /// If the length differs or a weight is not finite.
@@ -83,9 +83,9 @@ pub trait Weights: State + Debug + Send + Sync {
 pub struct Sgd {
     /// α, a function of the step.
     pub learning_rate: Schedule,
-    /// Share of the velocity that survives a step, in [0, 1).
+    /// Fraction of the velocity kept after a step, in [0, 1).
     pub momentum: f32,
-    /// Pull towards zero.
+    /// Strength of the pull towards zero.
     pub weight_decay: f32,
 }
 
@@ -135,7 +135,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// Parameters that learn by `sgd`, or never.
+    /// Parameters trained by `sgd`, or frozen.
     pub fn new(values: Vec<f32>, sgd: Option<Sgd>) -> Self {
         Self { gradient: vec![0.0; values.len()], velocity: Vec::new(), values, sgd }
     }
@@ -162,7 +162,7 @@ impl Parameter {
         }
     }
 
-    /// Takes those that `from` has.
+    /// Loads those that `from` has.
     pub(crate) fn restore(&mut self, name: &str, from: &Tensors) {
         from.read(name, &mut self.values);
         let velocity = format!("{name}.velocity");
@@ -180,7 +180,7 @@ fn padded(velocity: &[f32], length: usize) -> Vec<f32> {
     padded
 }
 
-/// Weights that never learn, wherever they live: tiles take no pulse after they are programmed.
+/// Frozen weights in any memory: tiles receive no pulses after they are programmed.
 #[derive(Debug)]
 pub struct Still(pub Box<dyn Weights>);
 
@@ -201,7 +201,7 @@ impl Weights for Still {
         self.0.read_transposed(errors, outputs, key);
     }
 
-    fn step(&mut self, _: u64, _: &[f32], _: &[f32], _: Key) -> Result<(), StepError> {
+    fn step(&mut self, _: u64, _: &[f32], _: &[f32], _: Key) -> Result<(), TrainStepError> {
         Ok(())
     }
 
@@ -234,7 +234,7 @@ impl State for Still {
 
 /// Weights in digital memory, read exactly and trained by SGD, or frozen.
 #[derive(Clone, Debug)]
-pub struct Digital {
+pub struct DigitalWeights {
     rows: usize,
     cols: usize,
     values: Vec<f32>,
@@ -242,11 +242,11 @@ pub struct Digital {
     sgd: Option<Sgd>,
 }
 
-impl Digital {
-    /// A matrix (`rows × cols`) that learns by `sgd`, or never.
+impl DigitalWeights {
+    /// A matrix (`rows × cols`) trained by `sgd`, or frozen.
     ///
     /// # Errors
-    /// If `values` has another length or the numbers of `sgd` are invalid.
+    /// If `values` has the wrong length or the parameters of `sgd` are invalid.
     pub fn new(rows: usize, cols: usize, values: Vec<f32>, sgd: Option<Sgd>) -> Result<Self, ParameterError> {
         if values.len() != rows * cols {
             let (expected, given) = (rows * cols, values.len());
@@ -257,7 +257,7 @@ impl Digital {
     }
 }
 
-impl Weights for Digital {
+impl Weights for DigitalWeights {
     fn rows(&self) -> usize {
         self.rows
     }
@@ -276,7 +276,7 @@ impl Weights for Digital {
         gemm(size, Operand::Plain(errors), Operand::Plain(&self.values), outputs, 0.0, 1.0);
     }
 
-    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], _: Key) -> Result<(), StepError> {
+    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], _: Key) -> Result<(), TrainStepError> {
         let Some(sgd) = self.sgd else { return Ok(()) };
         let rate = sgd.learning_rate.at(k) as f32;
         let size = [self.rows, errors.len() / self.rows, self.cols];
@@ -310,7 +310,7 @@ impl Weights for Digital {
     }
 }
 
-impl State for Digital {
+impl State for DigitalWeights {
     fn tensors(&self) -> Tensors {
         let mut tensors = Tensors::new();
         if self.sgd.is_some_and(|sgd| sgd.momentum > 0.0) {
@@ -331,7 +331,7 @@ impl State for Digital {
     }
 }
 
-/// Refuses weights of another number, or with one that is not finite.
+/// Checks the number of weights and that all are finite.
 pub(crate) fn check_weights(expected: usize, weights: &[f32]) -> Result<(), ParameterError> {
     if weights.len() != expected {
         return Err(ParameterError::Length { name: "weights", expected, given: weights.len() });

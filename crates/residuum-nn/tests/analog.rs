@@ -1,4 +1,4 @@
-//! Layers on tiles: ideal ones train as digital ones do, whatever they are cut into; real ones resume to the bit.
+//! Layers on tiles: ideal ones train as digital ones do, whatever they are cut into; real ones resume bit for bit.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use residuum::readout::{NoiseManagement, Nonlinearity, Settings};
 use residuum::rule::{Analog as OnTile, Columns, ResidualConfig, ResidualLearning, SymmetricPoint, Transfer};
 use residuum::tile::{CycleNoise, Decay, Device, Drift, Retention, Scheme, Spread, StepModel, Tile};
 use residuum::{Key, ParameterError, RateSchedules, Readout, Rule};
-use residuum_nn::analog::{Analog, AnalogFactory, Mapping, OutputScaling, Reads, Recipe};
+use residuum_nn::analog::{AnalogFactory, AnalogWeights, Mapping, OutputScaling, Reads, Recipe};
 use residuum_nn::data::{Batches, Pipeline, embedded};
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{DigitalFactory, Factory, Select, cnn, mlp};
 use residuum_nn::state::{Data, Scope};
-use residuum_nn::{Loss, Network, Sgd, Shape, StepError, Tensor, Weights};
+use residuum_nn::{Loss, Network, Sgd, Shape, Tensor, TrainStepError, Weights};
 
 const RATE: f64 = 0.2;
 
@@ -159,9 +159,9 @@ fn lines_differ_from_tile_to_tile() {
     let row = [1.0; 4];
     let weights = |name: &str| {
         let factory = factory(Kind::Ideal, Mapping { max_rows: 1, ..Mapping::default() }, &readout);
-        Analog::new(name, [2, 4], &[row, row].concat(), &factory).unwrap()
+        AnalogWeights::new(name, [2, 4], &[row, row].concat(), &factory).unwrap()
     };
-    let read = |weights: &mut Analog, key: u64| {
+    let read = |weights: &mut AnalogWeights, key: u64| {
         let mut y = [0.0; 2];
         weights.read(&[1.0; 4], &mut y, Key::new(key));
         y
@@ -275,7 +275,7 @@ fn programmed_weights_draw_noise_of_their_layer_and_seed() {
         let mapping = Mapping { max_rows: 2, ..Mapping::default() };
         let factory =
             AnalogFactory { key: Key::new(seed), ..factory(Kind::Noisy, mapping, &Readout::default()) };
-        let mut weights = Analog::new(name, [4, 3], &[0.0; 12], &factory).unwrap();
+        let mut weights = AnalogWeights::new(name, [4, 3], &[0.0; 12], &factory).unwrap();
         weights.set_weights(&[0.1; 12]).unwrap();
         let mut out = vec![0.0; 12];
         weights.effective_weights(&mut out);
@@ -292,7 +292,7 @@ fn programmed_weights_draw_noise_of_their_layer_and_seed() {
 #[test]
 fn weights_that_are_not_finite_are_refused() {
     let factory = factory(Kind::Sgd, Mapping::default(), &Readout::default());
-    let mut weights = Analog::new("fc", [2, 3], &[0.1; 6], &factory).unwrap();
+    let mut weights = AnalogWeights::new("fc", [2, 3], &[0.1; 6], &factory).unwrap();
     let message = weights.set_weights(&[0.1, 0.1, f32::NAN, 0.1, 0.1, 0.1]).unwrap_err().to_string();
     assert_eq!(message, "weights[2] must be finite, got NaN");
     assert!(weights.set_weights(&[0.1; 5]).is_err());
@@ -325,5 +325,5 @@ fn a_refusing_tile_is_named_with_its_layer_and_step() {
     let message = error.to_string();
     assert!(message.contains("step 17"), "{message}");
     // tanh of ±∞ is ±1, so the loss is finite and the first layer's tile meets the input.
-    assert!(matches!(error, StepError::Refused(_)) && message.contains("tile 0 residual"), "{message}");
+    assert!(matches!(error, TrainStepError::Refused(_)) && message.contains("tile 0 residual"), "{message}");
 }

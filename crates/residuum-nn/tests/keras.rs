@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 use residuum::Key;
-use residuum::state::{Tensor as Entry, Tensors};
+use residuum::state::{SavedTensor, Tensors};
 use residuum_nn::Shape;
 use residuum_nn::model::{DigitalFactory, ResNet, keras::to_torchvision, resnet};
-use residuum_nn::state::{FileError, Scope, read_tfjs};
+use residuum_nn::state::{Scope, TensorFileError, read_tfjs};
 
 /// A model of two tensors in three shards whose cuts fall inside numbers.
 fn write(folder: &std::path::Path, numbers: usize) -> std::path::PathBuf {
@@ -22,8 +22,8 @@ fn write(folder: &std::path::Path, numbers: usize) -> std::path::PathBuf {
     path
 }
 
-fn entry(shape: &[usize], values: Vec<f32>) -> Entry {
-    Entry::f32(shape, values)
+fn entry(shape: &[usize], values: Vec<f32>) -> SavedTensor {
+    SavedTensor::f32(shape, values)
 }
 
 #[test]
@@ -42,11 +42,11 @@ fn shards_of_another_size_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(folder.path(), 8);
     let error = read_tfjs(&path).unwrap_err();
-    assert!(matches!(error, FileError::Shards { expected: 36, given: 32, .. }), "{error}");
+    assert!(matches!(error, TensorFileError::Shards { expected: 36, given: 32, .. }), "{error}");
     std::fs::write(&path, "{}").unwrap();
-    assert!(matches!(read_tfjs(&path).unwrap_err(), FileError::Json { .. }));
+    assert!(matches!(read_tfjs(&path).unwrap_err(), TensorFileError::Json { .. }));
     std::fs::remove_file(&path).unwrap();
-    assert!(matches!(read_tfjs(&path).unwrap_err(), FileError::Io { .. }));
+    assert!(matches!(read_tfjs(&path).unwrap_err(), TensorFileError::Io { .. }));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use residuum_nn::layer::{
 };
 use residuum_nn::state::{Data, Scope, Tensors, export, import};
 use residuum_nn::weights::Parameter;
-use residuum_nn::{Digital, Layer, Loss, Pass, Sgd, Shape, Tensor, Weights};
+use residuum_nn::{DigitalWeights, Layer, Loss, Pass, Sgd, Shape, Tensor, Weights};
 use serde_json::Value;
 use torch::{batch, distance, fill, floats, from_torch, read, sizes, text, uniform};
 
@@ -24,7 +24,7 @@ fn sgd() -> Option<Sgd> {
 }
 
 fn weights(rows: usize, cols: usize) -> Box<dyn Weights> {
-    Box::new(Digital::new(rows, cols, vec![0.0; rows * cols], sgd()).unwrap())
+    Box::new(DigitalWeights::new(rows, cols, vec![0.0; rows * cols], sgd()).unwrap())
 }
 
 fn parameter(n: usize) -> Parameter {

@@ -4,12 +4,12 @@
 mod torch;
 
 use residuum::Key;
-use residuum::state::Tensor as Entry;
+use residuum::state::SavedTensor;
 use residuum_nn::layer::{
     Activation, BatchNorm2d, Conv2d, Flatten, Geometry, Linear, Pool2d, Reduce, Sequential,
 };
 use residuum_nn::model::{DigitalFactory, Factory, ResNet, cnn, fcn, resnet};
-use residuum_nn::state::{FileError, Scope, StateError, Tensors, read_safetensors, write_safetensors};
+use residuum_nn::state::{Scope, StateError, TensorFileError, Tensors, read_safetensors, write_safetensors};
 use residuum_nn::{Loss, Network, Pass, Sgd, Shape};
 use serde_json::Value;
 use torch::{Trained, batch, distance, fill, floats, formula_state, golden, read, text};
@@ -166,10 +166,10 @@ fn damaged_or_foreign_files_are_refused_in_words() {
     std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
     let error = read_safetensors(&path).unwrap_err();
     assert!(
-        matches!(error, FileError::Format { .. }) && error.to_string().contains("half.safetensors"),
+        matches!(error, TensorFileError::Format { .. }) && error.to_string().contains("half.safetensors"),
         "{error}"
     );
-    assert!(matches!(read_safetensors(&folder.path().join("none")).unwrap_err(), FileError::Io { .. }));
+    assert!(matches!(read_safetensors(&folder.path().join("none")).unwrap_err(), TensorFileError::Io { .. }));
     let header = br#"{"w":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}}"#;
     let mut file = (header.len() as u64).to_le_bytes().to_vec();
     file.extend(header);
@@ -178,7 +178,7 @@ fn damaged_or_foreign_files_are_refused_in_words() {
     let error = read_safetensors(&path).unwrap_err().to_string();
     assert!(error.starts_with("tensor w of ") && error.ends_with("got F16 [2]"), "{error}");
     let unwritable = folder.path().join("no folder/x.safetensors");
-    assert!(matches!(write_safetensors(&unwritable, &Tensors::new()).unwrap_err(), FileError::Io { .. }));
+    assert!(matches!(write_safetensors(&unwritable, &Tensors::new()).unwrap_err(), TensorFileError::Io { .. }));
 }
 
 #[test]
@@ -195,12 +195,12 @@ fn states_that_do_not_fit_change_nothing() {
     assert_eq!(error.to_string(), "tensor 5.bias ([10]) is missing");
 
     let mut unexpected = good.clone();
-    unexpected.insert("fc.bias", Entry::f32(&[1], vec![0.0]));
+    unexpected.insert("fc.bias", SavedTensor::f32(&[1], vec![0.0]));
     let error = network.load(Scope::Network, &unexpected).unwrap_err();
     assert_eq!(error.to_string(), "tensor fc.bias ([1]) is not part of this network");
 
     let mut reshaped = good.clone();
-    reshaped.insert("0.weight", Entry::f32(&[4, 2, 9], vec![0.0; 72]));
+    reshaped.insert("0.weight", SavedTensor::f32(&[4, 2, 9], vec![0.0; 72]));
     let error = network.load(Scope::Network, &reshaped).unwrap_err();
     assert_eq!(error.to_string(), "tensor 0.weight must have shape [4, 2, 3, 3], got [4, 2, 9]");
 

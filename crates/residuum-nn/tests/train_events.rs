@@ -6,7 +6,7 @@ mod train_common;
 use std::fs;
 
 use residuum_nn::state::Scope;
-use residuum_nn::train::{Silent, Training, weight_histograms};
+use residuum_nn::train::{Training, Unwatched, weight_histograms};
 use train_common::weights::network;
 use train_common::{Setup, Shown, events, read_events};
 
@@ -16,7 +16,7 @@ fn events_show_the_records_the_weights_and_the_pulses() {
     let training = Training { histograms: true, batch_loss_every: Some(23), ..Setup::new(2).training };
     let setup = Setup { training, ..Setup::new(2) };
     let mut network = network(&setup, None);
-    let summary = setup.run(&mut network, Some(folder.path())).start(&mut Silent).unwrap();
+    let summary = setup.run(&mut network, Some(folder.path())).start(&mut Unwatched).unwrap();
     let all = events(folder.path());
     assert_eq!(all[0].version, "brain.Event:2");
     let steps: Vec<u64> = all.iter().map(|event| event.step).collect();
@@ -65,7 +65,7 @@ fn events_show_the_records_the_weights_and_the_pulses() {
     // Counters come back with the checkpoint.
     let again = setup
         .run(&mut train_common::weights::network(&setup, None), Some(folder.path()))
-        .resume(&mut Silent)
+        .resume(&mut Unwatched)
         .unwrap();
     assert_eq!(again, summary);
 }
@@ -74,7 +74,7 @@ fn events_show_the_records_the_weights_and_the_pulses() {
 #[test]
 fn a_changed_bit_or_a_missing_byte_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
-    Setup::new(1).start(Some(folder.path()), &mut Silent).unwrap();
+    Setup::new(1).start(Some(folder.path()), &mut Unwatched).unwrap();
     let bytes = fs::read(folder.path().join("events.out.tfevents.residuum")).unwrap();
     assert_eq!(read_events(&bytes).unwrap().len(), 2);
     for i in 0..bytes.len() {

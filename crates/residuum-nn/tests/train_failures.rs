@@ -9,7 +9,7 @@ use std::{env, fs};
 
 use residuum::Key;
 use residuum_nn::data::{Batches, Pipeline, embedded};
-use residuum_nn::train::{CheckpointPolicy, Outcome, Silent, TrainError, Training, Warning};
+use residuum_nn::train::{CheckpointPolicy, Outcome, TrainError, Training, Unwatched, Warning};
 use tempfile::TempDir;
 use train_common::{Done, Setup, Spy, checkpoints, events, metrics, timeless};
 
@@ -23,7 +23,7 @@ fn setup() -> Setup {
 fn half_done() -> (TempDir, Setup, Done) {
     let folder = tempfile::tempdir().unwrap();
     let setup = setup();
-    let expected = setup.start(None, &mut Silent).unwrap();
+    let expected = setup.start(None, &mut Unwatched).unwrap();
     let cancelled = setup.start(Some(folder.path()), &mut Spy::cancelling_at(76)).unwrap();
     assert!(matches!(cancelled.summary.outcome, Outcome::Cancelled { k: 71, .. }));
     assert_eq!(checkpoints(folder.path()).len(), 2);
@@ -127,14 +127,14 @@ fn nothing_whole_and_nothing_at_all_are_different_errors() {
     assert_eq!(spy.warnings.len(), 2);
     assert_eq!(checkpoints(folder.path()).len(), 2, "nobody removes what someone may want to look at");
 
-    let error = setup.resume(&folder.path().join("elsewhere"), &mut Silent).unwrap_err();
+    let error = setup.resume(&folder.path().join("elsewhere"), &mut Unwatched).unwrap_err();
     assert!(
         error.to_string().ends_with("holds no checkpoint to resume from; start the run instead"),
         "{error}"
     );
     assert!(!folder.path().join("elsewhere").exists());
     let mut network = setup.network();
-    let error = setup.run(&mut network, None).resume(&mut Silent).unwrap_err();
+    let error = setup.run(&mut network, None).resume(&mut Unwatched).unwrap_err();
     assert!(matches!(error, TrainError::NoDirectory));
 }
 
@@ -142,7 +142,7 @@ fn nothing_whole_and_nothing_at_all_are_different_errors() {
 fn another_run_is_not_resumed_and_the_error_says_what_differs() {
     let (folder, setup, expected) = half_done();
     let refuse = |setup: Setup, text: &str| {
-        let error = setup.resume(folder.path(), &mut Silent).unwrap_err().to_string();
+        let error = setup.resume(folder.path(), &mut Unwatched).unwrap_err().to_string();
         assert!(error.starts_with("checkpoint ") && error.ends_with(text), "{error}");
     };
     let training = setup.training;
@@ -161,13 +161,13 @@ fn another_run_is_not_resumed_and_the_error_says_what_differs() {
     );
     refuse(
         Setup { sizes: vec![64, 17, 10], ..other() },
-        "is of another network: tensor 1.weight must have shape [17, 64], got [16, 64]",
+        "belongs to another network: tensor 1.weight must have shape [17, 64], got [16, 64]",
     );
     refuse(
         Setup { sizes: vec![64, 16, 12, 10], ..other() },
-        "is of another network: tensor 3.weight must have shape [12, 16], got [10, 16]",
+        "belongs to another network: tensor 3.weight must have shape [12, 16], got [10, 16]",
     );
-    let error = Setup { seed: 4, ..other() }.resume(folder.path(), &mut Silent).unwrap_err();
+    let error = Setup { seed: 4, ..other() }.resume(folder.path(), &mut Unwatched).unwrap_err();
     assert!(matches!(error, TrainError::OtherRun { what: "key (the seed)", .. }), "{error}");
     let digits = embedded::digits().unwrap().train;
     let pipeline = Pipeline::new(&digits, &[]).unwrap();
@@ -176,21 +176,21 @@ fn another_run_is_not_resumed_and_the_error_says_what_differs() {
 
     let newest = checkpoints(folder.path()).pop().unwrap();
     let manifest = fs::read_to_string(newest.join("manifest.json")).unwrap();
-    fs::write(newest.join("manifest.json"), manifest.replace("\"version\": 1", "\"version\": 7")).unwrap();
-    refuse(other(), "must have format version 1, got 7");
+    fs::write(newest.join("manifest.json"), manifest.replace("\"version\": 2", "\"version\": 7")).unwrap();
+    refuse(other(), "must have format version 2, got 7");
     fs::write(newest.join("manifest.json"), manifest).unwrap();
 
     // None of this has changed anything.
-    assert_eq!(setup.resume(folder.path(), &mut Silent).unwrap().bits(), expected.bits());
+    assert_eq!(setup.resume(folder.path(), &mut Unwatched).unwrap().bits(), expected.bits());
 }
 
 #[test]
 fn a_directory_belongs_to_one_run() {
     struct Intruder<'a>(&'a Setup, &'a Path, Vec<String>);
-    impl residuum_nn::train::Listener for Intruder<'_> {
+    impl residuum_nn::train::TrainingListener for Intruder<'_> {
         fn epoch_begins(&mut self, _: u64, _: u64) {
-            self.2.push(self.0.start(Some(self.1), &mut Silent).unwrap_err().to_string());
-            self.2.push(self.0.resume(self.1, &mut Silent).unwrap_err().to_string());
+            self.2.push(self.0.start(Some(self.1), &mut Unwatched).unwrap_err().to_string());
+            self.2.push(self.0.resume(self.1, &mut Unwatched).unwrap_err().to_string());
         }
     }
     let folder = tempfile::tempdir().unwrap();
@@ -200,12 +200,12 @@ fn a_directory_belongs_to_one_run() {
     assert_eq!(intruder.2.len(), 2);
     assert!(intruder.2.iter().all(|error| error.ends_with("is in use by another run")), "{:?}", intruder.2);
 
-    let error = setup.start(Some(folder.path()), &mut Silent).unwrap_err();
+    let error = setup.start(Some(folder.path()), &mut Unwatched).unwrap_err();
     assert!(matches!(error, TrainError::AlreadyStarted { .. }), "{error}");
-    assert_eq!(setup.resume(folder.path(), &mut Silent).unwrap().bits(), done.bits());
+    assert_eq!(setup.resume(folder.path(), &mut Unwatched).unwrap().bits(), done.bits());
     // Records without checkpoints are somebody's too.
     fs::remove_dir_all(folder.path().join("checkpoints")).unwrap();
-    let error = setup.start(Some(folder.path()), &mut Silent).unwrap_err();
+    let error = setup.start(Some(folder.path()), &mut Unwatched).unwrap_err();
     assert!(matches!(error, TrainError::AlreadyStarted { .. }), "{error}");
 }
 
@@ -237,14 +237,14 @@ fn a_place_that_cannot_be_written_to_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let plain = folder.path().join("plain");
     fs::write(&plain, b"a file").unwrap();
-    let error = Setup::new(1).start(Some(&plain.join("run")), &mut Silent).unwrap_err();
+    let error = Setup::new(1).start(Some(&plain.join("run")), &mut Unwatched).unwrap_err();
     assert!(matches!(&error, TrainError::Io { path, .. } if path == &plain.join("run")), "{error}");
 
     // A file where the checkpoints should be.
     let run = folder.path().join("run");
     fs::create_dir(&run).unwrap();
     fs::write(run.join("checkpoints"), b"a file").unwrap();
-    let error = Setup::new(1).start(Some(&run), &mut Silent).unwrap_err();
+    let error = Setup::new(1).start(Some(&run), &mut Unwatched).unwrap_err();
     assert!(error.to_string().contains("checkpoints"), "{error}");
     assert_eq!(fs::read(run.join("checkpoints")).unwrap(), b"a file");
 }
@@ -254,7 +254,7 @@ fn weights_that_refuse_a_step_end_the_run_where_it_can_be_resumed() {
     let folder = tempfile::tempdir().unwrap();
     let setup = setup();
     let mut network = train_common::weights::network(&setup, Some(63));
-    let error = setup.run(&mut network, Some(folder.path())).start(&mut Silent).unwrap_err();
+    let error = setup.run(&mut network, Some(folder.path())).start(&mut Unwatched).unwrap_err();
     assert!(matches!(error, TrainError::Step { epoch: 2, .. }));
     assert_eq!(error.to_string(), "epoch 2: gradient[7] must be finite, got NaN");
     let mut spy = Spy::default();
@@ -272,7 +272,7 @@ fn child() {
     let directory = PathBuf::from(env::var_os(DIRECTORY).unwrap());
     let setup = setup();
     let before = checkpoints(&directory);
-    let error = setup.resume(&directory, &mut Silent).unwrap_err();
+    let error = setup.resume(&directory, &mut Unwatched).unwrap_err();
     let TrainError::Checkpoint { k: 80, kept: Some(kept), .. } = &error else { panic!("{error}") };
     assert_eq!(Some(kept), before.last());
     assert!(error.to_string().contains("(resume from "), "{error}");

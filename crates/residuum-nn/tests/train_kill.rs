@@ -1,4 +1,4 @@
-//! A run killed at any moment and resumed is the run that was left alone, to the bit.
+//! A run killed at any moment and resumed is the run that was left alone, bit for bit.
 #![allow(clippy::unwrap_used)]
 
 mod train_common;

@@ -6,7 +6,7 @@ mod train_common;
 
 use std::fs;
 
-use residuum_nn::train::{CheckpointPolicy, EpochRecord, Listener, Training};
+use residuum_nn::train::{CheckpointPolicy, EpochRecord, Training, TrainingListener};
 use train_common::Setup;
 use train_common::tiles::Tiles;
 
@@ -18,7 +18,7 @@ struct Watch {
     kept: Vec<Vec<u8>>,
 }
 
-impl Listener for Watch {
+impl TrainingListener for Watch {
     fn step_done(&mut self, _: u64, _: f64, _: usize) {
         self.kept.push(vec![1; self.leak]);
     }

@@ -7,15 +7,15 @@ use residuum::Key;
 use residuum_nn::data::{Batches, Pipeline, embedded};
 use residuum_nn::state::Scope;
 use residuum_nn::train::{
-    CheckpointPolicy, EarlyStop, Metric, Outcome, Silent, TrainError, Training, evaluate,
+    CheckpointPolicy, EarlyStop, Outcome, StopMetric, TrainError, Training, Unwatched, evaluate,
 };
-use residuum_nn::{Sgd, StepError, Tensor};
+use residuum_nn::{Sgd, Tensor, TrainStepError};
 use train_common::{LOSS, Setup, Spy, checkpoints, events, metrics, timeless};
 
 #[test]
 fn records_are_means_over_samples_and_match_steps_taken_by_hand() {
     let setup = Setup::new(2);
-    let done = setup.start(None, &mut Silent).unwrap();
+    let done = setup.start(None, &mut Unwatched).unwrap();
     assert_eq!((done.summary.outcome.clone(), done.summary.steps), (Outcome::Finished, 92));
 
     let mut network = setup.network();
@@ -57,42 +57,43 @@ fn a_perceptron_learns_the_digits() {
     // A last batch of two would be a coarse last word at this rate.
     let train = setup.train.clone().drop_last();
     let records =
-        Setup { train, sgd: Sgd::new(0.2), ..setup }.start(None, &mut Silent).unwrap().summary.records;
+        Setup { train, sgd: Sgd::new(0.2), ..setup }.start(None, &mut Unwatched).unwrap().summary.records;
     assert!(records[11].test_accuracy > 0.9, "{:?}", records[11]);
     assert!(records[11].train_loss < 0.5 * records[0].train_loss);
-    let lazy = Setup { sgd: Sgd::new(0.0), ..Setup::new(2) }.start(None, &mut Silent).unwrap().summary.records;
+    let lazy =
+        Setup { sgd: Sgd::new(0.0), ..Setup::new(2) }.start(None, &mut Unwatched).unwrap().summary.records;
     assert!(lazy[1].test_accuracy < 0.3 && lazy[0].test_loss == lazy[1].test_loss);
 }
 
 #[test]
 fn evaluation_prefetch_threads_and_files_change_nothing() {
     let setup = Setup::new(2);
-    let expected = setup.start(None, &mut Silent).unwrap();
+    let expected = setup.start(None, &mut Unwatched).unwrap();
     let same = |what: &str, done: train_common::Done| assert_eq!(done.bits(), expected.bits(), "{what}");
     for prefetch in [0, 1, 16] {
         let training = Training { prefetch, ..setup.training };
-        same("prefetch", Setup { training, ..Setup::new(2) }.start(None, &mut Silent).unwrap());
+        same("prefetch", Setup { training, ..Setup::new(2) }.start(None, &mut Unwatched).unwrap());
     }
     for threads in [1, 2, 5] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| same("threads", setup.start(None, &mut Silent).unwrap()));
+        pool.install(|| same("threads", setup.start(None, &mut Unwatched).unwrap()));
     }
     let folder = tempfile::tempdir().unwrap();
     let checkpoint =
         CheckpointPolicy { every_steps: Some(7), epoch_ends: false, ..CheckpointPolicy::default() };
     let training = Training { checkpoint, histograms: true, batch_loss_every: Some(3), ..setup.training };
     let busy = Setup { training, ..Setup::new(2) };
-    same("files", busy.start(Some(&folder.path().join("new/run")), &mut Silent).unwrap());
+    same("files", busy.start(Some(&folder.path().join("new/run")), &mut Unwatched).unwrap());
 
     // Other test data changes what is measured, not what is learned.
     let digits = embedded::digits().unwrap();
     let pipeline = Pipeline::new(&digits.test, &[]).unwrap();
     let test = Batches::new(digits.test.first_per_class(3).unwrap(), pipeline, 7, Key::new(9)).unwrap();
-    let done = Setup { test, ..Setup::new(2) }.start(None, &mut Silent).unwrap();
+    let done = Setup { test, ..Setup::new(2) }.start(None, &mut Unwatched).unwrap();
     assert_eq!(done.state, expected.state);
     assert_ne!(done.bits().0, expected.bits().0);
     // The comparison can fail: another seed, another run.
-    assert_ne!(Setup { seed: 4, ..Setup::new(2) }.start(None, &mut Silent).unwrap().state, expected.state);
+    assert_ne!(Setup { seed: 4, ..Setup::new(2) }.start(None, &mut Unwatched).unwrap().state, expected.state);
 }
 
 #[test]
@@ -152,7 +153,7 @@ fn weights_without_velocities_go_on_differently() {
         }
         second.state(Scope::Everything)
     };
-    let expected = setup.start(None, &mut Silent).unwrap().state;
+    let expected = setup.start(None, &mut Unwatched).unwrap().state;
     assert_eq!(rest(Scope::Everything), expected);
     assert_ne!(rest(Scope::Network), expected);
 }
@@ -161,33 +162,33 @@ fn weights_without_velocities_go_on_differently() {
 fn early_stop_waits_for_its_patience_and_survives_resumption() {
     let folder = tempfile::tempdir().unwrap();
     // Accuracy never improves by 2, so epoch 1 is the best.
-    let rule = EarlyStop { metric: Metric::TestAccuracy, patience: 3, min_delta: 2.0 };
+    let rule = EarlyStop { metric: StopMetric::TestAccuracy, patience: 3, min_delta: 2.0 };
     let training = Training { early_stop: Some(rule), ..Setup::new(9).training };
     let setup = Setup { training, ..Setup::new(9) };
     let directory = folder.path().join("a");
-    let expected = setup.start(Some(&directory), &mut Silent).unwrap();
+    let expected = setup.start(Some(&directory), &mut Unwatched).unwrap();
     assert_eq!(expected.summary.outcome, Outcome::Stopped { epoch: 4 });
-    assert_eq!(setup.resume(&directory, &mut Silent).unwrap().summary, expected.summary);
+    assert_eq!(setup.resume(&directory, &mut Unwatched).unwrap().summary, expected.summary);
 
     let directory = folder.path().join("b");
     setup.start(Some(&directory), &mut Spy::cancelling_at(50 * 2 + 10)).unwrap();
-    let resumed = setup.resume(&directory, &mut Silent).unwrap();
+    let resumed = setup.resume(&directory, &mut Unwatched).unwrap();
     assert_eq!(resumed.summary.outcome, Outcome::Stopped { epoch: 4 });
     assert_eq!(resumed.bits(), expected.bits());
 
     // A loss that falls in every epoch never stops the run; one that must rise stops it at once.
-    let rule = EarlyStop { metric: Metric::TestLoss, patience: 1, min_delta: 0.0 };
+    let rule = EarlyStop { metric: StopMetric::TestLoss, patience: 1, min_delta: 0.0 };
     let training = Training { early_stop: Some(rule), ..Setup::new(4).training };
-    let done = Setup { training, ..Setup::new(4) }.start(None, &mut Silent).unwrap();
+    let done = Setup { training, ..Setup::new(4) }.start(None, &mut Unwatched).unwrap();
     assert_eq!(done.summary.outcome, Outcome::Finished);
     assert!(done.summary.records.is_sorted_by(|a, b| a.test_loss > b.test_loss));
-    let frozen = Setup { training, sgd: Sgd::new(0.0), ..Setup::new(4) }.start(None, &mut Silent).unwrap();
+    let frozen = Setup { training, sgd: Sgd::new(0.0), ..Setup::new(4) }.start(None, &mut Unwatched).unwrap();
     assert_eq!(frozen.summary.outcome, Outcome::Stopped { epoch: 2 });
 }
 
 #[test]
 fn what_does_not_fit_is_refused_before_the_first_step() {
-    let error = |setup: Setup| setup.start(None, &mut Silent).unwrap_err().to_string();
+    let error = |setup: Setup| setup.start(None, &mut Unwatched).unwrap_err().to_string();
     let narrow = Setup { sizes: vec![64, 9], ..Setup::new(1) };
     assert_eq!(
         error(narrow),
@@ -203,7 +204,7 @@ fn what_does_not_fit_is_refused_before_the_first_step() {
     let checkpoint = CheckpointPolicy { every_steps: Some(0), epoch_ends: true, ..CheckpointPolicy::default() };
     let training = Training { checkpoint, ..Setup::new(1).training };
     assert_eq!(error(Setup { training, ..Setup::new(1) }), "checkpoint.every_steps must be at least 1, got 0");
-    let early_stop = Some(EarlyStop { metric: Metric::TestLoss, patience: 1, min_delta: -1.0 });
+    let early_stop = Some(EarlyStop { metric: StopMetric::TestLoss, patience: 1, min_delta: -1.0 });
     let training = Training { early_stop, ..Setup::new(1).training };
     assert_eq!(
         error(Setup { training, ..Setup::new(1) }),
@@ -216,14 +217,16 @@ fn divergence_names_the_step_and_leaves_the_last_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let schedule = residuum::Schedule::Step { initial: 0.05, every: 50, factor: 1e300, warm_up: 0 };
     let setup = Setup { sgd: Sgd::new(schedule), ..Setup::new(3) };
-    let error = setup.start(Some(folder.path()), &mut Silent).unwrap_err();
-    let TrainError::Step { epoch: 2, source: StepError::Diverged { k, .. } } = error else { panic!("{error}") };
+    let error = setup.start(Some(folder.path()), &mut Unwatched).unwrap_err();
+    let TrainError::Step { epoch: 2, source: TrainStepError::Diverged { k, .. } } = error else {
+        panic!("{error}")
+    };
     assert_eq!(k, 51, "the rate explodes at step 50");
     assert!(
         error.to_string().starts_with(&format!("epoch 2: the loss must stay finite, but at step {k} it is"))
     );
     assert_eq!(metrics(folder.path()).len(), 1);
     let calm = Setup { sgd: Sgd::new(0.05), ..Setup::new(3) };
-    let done = calm.resume(folder.path(), &mut Silent).unwrap();
+    let done = calm.resume(folder.path(), &mut Unwatched).unwrap();
     assert_eq!((done.summary.outcome, done.summary.records.len()), (Outcome::Finished, 3));
 }

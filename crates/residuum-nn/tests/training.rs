@@ -3,9 +3,9 @@
 
 use residuum::Key;
 use residuum_nn::layer::Activation;
-use residuum_nn::model::{DigitalFactory, ResNet, Select, Split, cnn, fcn, mlp, resnet};
+use residuum_nn::model::{DigitalFactory, ResNet, Select, SplitFactory, cnn, fcn, mlp, resnet};
 use residuum_nn::state::{Data, Scope};
-use residuum_nn::{Loss, Network, Sgd, Shape, StepError, Tensor};
+use residuum_nn::{Loss, Network, Sgd, Shape, Tensor, TrainStepError};
 
 /// Noisy copies of one random image per class.
 fn images(shape: Shape, classes: usize, batch: usize, key: Key) -> (Tensor, Vec<u32>) {
@@ -71,7 +71,7 @@ fn divergence_is_an_error_that_names_the_step() {
     let (x, labels) = images(shape, 10, 20, Key::new(2));
     let error =
         (0..5).find_map(|k| network.train_step(&x, &labels, CROSS_ENTROPY, k, Key::new(3)).err()).unwrap();
-    assert!(matches!(error, StepError::Diverged { k: 1.., .. }), "{error}");
+    assert!(matches!(error, TrainStepError::Diverged { k: 1.., .. }), "{error}");
 }
 
 /// Loss bits and the bits of all parameters after a few steps on `threads` threads.
@@ -123,7 +123,7 @@ fn a_frozen_backbone_stays_as_it_is_to_the_last_running_mean() {
     let changed = |chosen: &str| -> Vec<String> {
         let chosen = Select::parse(chosen, "fc");
         let (mut inside, mut outside) = (DigitalFactory(Some(sgd)), DigitalFactory(None));
-        let mut factory = Split { chosen, inside: &mut inside, outside: &mut outside };
+        let mut factory = SplitFactory { chosen, inside: &mut inside, outside: &mut outside };
         let mut network = resnet(ResNet::resnet18(10), input, &mut factory, Key::new(1)).unwrap();
         let before = network.state(Scope::Network);
         let (x, labels) = images(input, 10, 4, Key::new(2));

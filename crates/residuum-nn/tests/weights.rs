@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use residuum::{Key, ParameterError, State, StateError, Tensors};
 use residuum_nn::layer::{Conv2d, Flatten, Geometry, Linear, Sequential};
-use residuum_nn::{Digital, Layer, Loss, Network, Pass, Sgd, Shape, StepError, Tensor, Weights};
+use residuum_nn::{DigitalWeights, Layer, Loss, Network, Pass, Sgd, Shape, Tensor, TrainStepError, Weights};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Call {
@@ -17,14 +17,14 @@ enum Call {
 /// What was called on which weights, with how many numbers and which key.
 type Log = Arc<Mutex<Vec<(&'static str, Call, usize, usize, Key)>>>;
 
-/// Digital weights that write down what they are asked.
+/// DigitalWeights weights that write down what they are asked.
 #[derive(Debug)]
-struct Recorded(&'static str, Digital, Log);
+struct Recorded(&'static str, DigitalWeights, Log);
 
 impl Recorded {
     fn boxed(name: &'static str, rows: usize, cols: usize, log: &Log) -> Box<dyn Weights> {
         let values = (0..rows * cols).map(|i| Key::new(7).normal_at(i as u64) as f32 * 0.1).collect();
-        Box::new(Self(name, Digital::new(rows, cols, values, Some(Sgd::new(0.1))).unwrap(), log.clone()))
+        Box::new(Self(name, DigitalWeights::new(rows, cols, values, Some(Sgd::new(0.1))).unwrap(), log.clone()))
     }
 
     fn note(&self, call: Call, first: usize, second: usize, key: Key) {
@@ -51,7 +51,7 @@ impl Weights for Recorded {
         self.1.read_transposed(errors, outputs, key);
     }
 
-    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), StepError> {
+    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), TrainStepError> {
         self.note(Call::Step(k), errors.len(), inputs.len(), key);
         self.1.step(k, errors, inputs, key)
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use residuum_plot::{
     Arrow, Axis, Band, Bars, Color, Compass, Dash, Field, Figure, Grid, Legend, Line, Marker, Note, Panel, Pin,
-    Points, Ramp, Reference, Scene, Surface,
+    Points, Ramp, ReferenceLine, Scene, Surface,
 };
 
 fn linspace(low: f64, high: f64, count: usize) -> Vec<f64> {
@@ -29,8 +29,8 @@ fn densities() -> Figure {
             panel = panel.band(Band::area(xs.clone(), ys).color(color).label(format!("σ = {sigma}")));
         }
         panel
-            .reference(Reference::vertical(0.4).label("W^{*}").color(Color::BLACK))
-            .reference(Reference::vertical(0.0).label("W^{⋄}").along(0.06))
+            .reference(ReferenceLine::vertical(0.4).label("W^{*}").color(Color::BLACK))
+            .reference(ReferenceLine::vertical(0.0).label("W^{⋄}").along(0.06))
     };
     Figure::new(2).panel(panel("Analog SGD", 0.3)).panel(panel("Residual Learning", 0.0))
 }
@@ -112,7 +112,7 @@ fn small_marks() -> Figure {
         .legend(Legend::BottomLeft)
         .line(Line::new(xs, wave).color(Color::GREEN).label("sin x"))
         .points(Points::new(linspace(0.0, 10.0, 40), cloud).hollow().color(Color::PURPLE).label("samples"))
-        .reference(Reference::horizontal(0.5).label("±√2·ε").along(0.62))
+        .reference(ReferenceLine::horizontal(0.5).label("±√2·ε").along(0.62))
         .note(Note::new(4.4, -0.1, "gap").color(Color::GREY));
     let origin = (0.2, 0.25);
     let bias = Panel::new("Update bias: ΔZ and A(ΔZ; Z)")

@@ -102,12 +102,12 @@ impl Scale {
     }
 }
 
-/// What the data of one axis cover, gathered before the axis is fitted.
+/// The extent of the data on one axis, collected before the axis is fitted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Extent {
     all: Option<(f64, f64)>,
     positive: Option<(f64, f64)>,
-    /// Value that filled marks stand on; the axis ends there rather than leaving a strip of air.
+    /// Value that filled marks stand on; the axis ends there without padding.
     pub baseline: Option<f64>,
 }
 

@@ -51,7 +51,7 @@ impl Color {
         Self { red: (code >> 16) as u8, green: (code >> 8) as u8, blue: code as u8 }
     }
 
-    /// The colour a fraction `t` of the way to `other`; `t` is held inside [0, 1].
+    /// The colour a fraction `t` of the way to `other`; `t` is clamped to [0, 1].
     pub fn mix(self, other: Self, t: f64) -> Self {
         let t = t.clamp(0.0, 1.0);
         let channel = |a: u8, b: u8| (f64::from(a) + t * (f64::from(b) - f64::from(a))).round() as u8;
@@ -62,7 +62,7 @@ impl Color {
         }
     }
 
-    /// The colour as CSS has it, `#rrggbb`.
+    /// The colour in CSS notation, `#rrggbb`.
     pub fn css(self) -> String {
         format!("#{:02x}{:02x}{:02x}", self.red, self.green, self.blue)
     }
@@ -90,7 +90,7 @@ impl Ramp {
         stops: &[Color::hex(0xf7fafd), Color::hex(0xc9dcec), Color::hex(0x86b3d4), Color::hex(0x3f7fb0)],
     };
 
-    /// The colour at a fraction `t` of the ramp; `t` is held inside [0, 1].
+    /// The colour at a fraction `t` of the ramp; `t` is clamped to [0, 1].
     pub fn at(self, t: f64) -> Color {
         let position = t.clamp(0.0, 1.0) * (self.stops.len() - 1) as f64;
         let below = (position as usize).min(self.stops.len() - 2);

@@ -1,4 +1,4 @@
-//! The bar that says which colour of a field is which value.
+//! The colour bar that maps the colours of a field to values.
 
 use super::color::Color;
 use super::field::Field;

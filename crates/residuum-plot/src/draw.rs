@@ -1,9 +1,9 @@
-//! Marks onto paper: data coordinates to pixels, gaps where a point is not finite.
+//! Draws marks: data coordinates to pixels, gaps where a point is not finite.
 
 use super::axis::Fitted;
 use super::color::Color;
 use super::marks::{Band, Bars, Line, Mark, Points};
-use super::notes::{Arrow, Compass, Marker, Note, Reference};
+use super::notes::{Arrow, Compass, Marker, Note, ReferenceLine};
 use super::svg::{Fill, Path, Rect, Stroke, Svg};
 use super::text::{Anchor, BASE_SIZE, Label};
 
@@ -34,22 +34,22 @@ impl Frame {
     }
 }
 
-/// Far outside the page all places are alike, and viewers lose precision on huge coordinates.
+/// Far outside the page the exact position does not matter, and viewers lose precision on huge coordinates.
 fn bounded(pixel: f64) -> f64 {
     pixel.clamp(-1e5, 1e5)
 }
 
 /// Splits a series of pixels at its gaps.
-fn stretches<T: Copy>(points: impl Iterator<Item = Option<T>>) -> Vec<Vec<T>> {
-    let mut stretches = vec![Vec::new()];
+fn segments<T: Copy>(points: impl Iterator<Item = Option<T>>) -> Vec<Vec<T>> {
+    let mut segments = vec![Vec::new()];
     for point in points {
-        match (point, stretches.last_mut()) {
+        match (point, segments.last_mut()) {
             (Some(point), Some(current)) => current.push(point),
-            _ => stretches.push(Vec::new()),
+            _ => segments.push(Vec::new()),
         }
     }
-    stretches.retain(|stretch| !stretch.is_empty());
-    stretches
+    segments.retain(|segment| !segment.is_empty());
+    segments
 }
 
 impl Mark {
@@ -60,7 +60,7 @@ impl Mark {
             Self::Points(points) => draw_points(points, svg, frame),
             Self::Band(band) => draw_band(band, svg, frame),
             Self::Bars(bars) => draw_bars(bars, svg, frame),
-            Self::Reference(reference) => draw_reference(reference, svg, frame),
+            Self::ReferenceLine(reference) => draw_reference(reference, svg, frame),
             Self::Arrow(arrow) => draw_arrow(arrow, svg, frame),
             Self::Field(field) => field.draw(svg, frame),
             Self::Note(_) => {}
@@ -70,7 +70,7 @@ impl Mark {
     /// The part of a mark that lies on top of everything and may overhang.
     pub(crate) fn draw_text(&self, svg: &mut Svg, frame: &Frame) {
         match self {
-            Self::Reference(reference) => draw_reference_label(reference, svg, frame),
+            Self::ReferenceLine(reference) => draw_reference_label(reference, svg, frame),
             Self::Note(note) => draw_note(note, svg, frame),
             Self::Arrow(arrow) => {
                 if let (Some(text), Some(tip)) = (&arrow.label, frame.at(arrow.to.0, arrow.to.1)) {
@@ -85,8 +85,8 @@ impl Mark {
 fn draw_line(line: &Line, svg: &mut Svg, frame: &Frame) {
     let pixels = line.xs.iter().zip(&line.ys).map(|(&x, &y)| frame.at(x, y));
     let mut path = Path::default();
-    for stretch in stretches(pixels) {
-        path.add_polyline(stretch);
+    for segment in segments(pixels) {
+        path.add_polyline(segment);
     }
     let stroke = Stroke { color: line.color, width: line.width, dash: line.dash, opacity: line.opacity };
     svg.path(&path, None, Some(stroke));
@@ -161,9 +161,9 @@ fn draw_band(band: &Band, svg: &mut Svg, frame: &Frame) {
         let lower = if band.stands { floor } else { frame.vertical(band.lower[i])? };
         Some((x, upper, lower))
     });
-    for stretch in stretches(pixels) {
-        let upper = stretch.iter().map(|&(x, upper, _)| (x, upper));
-        let back = stretch.iter().rev().map(|&(x, _, lower)| (x, lower));
+    for segment in segments(pixels) {
+        let upper = segment.iter().map(|&(x, upper, _)| (x, upper));
+        let back = segment.iter().rev().map(|&(x, _, lower)| (x, lower));
         let fill = Fill { color: band.color, opacity: band.opacity };
         svg.path(&Path::polygon(upper.clone().chain(back)), Some(fill), None);
         if band.stands {
@@ -178,16 +178,16 @@ fn draw_bars(bars: &Bars, svg: &mut Svg, frame: &Frame) {
         let top = if height == 0.0 { floor } else { frame.vertical(height)? };
         Some((frame.horizontal(low)?, frame.horizontal(high)?, top))
     });
-    for stretch in stretches(boxes) {
+    for segment in segments(boxes) {
         if bars.steps {
-            let steps = stretch.iter().flat_map(|&(left, right, top)| [(left, top), (right, top)]);
-            let ends = (stretch[0].0, stretch[stretch.len() - 1].1);
+            let steps = segment.iter().flat_map(|&(left, right, top)| [(left, top), (right, top)]);
+            let ends = (segment[0].0, segment[segment.len() - 1].1);
             let closed = std::iter::once((ends.0, floor)).chain(steps).chain(std::iter::once((ends.1, floor)));
             let stroke = Stroke { opacity: bars.opacity.max(0.9), ..Stroke::new(bars.color, 1.4) };
             svg.path(&Path::polyline(closed), None, Some(stroke));
             continue;
         }
-        for (left, right, top) in stretch {
+        for (left, right, top) in segment {
             let rect = Rect { left, right, top, bottom: floor };
             let fill = Fill { color: bars.color, opacity: bars.opacity };
             svg.rect(rect, Some(fill), Some(Stroke::new(Color::WHITE, 0.6)));
@@ -195,7 +195,7 @@ fn draw_bars(bars: &Bars, svg: &mut Svg, frame: &Frame) {
     }
 }
 
-fn draw_reference(reference: &Reference, svg: &mut Svg, frame: &Frame) {
+fn draw_reference(reference: &ReferenceLine, svg: &mut Svg, frame: &Frame) {
     let rect = frame.rect;
     let ends = if reference.vertical {
         frame.horizontal(reference.at).map(|x| ((x, rect.bottom), (x, rect.top)))
@@ -208,7 +208,7 @@ fn draw_reference(reference: &Reference, svg: &mut Svg, frame: &Frame) {
     }
 }
 
-fn draw_reference_label(reference: &Reference, svg: &mut Svg, frame: &Frame) {
+fn draw_reference_label(reference: &ReferenceLine, svg: &mut Svg, frame: &Frame) {
     let Some(text) = &reference.label else { return };
     let rect = frame.rect;
     if reference.vertical {
@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn series_split_at_gaps() {
         let points = [None, Some(1), Some(2), None, None, Some(3)];
-        assert_eq!(stretches(points.into_iter()), [vec![1, 2], vec![3]]);
-        assert!(stretches([None::<u8>].into_iter()).is_empty());
+        assert_eq!(segments(points.into_iter()), [vec![1, 2], vec![3]]);
+        assert!(segments([None::<u8>].into_iter()).is_empty());
     }
 }

@@ -7,7 +7,7 @@ use super::notes::Marker;
 use super::svg::{Dash, Fill, Rect, Stroke, Svg};
 use super::text::{Anchor, Label, SMALL_SIZE, width};
 
-/// Where the legend of a panel stands.
+/// Position of the legend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Legend {
     /// Inside the plot, upper left.
@@ -21,7 +21,7 @@ pub enum Legend {
     BottomRight,
     /// Under the horizontal axis, in rows.
     Below,
-    /// Nowhere.
+    /// No legend.
     Hidden,
 }
 
@@ -31,7 +31,7 @@ const ROW: f64 = 15.5;
 const BETWEEN: f64 = 14.0;
 const INSET: f64 = 7.0;
 
-/// What stands before the name.
+/// The symbol in front of the name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Swatch {
     Stroke(Color, f64, Dash),
@@ -63,7 +63,7 @@ impl Entry {
                 (Swatch::Stroke(bars.color, 1.4, Dash::Solid), bars.label.as_ref())
             }
             Mark::Bars(bars) => (Swatch::Patch(bars.color, bars.opacity), bars.label.as_ref()),
-            Mark::Reference(_) | Mark::Note(_) | Mark::Arrow(_) | Mark::Field(_) => return None,
+            Mark::ReferenceLine(_) | Mark::Note(_) | Mark::Arrow(_) | Mark::Field(_) => return None,
         };
         label.map(|label| Self { swatch, label: label.clone() })
     }

@@ -1,4 +1,4 @@
-//! Figures for papers and reports: SVG written by hand, PNG (feature `png`) rasterised from the very same SVG.
+//! Figures for papers and reports: SVG written by hand, PNG (feature `png`) rasterised from the same SVG.
 //!
 //! A [`Figure`] is a grid of cells, each a [`Panel`] (two axes) or a [`Scene`] (surfaces in a box). Everything is
 //! plain data with builder methods; equal data give equal bytes. Points that are not finite are gaps, never numbers
@@ -38,7 +38,7 @@ pub use color::{Color, Ramp};
 pub use field::{Field, Grid};
 pub use legend::Legend;
 pub use marks::{Band, Bars, Line, Mark, Points};
-pub use notes::{Arrow, Compass, Marker, Note, Reference};
+pub use notes::{Arrow, Compass, Marker, Note, ReferenceLine};
 pub use panel::Panel;
 pub use scene::{Pin, Scene, Surface};
 pub use svg::Dash;
@@ -54,7 +54,7 @@ use text::{Label, plain};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PngError {
-    /// The scale gives no picture.
+    /// An invalid scale.
     #[error("scale must be positive and give at most {limit} pixels a side, got {scale}")]
     Scale {
         /// The scale as given.
@@ -70,7 +70,7 @@ pub enum PngError {
     Png(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// What stands in one cell of a figure.
+/// The content of one cell of a figure.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Cell {
@@ -118,7 +118,7 @@ pub struct Figure {
     cells: Vec<Cell>,
 }
 
-/// A cell with everything known that does not depend on its neighbours.
+/// A cell with everything that does not depend on its neighbours.
 enum Planned<'a> {
     Panel(&'a Panel, Box<Plan>),
     Scene(&'a Scene),
@@ -142,7 +142,7 @@ impl Figure {
         self
     }
 
-    /// Says in words what the figure shows, for readers who cannot see it.
+    /// Describes the figure in words, for readers who cannot see it.
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self

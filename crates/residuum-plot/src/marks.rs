@@ -2,7 +2,7 @@
 
 use super::color::Color;
 use super::field::Field;
-use super::notes::{Arrow, Marker, Note, Reference};
+use super::notes::{Arrow, Marker, Note, ReferenceLine};
 use super::svg::Dash;
 
 pub(crate) const LINE_WIDTH: f64 = 1.6;
@@ -244,7 +244,7 @@ pub enum Mark {
     /// Bars or a step histogram.
     Bars(Bars),
     /// A line across the panel.
-    Reference(Reference),
+    ReferenceLine(ReferenceLine),
     /// Text or a named point.
     Note(Note),
     /// An arrow.

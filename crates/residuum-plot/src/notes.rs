@@ -1,4 +1,4 @@
-//! What is written on top of data: lines with a meaning, named points, arrows.
+//! Annotations: reference lines, named points, arrows.
 
 use super::color::Color;
 use super::marks::{LINE_WIDTH, setters};
@@ -44,7 +44,7 @@ pub enum Compass {
 
 /// A straight line across the whole panel, named where it stands.
 #[derive(Clone, Debug)]
-pub struct Reference {
+pub struct ReferenceLine {
     pub(crate) at: f64,
     pub(crate) vertical: bool,
     pub(crate) along: f64,
@@ -55,7 +55,7 @@ pub struct Reference {
     pub(crate) label: Option<String>,
 }
 
-impl Reference {
+impl ReferenceLine {
     /// The line x = `at`.
     pub fn vertical(at: f64) -> Self {
         Self::new(at, true, Compass::East, 0.95)
@@ -88,7 +88,7 @@ impl Reference {
         self
     }
 }
-setters!(Reference: color, width, dash);
+setters!(ReferenceLine: color, width, dash);
 
 /// Text at a point of the data, with or without a marker on the point.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use super::draw::Frame;
 use super::field::Field;
 use super::legend::{self, Entry, Legend};
 use super::marks::{Band, Bars, Line, Mark, Points};
-use super::notes::{Arrow, Note, Reference};
+use super::notes::{Arrow, Note, ReferenceLine};
 use super::svg::{Rect, Stroke, Svg};
 use super::text::{Anchor, BASE_SIZE, Label, SMALL_SIZE, width};
 use super::ticks::{Ticks, number};
@@ -104,8 +104,8 @@ impl Panel {
     }
 
     /// Adds a line across the panel.
-    pub fn reference(self, reference: Reference) -> Self {
-        self.mark(Mark::Reference(reference))
+    pub fn reference(self, reference: ReferenceLine) -> Self {
+        self.mark(Mark::ReferenceLine(reference))
     }
 
     /// Adds text, or a named point.
@@ -146,7 +146,7 @@ impl Panel {
     pub(crate) fn plan(&self, size: (f64, f64)) -> Plan {
         let (x_extent, y_extent) = self.extents();
         let has_field = self.marks.iter().any(|mark| matches!(mark, Mark::Field(_)));
-        // A landscape fills its frame; curves get a little air.
+        // A field fills its frame; curves get some padding.
         let (x_pad, y_pad) = if has_field { (0.0, 0.0) } else { (0.025, 0.06) };
         let (x, y) = (self.x.fit(&x_extent, x_pad), self.y.fit(&y_extent, y_pad));
         let x_ticks = self.x.ticks_for(&x, size.0 - 80.0, 62.0);
@@ -296,7 +296,7 @@ impl Mark {
                 y.add(0.0);
                 y.baseline = Some(0.0);
             }
-            Self::Reference(reference) => if reference.vertical { x } else { y }.add(reference.at),
+            Self::ReferenceLine(reference) => if reference.vertical { x } else { y }.add(reference.at),
             Self::Note(note) => {
                 x.add(note.at.0);
                 y.add(note.at.1);

@@ -100,7 +100,7 @@ impl Scene {
         self
     }
 
-    /// Looks from this direction: turn about the vertical and height above the horizon, in degrees.
+    /// Sets the viewing direction: azimuth and elevation, in degrees.
     pub fn view(mut self, azimuth: f64, elevation: f64) -> Self {
         self.azimuth = azimuth;
         self.elevation = elevation.clamp(5.0, 85.0);
@@ -325,7 +325,7 @@ impl Camera {
         camera
     }
 
-    /// Position in the unit box; points outside the shown range are held at its walls.
+    /// Position in the unit box; points outside the shown range are clamped to its walls.
     fn unit(&self, at: [f64; 3]) -> Option<[f64; 3]> {
         let fraction = |axis: usize| self.fitted[axis].fraction(at[axis]).map(|t| t.clamp(0.0, 1.0));
         Some([fraction(0)?, fraction(1)?, fraction(2)?])

@@ -30,8 +30,8 @@ fn everything() -> Figure {
         .band(Band::area([0.0, 1.0], [1.0, 1.5]))
         .bars(Bars::new(&[0.0, 1.0, 2.0], [1.0, f64::NAN]).label("bars"))
         .bars(Bars::centered(&[1.0], 0.5, [1.0]).steps())
-        .reference(Reference::vertical(1.0).label("W^{⋄}"))
-        .reference(Reference::horizontal(0.5).label("h").other_side())
+        .reference(ReferenceLine::vertical(1.0).label("W^{⋄}"))
+        .reference(ReferenceLine::horizontal(0.5).label("h").other_side())
         .note(Note::point(1.0, 1.0, Marker::Star, "W\u{304}"))
         .arrow(Arrow::new((0.0, 0.0), (1.0, 1.0)).label("ΔZ"))
         .legend(Legend::Below);

@@ -1,4 +1,4 @@
-//! Where axes are marked, and what is written there.
+//! Positions and labels of axis ticks.
 //!
 //! Linear axes step by 1, 2 or 5 times a power of ten; logarithmic axes mark decades.
 
@@ -9,7 +9,7 @@ pub struct Ticks {
     pub major: Vec<(f64, String)>,
     /// Unlabelled positions between them.
     pub minor: Vec<f64>,
-    /// Power of ten by which every label is to be multiplied, written once at the end of the axis.
+    /// Power of ten that multiplies every label, written once at the end of the axis.
     pub exponent: Option<i32>,
 }
 

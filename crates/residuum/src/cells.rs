@@ -1,4 +1,4 @@
-//! Populations of cells: all alike, alike up to their parameters, or of several shapes.
+//! Populations of cells: identical, with parameters per cell, or of several kinds.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub trait Cells: Debug + Send + Sync {
     /// Number of cells, or `None` if any number will do.
     fn len(&self) -> Option<usize>;
 
-    /// Whether there is no cell.
+    /// Whether the population is empty.
     fn is_empty(&self) -> bool {
         self.len() == Some(0)
     }
@@ -24,7 +24,7 @@ pub trait Cells: Debug + Send + Sync {
     fn realize(&self, scale: f64, direction: &[f64], state: &mut [f64]);
 }
 
-/// Every cell alike: any number of cells share one response.
+/// Identical cells: any number of them share one response.
 #[derive(Clone, Debug)]
 pub struct Uniform(pub Arc<dyn ResponseFunction>);
 
@@ -47,7 +47,7 @@ impl Cells for Uniform {
     }
 }
 
-/// One formula with parameters of its own per cell: device-to-device variation.
+/// One formula with parameters per cell: device-to-device variation.
 #[derive(Clone, Debug)]
 pub struct PerCell<R>(pub Vec<R>);
 
@@ -74,15 +74,15 @@ pub struct Mixed {
 }
 
 impl Mixed {
-    /// Cells of different shapes.
+    /// Cells of different kinds.
     ///
     /// # Errors
-    /// If `part_of` names a part that is not there.
+    /// If `part_of` names a part that does not exist.
     pub fn new(parts: Vec<Arc<dyn ResponseFunction>>, part_of: Vec<usize>) -> Result<Self, ParameterError> {
         if let Some(&bad) = part_of.iter().find(|&&p| p >= parts.len()) {
             return Err(ParameterError::OutOfDomain {
                 name: "part_of",
-                must: "an index of a part",
+                must: "below the number of parts",
                 value: bad as f64,
             });
         }
@@ -166,7 +166,7 @@ impl<R: ResponseFunction> ResponseFunction for Confined<R> {
 /// The symmetric point of each of `n` cells.
 ///
 /// # Errors
-/// If a cell has none, or the population is of another size.
+/// If a cell has none, or the population has another size.
 pub fn symmetric_points(cells: &dyn Cells, n: usize, rule: &'static str) -> Result<Vec<f64>, ParameterError> {
     same_length("cells", n, cells.len().unwrap_or(n))?;
     (0..n)
@@ -181,11 +181,11 @@ pub fn symmetric_points(cells: &dyn Cells, n: usize, rule: &'static str) -> Resu
         .collect()
 }
 
-/// The bounds that hold for every one of `n` cells, each looked at over this fraction of its own dynamic range; the
+/// The bounds that hold for every one of `n` cells, each over this fraction of its own dynamic range; the
 /// range reported spans them all.
 ///
 /// # Errors
-/// If there is no cell, the population is of another size, or `fraction_of_range` is outside (0, 1].
+/// If there is no cell, the population has another size, or `fraction_of_range` is outside (0, 1].
 pub fn bounds(cells: &dyn Cells, n: usize, fraction_of_range: f64) -> Result<Bounds, ParameterError> {
     same_length("cells", n, cells.len().unwrap_or(n))?;
     require(
@@ -194,7 +194,7 @@ pub fn bounds(cells: &dyn Cells, n: usize, fraction_of_range: f64) -> Result<Bou
         "above 0 and at most 1",
         fraction_of_range,
     )?;
-    // Where any number of cells will do, they are all alike and one speaks for them.
+    // Where any number of cells will do, they are identical and one suffices.
     let distinct = if cells.len().is_none() { n.min(1) } else { n };
     let of_cell = |i| {
         let response = cells.response(i);

@@ -1,10 +1,10 @@
-//! The one error of constructors that take numbers: which parameter, what must hold, what was given.
+//! The error type of all constructors that take numbers: which parameter, what must hold, what was given.
 
 use thiserror::Error;
 
 use crate::simd::{self, LargestMagnitude};
 
-/// A parameter that no device, rule or problem can have.
+/// An invalid parameter of a device, rule or problem.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ParameterError {
@@ -18,7 +18,7 @@ pub enum ParameterError {
         /// What was given.
         value: f64,
     },
-    /// An interval without interior.
+    /// An empty interval.
     #[error("a range needs lo < hi, got lo = {lo}, hi = {hi}")]
     EmptyRange {
         /// Lower end given.
@@ -26,7 +26,7 @@ pub enum ParameterError {
         /// Upper end given.
         hi: f64,
     },
-    /// Two vectors that should have one length.
+    /// A vector of the wrong length.
     #[error("{name} must have {expected} entries, got {given}")]
     Length {
         /// The vector.
@@ -65,18 +65,18 @@ pub enum ParameterError {
         name: &'static str,
         /// The property it must have.
         must: &'static str,
-        /// The number that decides.
+        /// The quantity that was tested.
         property: &'static str,
-        /// That number.
+        /// Its value.
         value: f64,
     },
-    /// What has no form of its own.
+    /// Anything without a variant of its own.
     #[error("{message}")]
     Other {
-        /// A sentence that begins with the parameter.
+        /// A full sentence that starts with the parameter.
         message: String,
     },
-    /// A rule that needs the symmetric point of a device that has none.
+    /// A rule needs a symmetric point, but the device has none.
     #[error(
         "{rule} needs a symmetric point, but q_plus and q_minus of {device} do not cross inside {range}; \
          give symmetric_point a value"
@@ -89,10 +89,10 @@ pub enum ParameterError {
         /// Its dynamic range.
         range: crate::Range,
     },
-    /// A problem that offers no mini-batches.
+    /// Mini-batches of an objective that is not a finite sum.
     #[error("{what} needs an objective that is a finite sum over samples; {objective} is not")]
     NotFiniteSum {
-        /// What was asked.
+        /// What needs the sum.
         what: &'static str,
         /// The objective.
         objective: String,
@@ -132,12 +132,12 @@ pub(crate) fn all_finite(name: &'static str, values: &[f64]) -> Result<(), Param
     }
 }
 
-/// The vector has the length it must have.
+/// The vector has the expected length.
 pub(crate) fn same_length(name: &'static str, expected: usize, given: usize) -> Result<(), ParameterError> {
     if expected == given { Ok(()) } else { Err(ParameterError::Length { name, expected, given }) }
 }
 
-/// The same in single precision, quick where all are: every signal of every step comes by.
+/// The same in single precision, with a fast path when all are finite: every signal of every step is checked.
 pub(crate) fn all_finite_32(name: &'static str, values: &[f32]) -> Result<(), ParameterError> {
     if simd::dispatch(LargestMagnitude(values)).is_finite() {
         return Ok(());

@@ -14,15 +14,15 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum InterpolationError {
     /// Nodes and values do not pair up.
-    #[error("values must be as many as nodes, got {values} values for {nodes} nodes")]
+    #[error("values must have one entry per node, got {values} values for {nodes} nodes")]
     Length {
         /// Number of nodes.
         nodes: usize,
         /// Number of values.
         values: usize,
     },
-    /// One node or none makes no piece.
-    #[error("nodes must be at least 2, got {0}")]
+    /// Fewer than two nodes.
+    #[error("nodes must have at least 2 entries, got {0}")]
     TooFew(usize),
     /// A node is NaN or infinite.
     #[error("nodes must be finite, got {value} at index {index}")]
@@ -60,8 +60,8 @@ pub enum InterpolationError {
 
 /// A shape-preserving cubic interpolant on unequal nodes.
 ///
-/// Questions about the curve are meant for arguments between the first node and the last, which
-/// [`contains`](Self::contains) tells; keeping to it is the caller's duty. Outside, the curve is continued
+/// Arguments should lie between the first node and the last, which
+/// [`contains`](Self::contains) checks; that is up to the caller. Outside, the curve is continued
 /// by its end values.
 ///
 /// ```

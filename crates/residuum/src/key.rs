@@ -9,7 +9,7 @@
 //! let key = Key::new(7).named("gradient").fold(3);
 //! let mut xi = [0.0; 5];
 //! key.fill_normal(&mut xi);
-//! assert_eq!(xi[4], key.normal_at(4)); // any draw can be had alone
+//! assert_eq!(xi[4], key.normal_at(4)); // any draw can be taken alone
 //! ```
 
 use crate::math;
@@ -83,7 +83,7 @@ impl Key {
         if is_second { s } else { c }
     }
 
-    /// Fills with independent standard normal draws: `out[i] == self.normal_at(i)`, to the bit.
+    /// Fills with independent standard normal draws: `out[i] == self.normal_at(i)`, bit for bit.
     pub fn fill_normal(self, out: &mut [f64]) {
         simd::dispatch(Fill { key: self.philox_key(), out, draw: box_muller });
     }

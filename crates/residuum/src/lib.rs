@@ -2,22 +2,22 @@
 //!
 //! # A map of the crate
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | [`response`] | q±, F, G, R, R_c, bounds, regularity: the physics of one cell |
-//! | [`cells`], [`population`] | many cells: alike, varied, mixed |
-//! | [`array`](mod@array) | the one door: `Z ← Z + A(ΔZ; Z)`, expected or by pulses, in f64 or f32 |
+//! | [`cells`], [`population`] | many cells: identical, varied, mixed |
+//! | [`array`](mod@array) | the only way to write: `Z ← Z + A(ΔZ; Z)`, in expectation or by pulses, in f64 or f32 |
 //! | [`state`] | named tensors: what a checkpoint holds |
 //! | [`readout`] | products `W x` and `Wᵀ δ` through converters: quantised, noisy, bounded |
 //! | [`rule`] | Digital and Analog SGD (or momentum, or Adam), Tiki-Taka, Residual Learning, cascades, mixed precision |
 //! | [`objective`] | problems and the noise of their gradients |
 //! | [`minimize`](mod@minimize) | the loop |
-//! | [`device`] | what cells are made of: step models, spreads, noise, presets, AIHWKIT |
-//! | [`tile`] | crossbar tiles: f32 weights written by pulse trains that meet at cross points |
+//! | [`device`] | device models: steps, spreads, noise, presets, AIHWKIT |
+//! | [`tile`] | crossbar tiles: f32 weights written by coincident pulse trains |
 //! | [`theory`] | what the mathematics predicts |
 //! | [`key`] | randomness as a value |
 //! | [`schedule`] | rates as functions of the step |
-//! | [`stats`] | means with errors |
+//! | [`stats`] | means with standard errors |
 //! | [`math`], [`numeric`], [`expression`], [`interpolate`] | tools |
 
 pub mod array;
@@ -59,7 +59,7 @@ pub use scalar::Scalar;
 pub use schedule::Schedule;
 pub use state::{State, StateError, Tensors};
 
-/// What most programs need.
+/// The items most programs need.
 pub mod prelude {
     pub use crate::array::{Array, ExactArray, Pulses, Update, ZeroShift};
     pub use crate::objective::{GradientOracle, Noise, Noisy, Objective};

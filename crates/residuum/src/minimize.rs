@@ -1,4 +1,4 @@
-//! The loop: sample a gradient where the rule wants it, let the rule step, let the observer look.
+//! The loop: sample a gradient where the rule wants it, let the rule step, call the observer.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::objective::GradientOracle;
 use crate::rule::{Gradient, RatePlan, Rule, StepError, UpdateRule};
 use crate::{Key, Scalar};
 
-/// Whether to go on.
+/// Whether to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Control {
     /// Take the next step.
@@ -16,7 +16,7 @@ pub enum Control {
     Stop,
 }
 
-/// Looks at rules before the first step (k = 0) and after every step.
+/// Observes rules before the first step (k = 0) and after every step.
 pub trait Observer<T: Scalar = f64> {
     /// `rule` (number `index` of those run together) has taken `k` steps.
     fn observe(&mut self, k: u64, index: usize, rule: &dyn Rule<T>) -> Control;
@@ -30,10 +30,10 @@ impl<T: Scalar, F: FnMut(u64, usize, &dyn Rule<T>) -> Control> Observer<T> for F
 
 /// Runs the rules side by side for `steps` steps on common random numbers: all meet the same ξ_k.
 ///
-/// Running rules together gives the bits of running them one by one; it only saves drawing the noise again.
+/// Running rules together gives the same bits as running them one by one; it only saves drawing the noise again.
 ///
 /// # Errors
-/// If a rule and the problem differ in dimension, or a rule's array refuses a step.
+/// If a rule and the problem differ in dimension, or a rule's array rejects a step.
 pub fn minimize<T: Scalar>(
     oracle: &dyn GradientOracle,
     rules: &mut [&mut dyn UpdateRule<T>],
@@ -45,11 +45,11 @@ pub fn minimize<T: Scalar>(
     Ok(())
 }
 
-/// The same with an observer, for rules that have taken `steps.start` steps until they have taken `steps.end`; returns how many
-/// they have taken, which is fewer if the observer stopped the run.
+/// The same with an observer, from step `steps.start` up to `steps.end`; returns how many steps the rules
+/// have taken, which is fewer if the observer stopped the run.
 ///
-/// The draws of step k depend on the key and k alone, so a run taken in pieces has the bits of one taken in one go. What was
-/// seen after step `steps.start` is not shown again; only before the very first step the observer looks first.
+/// The draws of step k depend on the key and k alone, so a run split into several calls has the same bits as a single one. What was
+/// observed after step `steps.start` is not shown again; the observer is called first only before the very first step.
 ///
 /// # Errors
 /// As [`minimize`].

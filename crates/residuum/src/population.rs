@@ -23,7 +23,7 @@ use crate::{Key, Range, ResponseFunction};
 /// A distribution of one parameter over the cells of an array.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// Every cell alike.
+    /// The same value in every cell.
     Constant(f64),
     /// Normal.
     Normal {
@@ -46,7 +46,7 @@ pub enum Distribution {
         /// Upper end.
         hi: f64,
     },
-    /// No chance at all: from `lo` in cell 0 to `hi` in the last, equal ratios between neighbours.
+    /// Deterministic: from `lo` in cell 0 to `hi` in the last, with equal ratios between neighbours.
     LogSpaced {
         /// Value of the first cell.
         lo: f64,
@@ -56,7 +56,7 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// Refuses parameters that are no distribution.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// If a number is not finite, a deviation is negative, a median or an end of `LogSpaced` is not positive, or
@@ -99,7 +99,7 @@ impl Distribution {
         }
     }
 
-    /// The value of cell `index` of `count`. Only [`Distribution::LogSpaced`] looks at `count`, and a single cell
+    /// The value of cell `index` of `count`. Only [`Distribution::LogSpaced`] uses `count`, and a single cell
     /// gets its `lo`.
     pub fn draw(&self, key: Key, index: usize, count: usize) -> f64 {
         let draw = index as u64;
@@ -126,7 +126,7 @@ impl Distribution {
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum PopulationError {
-    /// A cell that no device can be.
+    /// A cell with invalid parameters.
     #[error("cell {cell}: {source}{}", hint(source))]
     Cell {
         /// The first such cell.
@@ -142,18 +142,18 @@ pub enum PopulationError {
         /// Its fraction.
         value: f64,
     },
-    /// Fractions that do not share out all cells.
+    /// Fractions that do not add up to 1.
     #[error("the fractions of a mixture must add up to 1, got {sum}")]
     Sum {
         /// Their sum.
         sum: f64,
     },
-    /// Parts that cannot be put together.
+    /// Parts that cannot be combined.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
 }
 
-/// What to do about a draw below 0. Draws are never clipped: that would change the distribution in silence.
+/// What to do about a draw below 0. Draws are never clipped: that would silently change the distribution.
 fn hint(source: &ParameterError) -> &'static str {
     match source {
         ParameterError::OutOfDomain { value, .. } if *value <= 0.0 => {
@@ -163,7 +163,7 @@ fn hint(source: &ParameterError) -> &'static str {
     }
 }
 
-/// One cell being built: hands out the draws of its parameters.
+/// One cell being built: draws its parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Draw {
     key: Key,
@@ -180,17 +180,17 @@ impl Draw {
     /// The value of this parameter in this cell.
     ///
     /// # Errors
-    /// If the distribution is none.
+    /// If the distribution is invalid.
     pub fn draw(&self, parameter: &str, distribution: &Distribution) -> Result<f64, ParameterError> {
         distribution.validate()?;
         Ok(distribution.draw(self.key.named(parameter), self.cell, self.count))
     }
 }
 
-/// `n` cells of one formula with parameters of their own.
+/// `n` cells of one formula, each with its own parameters.
 ///
 /// # Errors
-/// The first cell whose draws make no device, with the parameter and the value.
+/// The first cell whose draws are invalid, with the parameter and the value.
 pub fn vary<R>(
     n: usize,
     key: Key,

@@ -43,7 +43,7 @@ impl Range {
         self.lo <= w && w <= self.hi
     }
 
-    /// The common part of two intervals.
+    /// The intersection of two intervals.
     ///
     /// # Errors
     /// If they share no interior point.

@@ -15,7 +15,7 @@ mod sealed {
     impl Sealed for f64 {}
 }
 
-/// `f64`, as the theory has it, or `f32`, as tiles and networks do.
+/// `f64`, as in the theory, or `f32`, as in tiles and networks.
 pub trait Scalar:
     sealed::Sealed
     + Copy
@@ -53,7 +53,7 @@ pub trait Scalar:
     /// √x.
     fn sqrt(self) -> Self;
 
-    /// The whole part.
+    /// The integer part.
     fn trunc(self) -> Self;
 
     /// The nearest whole number, halves to even.
@@ -68,10 +68,10 @@ pub trait Scalar:
     /// Neither NaN nor infinite.
     fn is_finite(self) -> bool;
 
-    /// Refuses a NaN or an infinity by its index.
+    /// Checks that all values are finite.
     ///
     /// # Errors
-    /// If there is one.
+    /// Names the index of the first that is not.
     fn all_finite(name: &'static str, values: &[Self]) -> Result<(), ParameterError>;
 
     /// `values` in double precision; `buffer` holds them where they are not already.
@@ -80,10 +80,10 @@ pub trait Scalar:
     /// `values` in this precision; `buffer` holds them where they are not already.
     fn of_f64s<'a>(values: &'a [f64], buffer: &'a mut Vec<Self>) -> &'a [Self];
 
-    /// Numbers of a state.
+    /// `values` as data of a state.
     fn into_data(values: Vec<Self>) -> Data;
 
-    /// The numbers of a state, if they have this precision.
+    /// The data of a state, if it has this precision.
     fn from_data(data: &Data) -> Option<&[Self]>;
 
     /// `state ← clip(state + A(scale · direction; state))`, cell by cell. Responses are evaluated in double precision; an
@@ -108,10 +108,10 @@ pub trait Scalar:
     );
 }
 
-/// Memory of [`Scalar::read_column`].
+/// Buffers of [`Scalar::read_column`].
 #[derive(Clone, Debug, Default)]
 pub struct ColumnScratch {
-    /// Memory of the converters, which may hold a running scale.
+    /// Buffers of the converters, which may hold a running scale.
     pub readout: Scratch,
     weights: Vec<f32>,
     column: Vec<f32>,

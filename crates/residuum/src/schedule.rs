@@ -22,7 +22,7 @@ pub enum Schedule {
         every: u64,
         /// Factor of each drop.
         factor: f64,
-        /// First steps, in which the rate rises on a line from 0 besides.
+        /// Warm-up steps, over which the rate also rises linearly from 0.
         warm_up: u64,
     },
     /// Half a cosine from `initial` at k = 0 to `last` at k = `steps` and after.
@@ -33,7 +33,7 @@ pub enum Schedule {
         last: f64,
         /// Length of the descent.
         steps: u64,
-        /// First steps, in which the rate rises on a line from 0 besides.
+        /// Warm-up steps, over which the rate also rises linearly from 0.
         warm_up: u64,
     },
     /// A straight line from 0 (not included) to `rate` at k = `steps` − 1, then constant.
@@ -84,20 +84,20 @@ impl Schedule {
             Self::Inverse { initial, half_life } => initial / (1.0 + k as f64 / half_life),
             Self::Step { initial, every, factor, warm_up } => {
                 let fallen = factor.powi(i32::try_from(k / every).unwrap_or(i32::MAX));
-                initial * fallen * risen(k, warm_up)
+                initial * fallen * warm_up_fraction(k, warm_up)
             }
             Self::Cosine { initial, last, steps, warm_up } => {
                 let t = (k as f64 / steps as f64).min(1.0);
                 let fallen = last + 0.5 * (initial - last) * (1.0 + (std::f64::consts::PI * t).cos());
-                fallen * risen(k, warm_up)
+                fallen * warm_up_fraction(k, warm_up)
             }
-            Self::WarmUp { rate, steps } => rate * risen(k, steps),
+            Self::WarmUp { rate, steps } => rate * warm_up_fraction(k, steps),
         }
     }
 }
 
-/// Share of the rate that a warm-up of `steps` has reached at step k; all of it without one.
-fn risen(k: u64, steps: u64) -> f64 {
+/// Fraction of the rate that a warm-up of `steps` has reached at step k; 1 without one.
+fn warm_up_fraction(k: u64, steps: u64) -> f64 {
     ((k + 1) as f64 / steps as f64).min(1.0)
 }
 

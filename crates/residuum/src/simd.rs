@@ -1,9 +1,9 @@
-//! One portable binary, the widest instructions of the machine: [`dispatch`] runs a kernel compiled for the best
+//! One portable binary that uses the widest vectors of the machine: [`dispatch`] runs a kernel compiled for the best
 //! instruction set found at run time. Kernels use no fused multiply–add, so the choice never changes a bit.
 
 use pulp::{Arch, Simd, WithSimd};
 
-/// A loop to be compiled once per instruction set. Implementations and all they call must be `#[inline(always)]`.
+/// A loop compiled once per instruction set. Implementations and everything they call must be `#[inline(always)]`.
 pub(crate) trait Kernel {
     /// What the kernel returns.
     type Output;
@@ -39,7 +39,7 @@ pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
 }
 
 /// The largest magnitude, NaN if any entry is: the bit patterns of magnitudes are ordered as the numbers are, with NaN
-/// above all, and the maximum of integers is one instruction for many.
+/// above all, and the integer maximum is a vector instruction.
 pub(crate) struct LargestMagnitude<'a>(pub(crate) &'a [f32]);
 
 impl Kernel for LargestMagnitude<'_> {

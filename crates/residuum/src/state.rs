@@ -1,7 +1,7 @@
-//! State that changes, as named tensors: what a checkpoint holds of rules, arrays, converters, networks and runs.
+//! Mutable state as named tensors: what a checkpoint stores of rules, arrays, converters, networks and runs.
 //!
-//! [`State::tensors`] gives every number that a step changes and that a later step depends on; [`State::load`] puts them into
-//! an object that was built the same way, which then continues to the bit.
+//! [`State::tensors`] returns every number that a step changes and a later step depends on; [`State::load`] puts them into
+//! an object that was built the same way, which then continues bit for bit.
 
 use std::collections::BTreeMap;
 use std::ops::Index;
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use crate::Scalar;
 
-/// Numbers of one type.
+/// Data of one numeric type.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// Single precision.
@@ -25,7 +25,7 @@ pub enum Data {
 }
 
 impl Data {
-    /// How many there are.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         match self {
             Self::F32(v) => v.len(),
@@ -35,7 +35,7 @@ impl Data {
         }
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -50,22 +50,22 @@ impl Data {
         }
     }
 
-    /// Single-precision numbers, if it holds such.
+    /// The single-precision data, if it has that type.
     pub fn as_f32(&self) -> Option<&[f32]> {
         f32::from_data(self)
     }
 }
 
-/// Numbers with a shape.
+/// Data with a shape.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tensor {
-    /// Sizes of its dimensions; empty for a single number.
+pub struct SavedTensor {
+    /// Sizes of the dimensions; empty for a scalar.
     pub shape: Vec<usize>,
-    /// Row by row.
+    /// The entries, in row-major order.
     pub data: Data,
 }
 
-impl Tensor {
+impl SavedTensor {
     /// Single-precision numbers.
     pub fn f32(shape: &[usize], values: Vec<f32>) -> Self {
         Self { shape: shape.to_vec(), data: Data::F32(values) }
@@ -80,15 +80,15 @@ impl Tensor {
 /// Tensors by name, in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct Tensors {
-    entries: Vec<(String, Arc<Tensor>)>,
-    places: BTreeMap<String, usize>,
+    entries: Vec<(String, Arc<SavedTensor>)>,
+    positions: BTreeMap<String, usize>,
 }
 
-/// A state that does not fit.
+/// A state that does not match the object it is loaded into.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum StateError {
-    /// A tensor that the state lacks.
+    /// A tensor is missing.
     #[error("tensor {name} ({shape:?}) is missing")]
     Missing {
         /// The tensor.
@@ -96,17 +96,17 @@ pub enum StateError {
         /// The shape it must have.
         shape: Vec<usize>,
     },
-    /// A tensor that nobody asked for.
+    /// A tensor that the object does not have.
     #[error("tensor {name} ({shape:?}) is not part of this {whole}")]
     Unexpected {
         /// The tensor.
         name: String,
         /// Its shape.
         shape: Vec<usize>,
-        /// What it is no part of.
+        /// The object.
         whole: &'static str,
     },
-    /// A tensor of another shape.
+    /// A tensor of the wrong shape.
     #[error("tensor {name} must have shape {expected:?}, got {given:?}")]
     Shape {
         /// The tensor.
@@ -116,7 +116,7 @@ pub enum StateError {
         /// The shape it has.
         given: Vec<usize>,
     },
-    /// A tensor of another type of number.
+    /// A tensor of the wrong numeric type.
     #[error("tensor {name} must hold {expected}, got {given}")]
     Type {
         /// The tensor.
@@ -131,12 +131,12 @@ pub enum StateError {
     NotFinite {
         /// The tensor.
         name: String,
-        /// The entry, counted row by row.
+        /// Index of the entry in row-major order.
         index: usize,
         /// Its value.
         value: f64,
     },
-    /// Numbers that hardware cannot take.
+    /// Values that the hardware rejects.
     #[error("tensor {name}: {source}")]
     Refused {
         /// The tensor.
@@ -146,20 +146,20 @@ pub enum StateError {
     },
 }
 
-/// A thing whose state can be saved and restored.
+/// An object whose state can be saved and restored.
 pub trait State {
     /// Everything that changes and that a later operation depends on.
     fn tensors(&self) -> Tensors;
 
-    /// Continues from a state of an object built the same way.
+    /// Restores the state of an object built the same way.
     ///
     /// # Errors
-    /// If a tensor is missing, unexpected, or of another shape or type; nothing is changed then.
+    /// If a tensor is missing, unexpected, or of the wrong shape or type; then nothing is changed.
     fn load(&mut self, from: &Tensors) -> Result<(), StateError>;
 }
 
 impl Tensors {
-    /// No tensor.
+    /// An empty map.
     pub fn new() -> Self {
         Self::default()
     }
@@ -169,40 +169,40 @@ impl Tensors {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// Adds a tensor, or replaces the one of this name.
-    pub fn insert(&mut self, name: impl Into<String>, tensor: impl Into<Arc<Tensor>>) {
+    pub fn insert(&mut self, name: impl Into<String>, tensor: impl Into<Arc<SavedTensor>>) {
         let (name, tensor) = (name.into(), tensor.into());
-        if let Some(place) = self.places.get(&name) {
-            self.entries[*place].1 = tensor;
+        if let Some(at) = self.positions.get(&name) {
+            self.entries[*at].1 = tensor;
         } else {
-            self.places.insert(name.clone(), self.entries.len());
+            self.positions.insert(name.clone(), self.entries.len());
             self.entries.push((name, tensor));
         }
     }
 
-    /// Adds numbers as a vector.
+    /// Adds a vector.
     pub fn vector<T: Scalar>(&mut self, name: &str, values: &[T]) {
-        self.insert(name, Tensor { shape: vec![values.len()], data: T::into_data(values.to_vec()) });
+        self.insert(name, SavedTensor { shape: vec![values.len()], data: T::into_data(values.to_vec()) });
     }
 
-    /// Adds numbers as a matrix, row by row.
+    /// Adds a row-major matrix.
     pub fn matrix<T: Scalar>(&mut self, name: &str, shape: [usize; 2], values: &[T]) {
-        self.insert(name, Tensor { shape: shape.to_vec(), data: T::into_data(values.to_vec()) });
+        self.insert(name, SavedTensor { shape: shape.to_vec(), data: T::into_data(values.to_vec()) });
     }
 
     /// Adds a counter.
     pub fn count(&mut self, name: &str, value: u64) {
-        self.insert(name, Tensor { shape: Vec::new(), data: Data::U64(vec![value]) });
+        self.insert(name, SavedTensor { shape: Vec::new(), data: Data::U64(vec![value]) });
     }
 
     /// Adds small counters.
     pub fn counts(&mut self, name: &str, values: &[u32]) {
-        self.insert(name, Tensor { shape: vec![values.len()], data: Data::U32(values.to_vec()) });
+        self.insert(name, SavedTensor { shape: vec![values.len()], data: Data::U32(values.to_vec()) });
     }
 
     /// Adds all of `other` under `prefix.name`.
@@ -212,7 +212,7 @@ impl Tensors {
         }
     }
 
-    /// Those whose names start with `prefix.`, without it. Copies no number.
+    /// The tensors whose names start with `prefix.`, with the prefix removed. Copies no data.
     #[must_use]
     pub fn within(&self, prefix: &str) -> Self {
         let mut found = Self::default();
@@ -224,7 +224,7 @@ impl Tensors {
         found
     }
 
-    /// Those whose names `keep` likes.
+    /// The tensors whose names satisfy `keep`.
     #[must_use]
     pub fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
         let mut found = Self::default();
@@ -235,23 +235,23 @@ impl Tensors {
     }
 
     /// The tensor of this name.
-    pub fn get(&self, name: &str) -> Option<&Tensor> {
-        self.places.get(name).map(|place| &*self.entries[*place].1)
+    pub fn get(&self, name: &str) -> Option<&SavedTensor> {
+        self.positions.get(name).map(|at| &*self.entries[*at].1)
     }
 
     /// Whether there is a tensor of this name.
     pub fn contains(&self, name: &str) -> bool {
-        self.places.contains_key(name)
+        self.positions.contains_key(name)
     }
 
-    /// The tensor of this name, to change it.
-    pub fn get_mut(&mut self, name: &str) -> Option<&mut Tensor> {
-        self.places.get(name).map(|place| Arc::make_mut(&mut self.entries[*place].1))
+    /// The tensor of this name, mutable.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut SavedTensor> {
+        self.positions.get(name).map(|at| Arc::make_mut(&mut self.entries[*at].1))
     }
 
-    /// Takes the tensor of this name out.
-    pub fn remove(&mut self, name: &str) -> Option<Tensor> {
-        let found = self.places.get(name).map(|place| (*self.entries[*place].1).clone())?;
+    /// Removes the tensor of this name.
+    pub fn remove(&mut self, name: &str) -> Option<SavedTensor> {
+        let found = self.positions.get(name).map(|at| (*self.entries[*at].1).clone())?;
         *self = self.filtered(|own| own != name);
         Some(found)
     }
@@ -261,22 +261,22 @@ impl Tensors {
         self.iter().map(|(name, _)| name)
     }
 
-    /// All, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+    /// All tensors, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &SavedTensor)> {
         self.entries.iter().map(|(name, tensor)| (name.as_str(), &**tensor))
     }
 
-    /// All of another as well.
+    /// Adds all tensors of `other`.
     pub fn extend(&mut self, other: Self) {
         for (name, tensor) in other.entries {
             self.insert(name, tensor);
         }
     }
 
-    /// Whether these are the tensors that `expected` has, with their shapes and types.
+    /// Checks that names, shapes and types are those of `expected`.
     ///
     /// # Errors
-    /// The first that is not.
+    /// The first mismatch.
     pub fn fit(&self, expected: &Self) -> Result<(), StateError> {
         for (name, own) in expected.iter() {
             let Some(given) = self.get(name) else {
@@ -292,8 +292,8 @@ impl Tensors {
         }
     }
 
-    /// Copies the tensor `name` to `out`; leaves it alone if there is none of that type and length, which
-    /// [`fit`](Self::fit) finds beforehand.
+    /// Copies the tensor `name` to `out`; does nothing if there is none of that type and length, which
+    /// [`fit`](Self::fit) reports beforehand.
     pub fn read<T: Scalar>(&self, name: &str, out: &mut [T]) {
         if let Some(values) = self.get(name).and_then(|tensor| T::from_data(&tensor.data))
             && values.len() == out.len()
@@ -302,7 +302,7 @@ impl Tensors {
         }
     }
 
-    /// Copies a counter likewise.
+    /// Copies a counter in the same way.
     pub fn read_count(&self, name: &str, out: &mut u64) {
         if let Some(Data::U64(values)) = self.get(name).map(|tensor| &tensor.data)
             && let [value] = values[..]
@@ -311,7 +311,7 @@ impl Tensors {
         }
     }
 
-    /// Copies small counters likewise.
+    /// Copies small counters in the same way.
     pub fn read_counts(&self, name: &str, out: &mut [u32]) {
         if let Some(Data::U32(values)) = self.get(name).map(|tensor| &tensor.data)
             && values.len() == out.len()
@@ -321,11 +321,11 @@ impl Tensors {
     }
 }
 
-/// Refuses a tensor of another shape or type.
+/// Checks the shape and type of a tensor.
 ///
 /// # Errors
-/// If it has one.
-pub fn same(name: &str, expected: &Tensor, given: &Tensor) -> Result<(), StateError> {
+/// If either differs.
+pub fn same(name: &str, expected: &SavedTensor, given: &SavedTensor) -> Result<(), StateError> {
     let name = || name.to_owned();
     if expected.data.type_name() != given.data.type_name() {
         let (expected, given) = (expected.data.type_name(), given.data.type_name());
@@ -338,7 +338,7 @@ pub fn same(name: &str, expected: &Tensor, given: &Tensor) -> Result<(), StateEr
     Ok(())
 }
 
-/// The same names with the same tensors, in whatever order.
+/// Equal if they hold the same tensors under the same names, in any order.
 impl PartialEq for Tensors {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().all(|(name, tensor)| other.get(name) == Some(tensor))
@@ -346,11 +346,11 @@ impl PartialEq for Tensors {
 }
 
 impl Index<&str> for Tensors {
-    type Output = Tensor;
+    type Output = SavedTensor;
 
     /// # Panics
     /// If there is no tensor of this name.
-    fn index(&self, name: &str) -> &Tensor {
+    fn index(&self, name: &str) -> &SavedTensor {
         match self.get(name) {
             Some(tensor) => tensor,
             None => panic!("no tensor {name}"),
@@ -359,8 +359,8 @@ impl Index<&str> for Tensors {
 }
 
 impl IntoIterator for Tensors {
-    type Item = (String, Tensor);
-    type IntoIter = std::vec::IntoIter<(String, Tensor)>;
+    type Item = (String, SavedTensor);
+    type IntoIter = std::vec::IntoIter<(String, SavedTensor)>;
 
     fn into_iter(self) -> Self::IntoIter {
         let owned: Vec<_> =
@@ -369,14 +369,14 @@ impl IntoIterator for Tensors {
     }
 }
 
-impl<const N: usize> From<[(String, Tensor); N]> for Tensors {
-    fn from(entries: [(String, Tensor); N]) -> Self {
+impl<const N: usize> From<[(String, SavedTensor); N]> for Tensors {
+    fn from(entries: [(String, SavedTensor); N]) -> Self {
         entries.into_iter().collect()
     }
 }
 
-impl FromIterator<(String, Tensor)> for Tensors {
-    fn from_iter<I: IntoIterator<Item = (String, Tensor)>>(entries: I) -> Self {
+impl FromIterator<(String, SavedTensor)> for Tensors {
+    fn from_iter<I: IntoIterator<Item = (String, SavedTensor)>>(entries: I) -> Self {
         let mut tensors = Self::default();
         for (name, tensor) in entries {
             tensors.insert(name, tensor);

@@ -65,7 +65,7 @@ pub struct LinearFit {
 /// # Panics
 /// If the lengths differ or there are fewer than two points.
 pub fn fit_line(x: &[f64], y: &[f64]) -> LinearFit {
-    assert_eq!(x.len(), y.len(), "x and y must have one length");
+    assert_eq!(x.len(), y.len(), "x and y must have the same length");
     assert!(x.len() > 1, "a line needs two points");
     let n = x.len() as f64;
     let (mx, my) = (x.iter().sum::<f64>() / n, y.iter().sum::<f64>() / n);

@@ -5,7 +5,7 @@
 use residuum::objective::{DiagonalQuadratic, Objective};
 use residuum::response::Tanh;
 use residuum::rule::{self, ResidualConfig, ResidualLearning, UpdateRule};
-use residuum::theory::coefficients::Rates;
+use residuum::theory::coefficients::LemmaRates;
 use residuum::theory::lyapunov::{Bowl, Lyapunov, OneStep};
 use residuum::theory::operator::FiniteNoise;
 use residuum::{ExactArray, Key};
@@ -19,7 +19,7 @@ fn tanh(hardware_condition: f64, center: f64) -> Tanh {
 fn the_step_of_the_lemmas_is_that_of_the_rule() {
     let response = tanh(4.0, 0.2);
     let noise = FiniteNoise::two_point(0.8, 0.3).unwrap();
-    let rates = Rates { learning_rate: 0.05, transfer_rate: 0.03, mixing: 1.5, weight: 2.0 };
+    let rates = LemmaRates { learning_rate: 0.05, transfer_rate: 0.03, mixing: 1.5, weight: 2.0 };
     let objective = Bowl::new(1.0, 3.0).unwrap();
     let step = OneStep { objective, main: &response, residual: &response, rates, noise: &noise };
     for (w, p) in [(0.7, -0.4), (-1.3, 0.9), (0.1, 1.8)] {

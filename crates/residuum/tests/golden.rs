@@ -8,7 +8,7 @@ use std::sync::Arc;
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::{Exponential, Linear, Swapped};
 use residuum::rule::{ResidualConfig, ResidualLearning};
-use residuum::theory::residual_law::Rates;
+use residuum::theory::residual_law::LawRates;
 use residuum::{
     Array, Control, ExactArray, Gradient, GradientOracle, Key, Noise, Noisy, Objective, ResponseFunction, Rule,
     UpdateRule, minimize_observed,
@@ -18,7 +18,7 @@ use serde_json::Value;
 const GOLDENS: &str = include_str!("../../../golden/theory_goldens.json");
 
 /// Setting A.
-const RATES: Rates = Rates { learning_rate: 2e-3, transfer_rate: 4e-3, mixing: 1.0 };
+const RATES: LawRates = LawRates { learning_rate: 2e-3, transfer_rate: 4e-3, mixing: 1.0 };
 
 fn goldens() -> Value {
     serde_json::from_str(GOLDENS).unwrap()

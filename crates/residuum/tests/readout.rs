@@ -263,7 +263,7 @@ fn settings_no_readout_can_have_are_named() {
         (&|s| s.input.bound = Some(-1.0), "input.bound must be positive and finite, got -1"),
         (&|s| s.output.bound = Some(f64::NAN), "output.bound must be positive and finite, got NaN"),
         (&|s| s.input.steps = Some(0), "input.steps must be at least 1, got 0"),
-        (&|s| s.input.bound = None, "input.steps must be without value unless the bound has one, got 126"),
+        (&|s| s.input.bound = None, "input.steps must be unset unless the bound is set, got 126"),
         (&|s| s.output.noise = -0.1, "output.noise must be zero or positive"),
         (&|s| s.output.negative_loss = 1.0, "output.negative_loss must be in [0, 1), got 1"),
         (&|s| s.weight_noise = f64::INFINITY, "weight_noise must be zero or positive, and finite, got inf"),
@@ -277,7 +277,7 @@ fn settings_no_readout_can_have_are_named() {
         ),
         (
             &|s| (s.output.bound, s.output.steps) = (None, None),
-            "bound_management must be None unless output.bound has a value",
+            "bound_management must be None unless output.bound is set",
         ),
         (
             &|s| s.ir_drop = Some(IrDrop { strength: 1.0, conductance_ratio: 0.0 }),
@@ -285,7 +285,7 @@ fn settings_no_readout_can_have_are_named() {
         ),
         (
             &|s| s.input = Converter { stochastic: true, ..Converter::default() },
-            "input.steps must be given when rounding is stochastic",
+            "input.steps must be set when rounding is stochastic",
         ),
         (
             &|s| s.noise_management = NoiseManagement::AverageAbsMax { decay: 0.0 },
@@ -293,7 +293,7 @@ fn settings_no_readout_can_have_are_named() {
         ),
         (
             &|s| s.slope_calibration = 0.5,
-            "slope_calibration must be zero unless nonlinearity or output_line has a value, got 0.5",
+            "slope_calibration must be zero unless nonlinearity or output_line is set, got 0.5",
         ),
         (
             &|s| s.output_noise_spread = 0.3,

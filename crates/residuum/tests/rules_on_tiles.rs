@@ -1,4 +1,4 @@
-//! Rules on tiles: their recursions, their errors, and that a checkpoint of their state continues them to the bit.
+//! Rules on tiles: their recursions, their errors, and that a checkpoint of their state continues them bit for bit.
 #![allow(clippy::unwrap_used, clippy::large_types_passed_by_value)]
 
 use residuum::readout::{Readout, Settings};

@@ -1,11 +1,11 @@
-//! Every rule on every kind of array, with every readout that remembers: saved, loaded into a fresh one, it continues to the bit.
+//! Every rule on every kind of array, with every readout that remembers: saved, loaded into a fresh one, it continues bit for bit.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 
 use residuum::cells::Uniform;
 use residuum::objective::DiagonalQuadratic;
-use residuum::readout::{Converter, NoiseManagement, Readout, Settings, Shape};
+use residuum::readout::{Converter, NoiseManagement, Readout, Scratch, Settings, Shape};
 use residuum::response::Power;
 use residuum::rule::{
     Analog, AutoScale, Buffer, Carrier, Chop, ChoppedConfig, ChoppedTikiTaka, Columns, Digital, Every,
@@ -168,23 +168,25 @@ fn every_rule_on_every_array_continues_to_the_bit() {
     });
 }
 
-/// The twin: a state without the running scale of a readout does not continue.
+/// A readout that averages the size of its samples goes on from its average, and not without it.
 #[test]
 fn the_running_scale_is_part_of_the_state() {
-    let make: Make<'_, f32> = &|name| Box::new(tile(name, Scheme::default()));
-    let rule = || rules(make, &readouts()[2]).remove(8);
-    let (mut whole, mut resumed) = (rule(), rule());
-    (0..40).for_each(|k| step(&mut *whole, k));
-    let mut held = Tensors::new();
-    for (name, tensor) in whole.tensors() {
-        let own = resumed.tensors()[&name].clone();
-        held.insert(name.as_str(), if name.ends_with("running_scale") { own } else { tensor });
-    }
-    assert_ne!(held, whole.tensors(), "there is one");
-    resumed.load(&held).unwrap();
-    step(&mut *whole, 41);
-    step(&mut *resumed, 41);
-    assert_ne!(whole.tensors(), resumed.tensors());
+    let (readout, shape) = (&readouts()[2], Shape { rows: ROWS, cols: COLS });
+    let weights: Vec<f32> = (0..ROWS * COLS).map(|i| 0.1 * (i as f32).sin()).collect();
+    let read = |scratch: &mut Scratch, k: u64| {
+        let inputs: Vec<f32> =
+            (0..3 * COLS).map(|i| (0.3 * i as f32 + k as f32).cos() * (1.0 + k as f32)).collect();
+        let mut outputs = vec![0.0; 3 * ROWS];
+        readout.read(&weights, shape, &inputs, Key::new(2).fold(k), &mut outputs, scratch);
+        outputs
+    };
+    let (mut whole, mut resumed, mut forgetful) = (Scratch::default(), Scratch::default(), Scratch::default());
+    resumed.load(&whole.tensors()).unwrap();
+    assert_eq!(resumed.running_scale(), None);
+    (0..5).for_each(|k| drop(read(&mut whole, k)));
+    resumed.load(&whole.tensors()).unwrap();
+    assert_eq!(read(&mut resumed, 1), read(&mut whole, 1));
+    assert_ne!(read(&mut forgetful, 2), read(&mut whole, 2));
 }
 
 #[test]
@@ -264,11 +266,16 @@ fn problems_run_every_rule() {
     .unwrap();
     for update in [Update::Expected, pulsed()] {
         for mut rule in rules::<f64>(&|_| exact(update), &Readout::default()) {
-            let rates = Rates::new(0.02, 0.05);
+            let mut rates = Rates::new(0.02, 0.02);
+            if rule.arrays().len() > 2 {
+                // W̄ of a cascade is the sum of three integrators: it is stable while β₀ < αγ² = 3.2e-3.
+                rates.transfer[0] = 5e-4;
+            }
             let mut borrowed: [&mut dyn UpdateRule; 1] = [&mut *rule];
-            minimize(&problem, &mut borrowed, &rates, 3000, Key::new(5)).unwrap();
+            minimize(&problem, &mut borrowed, &rates, 12_000, Key::new(5)).unwrap();
             let mean = rule.effective_weights().iter().sum::<f64>() / (ROWS * COLS) as f64;
-            assert!((mean - 0.3).abs() < 0.12, "{} ends at {mean}", rule.label());
+            // Most of the way from 0: without mixing two integrators in a row keep swinging a little.
+            assert!((mean - 0.3).abs() < 0.15, "{} ends at {mean}", rule.label());
         }
     }
     let make: Make<'_, f32> = &|name| Box::new(tile(name, Scheme::default()));

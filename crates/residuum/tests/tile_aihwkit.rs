@@ -238,14 +238,16 @@ fn what_cannot_be_said_is_named() {
     );
     let linear = |slopes: Slopes| Device::ideal(StepModel::Linear(slopes), 1e-3, -1.0, 1.0);
     let reversed = |up, down| linear(Slopes { reversed: [Some(up), Some(down)], ..Slopes::soft_bounds() });
-    let said = "reversed must be by one offset for both directions to become an AIHWKIT device, got 0.5";
+    let said = "reversed must be the same offset for both directions to become an AIHWKIT device, got 0.5";
     assert_eq!(message(reversed(0.25, 0.5)), said);
     let additive = Device { cycle_noise: CycleNoise::Additive(0.25), ..reversed(0.5, 0.5) };
-    let said = "reversed must be off under additive noise to become an AIHWKIT device, got 0.5";
+    let said = "reversed must be unset under additive noise to become an AIHWKIT device, got 0.5";
     assert_eq!(message(additive), said);
     let spread = Slopes { spread: [Spread::normal(0.1); 2], ..Slopes::soft_bounds() };
     let referenced = Device { reference: Some(Reference::default()), ..linear(spread) };
-    assert!(message(referenced).starts_with("slope_up must be 1, as both slopes, with own bounds"));
+    assert!(
+        message(referenced).starts_with("slope_up must be 1 in both directions with the cell's own bounds")
+    );
     let reference = Some(Reference::default());
     let referenced = Device { reference, ..Device::ideal(StepModel::Constant, 1e-3, -1.0, 1.0) };
     let said = "reference must be used with soft bounds or power steps to become an AIHWKIT device, got 0";
@@ -256,7 +258,7 @@ fn what_cannot_be_said_is_named() {
     // Their unit is one node of the up table, which here is not the step at q = 1.
     let shifted = Power::new(1.0, 1.0).unwrap();
     let ours = Device { granularity: Some(2e-3), ..Device::from_response(&shifted, 1e-3).unwrap() };
-    assert!(message(ours).starts_with("granularity must be what AIHWKIT derives"));
+    assert!(message(ours).starts_with("granularity must be the value AIHWKIT derives"));
 }
 
 /// The exponential response of the paper is none of `ExpStepDevice`, but a table carries it over.

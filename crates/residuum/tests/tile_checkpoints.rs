@@ -1,4 +1,4 @@
-//! A tile or unit cell that is saved and restored continues to the bit, whatever happens to it afterwards.
+//! A tile or unit cell that is saved and restored continues bit for bit, whatever happens to it afterwards.
 
 #![allow(clippy::unwrap_used)]
 

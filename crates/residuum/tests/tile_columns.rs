@@ -85,7 +85,7 @@ fn a_matrix_is_written_the_same_on_any_number_of_threads() {
     }
 }
 
-/// Without chance and noise, a column written is the update with a signal on that column alone, to the bit.
+/// Without chance and noise, a column written is the update with a signal on that column alone, bit for bit.
 #[test]
 fn a_column_is_an_update_with_one_signal() {
     let (rows, cols, column) = (70, 9, 4);

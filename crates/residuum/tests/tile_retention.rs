@@ -312,7 +312,7 @@ fn resets_touch_the_chosen_cells_only() {
     assert_eq!(chosen.hidden().iter().zip(before.hidden()).filter(|(a, b)| a != b).count(), 1);
     assert_eq!(tile.pulses_sent(), 0);
     let message = tile.reset(5..11, Key::new(1)).unwrap_err().to_string();
-    assert_eq!(message, "columns must be columns of the tile; one given, got 10");
+    assert_eq!(message, "columns must be below the number of columns, got 10");
 }
 
 /// Everything on: 1 thread and 2 threads give the same bits, stuck cells stay.

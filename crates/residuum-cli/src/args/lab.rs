@@ -1,4 +1,4 @@
-//! What the user can type about specs with grids, stores, reports and the paper.
+//! Commands for specs with grids, stores, reports and the paper.
 
 use std::path::PathBuf;
 
@@ -6,50 +6,61 @@ use clap::{Args, Subcommand};
 
 use super::SpecSettings;
 
-/// Read a spec with its whole grid, and say how many trials it makes.
+/// Check a spec and its whole grid, and count its trials.
 ///
-/// Every point of the grid is read and checked. Exits with 2, with the line, the field and the point, if one of them cannot be
-/// run. A data set that is not there is a warning.
+/// Every point of the grid is checked. If one cannot be run, names the line, the field and the point, and exits with 2. A
+/// missing data set is only a warning.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   residuum check my.toml
   residuum check mnist-table --profile quick")]
-pub struct CheckOptions {
-    /// A spec, or the name of one that ships with the program.
+pub struct CheckArgs {
+    /// A spec file, or the name of a built-in spec.
     #[arg(value_name = "NAME|SPEC.toml")]
     pub spec: String,
     #[command(flatten)]
     pub settings: SpecSettings,
 }
 
-/// Print every parameter of a spec with its unit, origin and meaning, effective rates, and what the trials cost.
+/// Print every parameter of a spec with its unit, origin and meaning, the effective rates, and the cost of its trials.
 ///
-/// A few steps of one trial of each kind (network or problem, rule, device) are taken to estimate the time of all, for about two
-/// seconds in all where steps are shorter than that.
+/// To estimate the total time, runs a few steps of one trial of each kind (network or problem, rule, device): about two seconds in
+/// all, unless a single step takes longer.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   residuum explain experiments/toy.toml
   residuum explain mnist-fcn --profile quick --json")]
-pub struct ExplainOptions {
-    /// A spec, or the name of one that ships with the program.
+pub struct ExplainArgs {
+    /// A spec file, or the name of a built-in spec.
     #[arg(value_name = "NAME|SPEC.toml")]
     pub spec: String,
-    /// Trials at a time, as `residuum run` has it.
+    /// Number of trials to run at a time, as for `residuum run`.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
     #[command(flatten)]
     pub settings: SpecSettings,
 }
 
-/// Run every trial of a spec into a store, each once; then a table, a sentence and a figure of how they ended.
+/// Print the JSON Schema of specs, which lets editors complete and explain fields.
 ///
-/// A spec has [problem] or [network], one trial or a grid. The store is a folder (--out, runs/NAME by default). A trial lies in it
-/// under the content of its spec and its seed: what is there already is not run again, an edited spec runs only what is new, and
-/// several processes may share a store. Ctrl-C or a kill costs the steps since the last checkpoint; the same command goes on. The
-/// numbers depend neither on --jobs and --threads nor on shards. Networks leave checkpoints and files for TensorBoard in the run
-/// folder of their trial. Exits with 1 if a trial failed. `train` and `sweep` are other names of this command.
+/// It covers names, types and allowed words; `residuum check` also checks constraints between fields.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Example:
+  residuum schema > residuum.schema.json
+
+Start a spec with the line `#:schema residuum.schema.json` so that Taplo and VS Code find it.")]
+pub struct SchemaArgs {}
+
+/// Run every trial of a spec once, into a store, and summarise the outcome in a table, a sentence and a figure.
+///
+/// A spec has [problem] or [network], and describes one trial or a grid. The store is a folder (--out, runs/NAME by default), in
+/// which each trial is identified by the content of its spec and its seed: finished trials are not run again, an edited spec runs
+/// only what is new, and several processes may share a store. Ctrl-C or a kill loses only the steps since the last checkpoint; run
+/// the same command to continue. Results do not depend on --jobs, --threads or shards. Networks write checkpoints and TensorBoard
+/// files to the folder of their trial. Exits with 1 if a trial failed. `train` and `sweep` are aliases.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Example spec:
@@ -87,31 +98,31 @@ Examples:
   residuum run my.toml --out results --shard 0/4   every fourth trial; 1/4, 2/4, 3/4 elsewhere
   residuum eval runs/digits name=residual seed=0
   residuum report runs/digits --to report.html")]
-pub struct RunOptions {
-    /// A spec, or the name of one that ships with the program.
+pub struct RunArgs {
+    /// A spec file, or the name of a built-in spec.
     #[arg(value_name = "NAME|SPEC.toml")]
     pub spec: Option<String>,
-    /// Only this point, or those that fit a pattern such as "*-analog": cell, variant and swept values, joined by '-'; may be
-    /// repeated.
+    /// Run only this point, or those matching a pattern such as "*-analog": cell, variant and swept values, joined by '-'; may
+    /// be repeated.
     #[arg(long, value_name = "NAME")]
     pub variant: Vec<String>,
-    /// Trials at a time, which share --threads; by default all threads take problems, one each, and one network after the other
-    /// has them all.
+    /// Number of trials to run at a time, sharing --threads. By default problems run one per thread, and networks one after the
+    /// other on all threads.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Only every n-th trial, from the i-th on, counted from 0.
+    /// Run only every N-th trial, starting with the I-th, counted from 0.
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     pub shard: Option<(usize, usize)>,
-    /// The same as --out.
+    /// Same as --out.
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
-    /// Of one problem, print the records as CSV with the columns seed,step,metric,index,value instead, and keep nothing.
+    /// Print the records of a single problem as CSV (columns seed,step,metric,index,value) and store nothing.
     #[arg(long)]
     pub stdout: bool,
-    /// Changes nothing: a run always goes on with what is there.
+    /// Has no effect: a run always resumes from what is in the store.
     #[arg(long)]
     pub resume: bool,
-    /// List the specs that ship with the program.
+    /// List the built-in specs.
     #[arg(long)]
     pub list: bool,
     #[command(flatten)]
@@ -122,11 +133,11 @@ fn parse_shard(text: &str) -> Result<(usize, usize), String> {
     let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
     match parts {
         Some((i, n)) if i < n => Ok((i, n)),
-        _ => Err(format!("give I/N with I < N, counted from 0, like 0/2, not {text:?}")),
+        _ => Err(format!("must be I/N with I < N, counted from 0, like 0/2, got {text:?}")),
     }
 }
 
-/// What a store holds: list, show, remove, export.
+/// List, show, remove and export the trials of a store.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -134,72 +145,72 @@ Examples:
   residuum runs show runs/digits 3f9a
   residuum runs rm runs/digits 3f9a 77c0
   residuum runs export runs/digits --to records.csv")]
-pub struct RunsOptions {
+pub struct RunsArgs {
     #[command(subcommand)]
     pub action: RunsAction,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum RunsAction {
-    List(ListOptions),
-    Show(ShowRunOptions),
-    Rm(RemoveOptions),
-    Export(ExportRunsOptions),
+    List(ListArgs),
+    Show(ShowRunArgs),
+    Rm(RemoveArgs),
+    Export(ExportRunsArgs),
 }
 
-/// The trials of a store.
+/// List the trials of a store.
 #[derive(Args, Debug)]
-pub struct ListOptions {
+pub struct ListArgs {
     /// The store.
     #[arg(value_name = "STORE")]
     pub store: PathBuf,
-    /// Only trials with this label, `name`, `experiment`, `seed` or field of the spec.
+    /// Only trials with this label, `name`, `experiment`, `seed` or spec field.
     #[arg(value_name = "NAME=VALUE", value_parser = parse_filter)]
     pub filters: Vec<(String, String)>,
 }
 
-/// One trial: its spec, what it took, its last numbers.
+/// Show one trial: its spec, its cost, its latest numbers.
 #[derive(Args, Debug)]
-pub struct ShowRunOptions {
+pub struct ShowRunArgs {
     /// The store.
     #[arg(value_name = "STORE")]
     pub store: PathBuf,
-    /// The beginning of its id.
+    /// The trial's id, or a prefix of it.
     #[arg(value_name = "ID")]
     pub id: String,
 }
 
-/// Remove trials and say which. One that is being run is refused.
+/// Remove trials and list them. Refuses to remove a running trial.
 #[derive(Args, Debug)]
-pub struct RemoveOptions {
+pub struct RemoveArgs {
     /// The store.
     #[arg(value_name = "STORE")]
     pub store: PathBuf,
-    /// The beginnings of their ids.
+    /// Ids of the trials, or prefixes of them.
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
-    /// All trials of this experiment.
+    /// Remove all trials of this experiment.
     #[arg(long, value_name = "NAME")]
     pub experiment: Option<String>,
 }
 
-/// All records in one CSV file: a column for the id, the experiment, each label and the seed, then those of the records.
+/// Write all records to one CSV file, with columns for the id, the experiment, each label and the seed, then the record's own.
 #[derive(Args, Debug)]
-pub struct ExportRunsOptions {
+pub struct ExportRunsArgs {
     /// The store.
     #[arg(value_name = "STORE")]
     pub store: PathBuf,
-    /// Only trials with this label, `name`, `experiment`, `seed` or field of the spec.
+    /// Only trials with this label, `name`, `experiment`, `seed` or spec field.
     #[arg(value_name = "NAME=VALUE", value_parser = parse_filter)]
     pub filters: Vec<(String, String)>,
-    /// The file.
+    /// File to write.
     #[arg(long, value_name = "FILE.csv")]
     pub to: PathBuf,
 }
 
 pub(super) fn parse_filter(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=').map(|(name, value)| (name.to_string(), value.to_string()));
-    parts.ok_or_else(|| format!("give NAME=VALUE, like seed=3, not {text:?}"))
+    parts.ok_or_else(|| format!("must be NAME=VALUE, like seed=3, got {text:?}"))
 }
 
 fn reproduce_help() -> String {
@@ -212,58 +223,58 @@ fn reproduce_help() -> String {
     )
 }
 
-/// Figures and tables of the paper, run again: the paper's numbers beside ours, with a verdict for each.
+/// Reproduce figures and tables of the paper: its numbers beside ours, with a verdict on each.
 ///
-/// Files go to --out DIR (residuum-out by default): figures as SVG and PNG, numbers as CSV, settings as TOML, and one page with
-/// everything, reproduce.md and reproduce.json. Networks are kept in a store: the same command goes on where it was
-/// interrupted. What cannot be run says so and why.
+/// Writes to --out DIR (residuum-out by default): figures as SVG and PNG, numbers as CSV, settings as TOML, and everything on one
+/// page, reproduce.md and reproduce.json. Networks are kept in a store, so the same command continues after an interruption. Items
+/// that cannot be run are listed with the reason.
 #[derive(Args, Debug)]
 #[command(after_help = reproduce_help())]
-pub struct ReproduceOptions {
-    /// Names of figures and tables, or `all`.
+pub struct ReproduceArgs {
+    /// Figures and tables to reproduce, or `all`.
     #[arg(value_name = "NAME", required = true)]
     pub names: Vec<String>,
-    /// Fewer samples, epochs and seeds (quick) or the paper's own (full).
+    /// The paper's samples, epochs and seeds (full), or fewer (quick).
     #[arg(long, value_name = "PROFILE", value_parser = ["quick", "full"], default_value = "full")]
     pub profile: String,
-    /// Folder of all data sets, as `residuum data --dir` has it.
+    /// Folder that holds the data sets, as for `residuum data --dir`.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// Store of the trained networks; reproduce-store in --out by default.
+    /// Store for the trained networks; reproduce-store in --out by default.
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
-    /// Networks trained at a time, one thread each; as many as --threads by default.
+    /// Number of networks to train at a time, one thread each; same as --threads by default.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
 }
 
-/// Tables and figures of the trials in run stores, as one page.
+/// Report on the trials of one or more stores: tables and figures on one page.
 ///
-/// The page needs no network. Tables have the mean ± standard error over seeds and paired differences on common seeds; the best is
-/// marked only where the seeds tell it from the runner-up.
+/// The page is self-contained. Tables give the mean ± standard error over seeds, and paired differences on common seeds; the best
+/// is marked only if the seeds distinguish it from the runner-up.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   residuum report runs/mnist-fcn --to report.html
   residuum report runs/a runs/b --to tables.tex
   residuum report runs/toy --metric gap --metric effective_mean --to toy.md --figures figures")]
-pub struct ReportOptions {
-    /// Run stores; their trials are reported together.
+pub struct ReportArgs {
+    /// Stores to report on, together.
     #[arg(value_name = "STORE", required = true)]
     pub stores: Vec<PathBuf>,
-    /// The file: .html, .md or .tex.
+    /// File to write: .html, .md or .tex.
     #[arg(long, value_name = "FILE")]
     pub to: PathBuf,
     /// Also write every figure as SVG and PNG into this folder.
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
-    /// Above the page; the names of the experiments by default.
+    /// Title of the page; the names of the experiments by default.
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// The label whose values are compared; the variant or the rule by default.
+    /// Label whose values are compared; the variant or the rule by default.
     #[arg(long, value_name = "LABEL")]
     pub by: Option<String>,
-    /// Only this metric; may be repeated.
+    /// Report only this metric; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub metric: Vec<String>,
     /// What bands around curves show: one standard error (se), or all seeds (range).
@@ -271,11 +282,11 @@ pub struct ReportOptions {
     pub band: String,
 }
 
-/// What each difference between two specs is worth.
+/// Measure the effect of each difference between two specs.
 ///
-/// Both specs are run, and between them every spec in which one difference is switched on in A or taken out of B, all with the seeds
-/// of A. The table has the effect of each on the end metric, and what is left for interactions. Trials go into a run store
-/// (--out, runs/compare by default) and are not run twice.
+/// Runs both specs, A with each single difference added, and B with each single difference removed, all with the seeds of A. The
+/// table gives the effect of each difference on the final metric, and what remains for interactions. Trials go into a store (--out,
+/// runs/compare by default) and are not run twice.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -283,23 +294,23 @@ Examples:
   residuum compare digits:analog digits:residual --to effects.html
   residuum compare a.toml b.toml --metric test_loss --jobs 2 --out runs/imperfections
 
-A trial of a spec with several is named after a colon: cell, variant and swept values, joined by '-'.")]
-pub struct CompareOptions {
-    /// A spec, or the name of one that ships with the program.
+To pick one trial of a spec with several, add a colon and its name: cell, variant and swept values, joined by '-'.")]
+pub struct CompareArgs {
+    /// A spec file, or the name of a built-in spec.
     #[arg(value_name = "A")]
     pub a: String,
-    /// The other.
+    /// The other spec.
     #[arg(value_name = "B")]
     pub b: String,
     #[command(flatten)]
     pub settings: SpecSettings,
-    /// The metric that is judged; the main one of the experiment by default.
+    /// Metric to compare; the experiment's main metric by default.
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
-    /// Trials at a time, as `residuum run` has it.
+    /// Number of trials to run at a time, as for `residuum run`.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Also write the whole report: .html, .md or .tex.
+    /// Also write the full report: .html, .md or .tex.
     #[arg(long, value_name = "FILE")]
     pub to: Option<PathBuf>,
 }

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use super::spec_file::SpecFile;
 use super::{Context, data_root};
-use crate::args::CheckOptions;
+use crate::args::CheckArgs;
 use crate::terminal;
 
-/// Reads the whole grid; what is wrong with it is an error, what is not at hand yet a warning.
-pub fn check(context: &Context, options: &CheckOptions) -> anyhow::Result<bool> {
+/// Reads the whole grid. A fault in it is an error, missing data only a warning.
+pub fn check(context: &Context, options: &CheckArgs) -> anyhow::Result<bool> {
     let file = SpecFile::open(&options.spec)?;
     let plans = file.plans(context, &options.settings)?;
     let points = points(&plans).count();

@@ -11,15 +11,15 @@ use residuum_lab::sweep::{SweepOptions, default_jobs, sweep};
 use super::report::renderer;
 use super::spec_file::SpecFile;
 use super::{Context, data_root};
-use crate::args::CompareOptions;
+use crate::args::CompareArgs;
 use crate::exit::Interrupted;
 use crate::live::Live;
 use crate::terminal;
 
-/// Where trials go unless the user says otherwise.
+/// Default folder for trials.
 const OUT: &str = "runs/compare";
 
-/// A spec, and which of its trials is meant: `SPEC` or `SPEC:TRIAL`.
+/// A spec and one of its trials: `SPEC` or `SPEC:TRIAL`.
 struct Named {
     spec: SpecFile,
     trial: Option<String>,
@@ -39,7 +39,7 @@ impl Named {
     }
 }
 
-pub fn compare(context: &Context, options: &CompareOptions) -> anyhow::Result<bool> {
+pub fn compare(context: &Context, options: &CompareArgs) -> anyhow::Result<bool> {
     let render = options.to.as_deref().map(renderer).transpose()?;
     let (a, b) = (Named::new(&options.a)?, Named::new(&options.b)?);
     let data = data_root(options.settings.data.as_deref());
@@ -62,7 +62,7 @@ pub fn compare(context: &Context, options: &CompareOptions) -> anyhow::Result<bo
     live.finish();
     let summary = summary?;
     if summary.interrupted {
-        return Err(Interrupted("the same command goes on from here".into()).into());
+        return Err(Interrupted("run the same command to continue".into()).into());
     }
     let trials = trials_of(&plans, &store)?;
     check_metrics(&trials, options.metric.as_slice())?;
@@ -74,7 +74,7 @@ pub fn compare(context: &Context, options: &CompareOptions) -> anyhow::Result<bo
     let effects = report.sections.first().and_then(|s| s.tables.first());
     let Some(effects) = effects.filter(|t| t.name == "effects") else {
         bail!(
-            "--metric must name a metric that every trial records, or leave it out where there is a main one"
+            "--metric must be a metric that every trial records; omit it to use the experiment's main metric"
         );
     };
     terminal::print(&if context.json { json(effects)? } else { effects.to_text() })?;

@@ -1,10 +1,10 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::args::{Arguments, CompletionsOptions};
+use crate::args::{Arguments, CompletionsArgs};
 use crate::terminal;
 
-pub fn completions(options: &CompletionsOptions) -> anyhow::Result<bool> {
+pub fn completions(options: &CompletionsArgs) -> anyhow::Result<bool> {
     terminal::print(&script(options.shell)?)?;
     Ok(true)
 }

@@ -4,16 +4,16 @@ use residuum_nn::state::{read_tfjs, write_safetensors};
 use serde_json::json;
 
 use super::Context;
-use crate::args::ConvertOptions;
+use crate::args::ConvertArgs;
 use crate::terminal;
 
-pub fn convert(context: &Context, options: &ConvertOptions) -> anyhow::Result<bool> {
+pub fn convert(context: &Context, options: &ConvertArgs) -> anyhow::Result<bool> {
     let given = read_tfjs(&options.model)?;
     let state = keras::to_torchvision(given.clone());
-    // What has no place in the other network keeps its name.
+    // A tensor without a counterpart keeps its name.
     if let Some((name, entry)) = state.iter().find(|(name, _)| given.contains(name)) {
         let file = options.model.display();
-        bail!("{file} must hold a ResNet of Keras, but none has a tensor {name} ({:?})", entry.shape);
+        bail!("{file} must be a Keras ResNet, got an unknown tensor {name} ({:?})", entry.shape);
     }
     write_safetensors(&options.to, &state)?;
     if context.json {

@@ -6,18 +6,18 @@ use residuum::Control;
 use residuum_lab::progress::Progress as _;
 use residuum_nn::data::Verified;
 use residuum_nn::data::catalogue::{Entry, catalogue, default_root, find};
-use residuum_nn::data::fetch::{self, Event, Fetched, Origin, Patience};
+use residuum_nn::data::fetch::{self, Event, Fetched, FileOrigin, Patience};
 use serde_json::{Value, json};
 
 use super::Context;
-use crate::args::{DataAction, DataOptions, FetchOptions};
+use crate::args::{DataAction, DataArgs, FetchArgs};
 use crate::terminal;
 
 const SCHEMA: &str = "residuum.data/1";
 
-pub fn data(context: &Context, options: &DataOptions) -> anyhow::Result<bool> {
+pub fn data(context: &Context, options: &DataArgs) -> anyhow::Result<bool> {
     let root = options.dir.clone().or_else(default_root);
-    let root = root.ok_or_else(|| anyhow!("no data folder is known; give --dir DIR or set RESIDUUM_DATA"))?;
+    let root = root.ok_or_else(|| anyhow!("no data folder found; give --dir DIR or set RESIDUUM_DATA"))?;
     match &options.action {
         DataAction::List => list(context, &root),
         DataAction::Fetch(options) => get(context, &root, options),
@@ -40,8 +40,8 @@ fn list(context: &Context, root: &Path) -> anyhow::Result<bool> {
         return Ok(true);
     }
     let mut text = String::new();
-    let mut line = |name: &str, state: &str, told: &str| {
-        let _ = writeln!(text, "{name:<20} {state:<10} {told}");
+    let mut line = |name: &str, state: &str, description: &str| {
+        let _ = writeln!(text, "{name:<20} {state:<10} {description}");
     };
     for e in &entries {
         line(&e.name, state(e, root).name(), &e.title);
@@ -54,7 +54,7 @@ fn list(context: &Context, root: &Path) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// What of a data set is on the disk, by the lengths of its files; only `verify` reads them.
+/// How much of a data set is on disk, judging by file lengths; only `verify` reads the files.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Here,
@@ -85,8 +85,8 @@ fn state(entry: &Entry, root: &Path) -> State {
     }
 }
 
-fn get(context: &Context, root: &Path, options: &FetchOptions) -> anyhow::Result<bool> {
-    // All names are checked before the first byte is asked for.
+fn get(context: &Context, root: &Path, options: &FetchArgs) -> anyhow::Result<bool> {
+    // Check all names before downloading anything.
     let entries = match options.names.as_slice() {
         [all] if all == "all" => catalogue(),
         names => names.iter().map(|name| find(name)).collect::<Result<_, _>>()?,
@@ -99,7 +99,7 @@ fn get(context: &Context, root: &Path, options: &FetchOptions) -> anyhow::Result
             None => download(context, entry, &folder, &options.mirror),
         };
         let files = files.with_context(|| entry.name.clone())?;
-        // What was checked byte by byte is also read as it will be for training.
+        // After the checksums, read the set as training will.
         let split = entry.read(&folder).with_context(|| entry.name.clone())?;
         if context.json {
             documents.push(json!({
@@ -112,7 +112,7 @@ fn get(context: &Context, root: &Path, options: &FetchOptions) -> anyhow::Result
         for f in &files {
             let _ = writeln!(text, "  {:<26} {:<11} {}", f.file, origin(f.origin), sureness(f.verified));
         }
-        let _ = writeln!(text, "  {} images to train on, {} to test on", split.train.len(), split.test.len());
+        let _ = writeln!(text, "  {} training images, {} test images", split.train.len(), split.test.len());
         terminal::print(&text)?;
     }
     if context.json {
@@ -141,7 +141,7 @@ fn download(
             }
             Event::Advance(bytes) => context.bar.advance(bytes),
             Event::Retry { refusal, wait } => {
-                context.bar.note(&format!("{file}: {refusal}; trying again in {} s", wait.as_secs()));
+                context.bar.note(&format!("{file}: {refusal}; retrying in {} s", wait.as_secs()));
             }
             _ => {}
         }
@@ -164,12 +164,12 @@ fn verify(context: &Context, root: &Path, names: &[String]) -> anyhow::Result<bo
         let _ = writeln!(text, "{} in {}", entry.name, folder.display());
         for (file, outcome) in files {
             passed &= outcome.is_ok();
-            let (ok, told) = match &outcome {
+            let (ok, verdict) = match &outcome {
                 Ok(verified) => (true, sureness(*verified).to_string()),
                 Err(error) => (false, error.to_string()),
             };
-            let _ = writeln!(text, "  {} {file:<26} {told}", if ok { "ok  " } else { "FAIL" });
-            documents.push(json!({ "set": entry.name, "file": file, "whole": ok, "told": told }));
+            let _ = writeln!(text, "  {} {file:<26} {verdict}", if ok { "ok  " } else { "FAIL" });
+            documents.push(json!({ "set": entry.name, "file": file, "whole": ok, "told": verdict }));
         }
     }
     if entries.is_empty() {
@@ -183,11 +183,11 @@ fn verify(context: &Context, root: &Path, names: &[String]) -> anyhow::Result<bo
     Ok(passed)
 }
 
-fn origin(origin: Origin) -> &'static str {
+fn origin(origin: FileOrigin) -> &'static str {
     match origin {
-        Origin::Present => "was here",
-        Origin::Downloaded => "downloaded",
-        Origin::Imported => "imported",
+        FileOrigin::Present => "on disk",
+        FileOrigin::Downloaded => "downloaded",
+        FileOrigin::Imported => "imported",
     }
 }
 

@@ -9,10 +9,10 @@ use residuum_lab::spec::{catalogue, parse_device};
 use serde_json::json;
 
 use super::Context;
-use crate::args::{DeviceAction, DeviceOptions, ShowOptions};
+use crate::args::{DeviceAction, DeviceArgs, ShowArgs};
 use crate::terminal;
 
-pub fn device(context: &Context, options: &DeviceOptions) -> anyhow::Result<bool> {
+pub fn device(context: &Context, options: &DeviceArgs) -> anyhow::Result<bool> {
     match &options.action {
         DeviceAction::List => list(context),
         DeviceAction::Show(options) => show(context, options),
@@ -37,7 +37,7 @@ fn list(context: &Context) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-fn show(context: &Context, options: &ShowOptions) -> anyhow::Result<bool> {
+fn show(context: &Context, options: &ShowArgs) -> anyhow::Result<bool> {
     let (text, base) = device_text(options)?;
     let spec = parse_device(&text, &base).with_context(|| options.device.clone())?;
     let response = spec.representative()?;
@@ -59,7 +59,7 @@ fn show(context: &Context, options: &ShowOptions) -> anyhow::Result<bool> {
             terminal::print(&format!("\nwritten: {files}\n"))?;
         }
     } else if !context.json {
-        terminal::print("\n--out DIR writes the plot of q±, R and R_c with its numbers.\n")?;
+        terminal::print("\nUse --out DIR to write a plot of q±, R and R_c, and its numbers.\n")?;
     }
     Ok(true)
 }
@@ -72,7 +72,7 @@ fn default_minimizer(response: &dyn ResponseFunction) -> f64 {
 }
 
 /// The device as TOML, and the folder its paths are relative to.
-fn device_text(options: &ShowOptions) -> anyhow::Result<(String, std::path::PathBuf)> {
+fn device_text(options: &ShowArgs) -> anyhow::Result<(String, std::path::PathBuf)> {
     let path = Path::new(&options.device);
     let here = || path.parent().unwrap_or(Path::new(".")).to_path_buf();
     match path.extension().and_then(|e| e.to_str()) {

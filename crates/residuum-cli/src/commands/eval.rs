@@ -3,10 +3,10 @@ use serde_json::json;
 
 use super::runs::{title, trial};
 use super::{Context, data_root};
-use crate::args::EvalOptions;
+use crate::args::EvalArgs;
 use crate::terminal;
 
-pub fn eval(context: &Context, options: &EvalOptions) -> anyhow::Result<bool> {
+pub fn eval(context: &Context, options: &EvalArgs) -> anyhow::Result<bool> {
     let (store, id) = trial(&options.trial.run, &options.trial.filters)?;
     let root = data_root(options.data.as_deref());
     let damage = if options.trial.allow_older { Damage::AllowOlder } else { Damage::Refuse };

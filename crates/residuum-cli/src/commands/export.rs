@@ -3,10 +3,10 @@ use serde_json::json;
 
 use super::Context;
 use super::runs::{title, trial};
-use crate::args::ExportOptions;
+use crate::args::ExportArgs;
 use crate::terminal;
 
-pub fn export(context: &Context, options: &ExportOptions) -> anyhow::Result<bool> {
+pub fn export(context: &Context, options: &ExportArgs) -> anyhow::Result<bool> {
     let (store, id) = trial(&options.trial.run, &options.trial.filters)?;
     let damage = if options.trial.allow_older { Damage::AllowOlder } else { Damage::Refuse };
     let exported = train::export(&store, &id, &options.to, &options.trial.base, damage)?;

@@ -27,7 +27,7 @@ struct Page {
     text: String,
 }
 
-/// The page of the program and those of its commands, each before those of its own commands.
+/// The page of the program and of its commands, each followed by those of its subcommands.
 fn pages() -> anyhow::Result<Vec<Page>> {
     let mut program = Arguments::command().disable_help_subcommand(true);
     program.build();

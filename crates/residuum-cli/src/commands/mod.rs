@@ -15,6 +15,7 @@ pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod runs;
+pub mod schema;
 mod spec_file;
 pub mod verify;
 
@@ -45,7 +46,7 @@ impl Context {
         }
         rayon::ThreadPoolBuilder::new().num_threads(common.threads.unwrap_or(0)).build_global()?;
         terminal::listen_for_interrupts()?;
-        // Long work must not end in a folder that cannot be written.
+        // Find out before the work, not after it, that the folder is not writable.
         if let Some(dir) = &common.out {
             check_writable(dir)?;
         }
@@ -82,18 +83,18 @@ pub fn read_spec(path: &Path, seed: Option<u64>) -> anyhow::Result<(Spec, String
     Ok((spec, text))
 }
 
-/// The folder of all data sets: as asked, or where `residuum data` puts them. Embedded sets need none.
+/// The folder of the data sets: as given, or where `residuum data` puts them. Embedded sets need none.
 pub fn data_root(asked: Option<&Path>) -> PathBuf {
     asked.map(PathBuf::from).or_else(default_root).unwrap_or_else(|| "data".into())
 }
 
-/// What tells a trial from the others, as text.
+/// A trial's labels and seed, as text.
 pub fn words(labels: &[(String, String)], seed: u64) -> String {
     let labels = labels.iter().map(|(name, value)| format!("{name}={value}"));
     labels.chain([format!("seed={seed}")]).collect::<Vec<_>>().join(" ")
 }
 
-/// The digits of an id that are shown: enough to tell the trials of one store apart.
+/// The start of an id: enough to tell the trials of one store apart.
 pub fn short_id(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
 }

@@ -2,11 +2,11 @@ use anyhow::anyhow;
 use residuum_lab::rates::RatesReport;
 
 use super::{Context, read_spec};
-use crate::args::RatesOptions;
+use crate::args::RatesArgs;
 use crate::terminal;
 
-/// Prints what theory says; a lemma that does not apply is an error, after the practical rates are out.
-pub fn rates(context: &Context, options: &RatesOptions) -> anyhow::Result<bool> {
+/// Prints the rates from theory. If the lemma does not apply, prints the practical rates and then fails.
+pub fn rates(context: &Context, options: &RatesArgs) -> anyhow::Result<bool> {
     let (spec, _) = read_spec(&options.spec, context.seed)?;
     let report = RatesReport::new(&spec).map_err(|e| anyhow!(e))?;
     if context.json {

@@ -2,14 +2,14 @@ use std::path::Path;
 
 use anyhow::bail;
 use residuum_lab::files::write_atomic;
-use residuum_lab::report::{Options, Report, Spread, check_metrics, load};
+use residuum_lab::report::{Bands, Report, ReportOptions, check_metrics, load};
 use serde_json::json;
 
 use super::Context;
-use crate::args::ReportOptions;
+use crate::args::ReportArgs;
 use crate::terminal;
 
-pub fn report(context: &Context, options: &ReportOptions) -> anyhow::Result<bool> {
+pub fn report(context: &Context, options: &ReportArgs) -> anyhow::Result<bool> {
     let render = renderer(&options.to)?;
     let mut trials = Vec::new();
     for store in &options.stores {
@@ -19,8 +19,8 @@ pub fn report(context: &Context, options: &ReportOptions) -> anyhow::Result<bool
         bail!("STORE must hold finished trials, got none");
     }
     check_metrics(&trials, &options.metric)?;
-    let spread = if options.band == "range" { Spread::Range } else { Spread::StandardError };
-    let settings = Options {
+    let spread = if options.band == "range" { Bands::Range } else { Bands::StandardError };
+    let settings = ReportOptions {
         title: options.title.clone(),
         compared: options.by.clone(),
         metrics: options.metric.clone(),
@@ -50,7 +50,7 @@ pub fn report(context: &Context, options: &ReportOptions) -> anyhow::Result<bool
     Ok(true)
 }
 
-/// The format that a file's name asks for.
+/// The format, by the file's extension.
 pub(super) fn renderer(path: &Path) -> anyhow::Result<fn(&Report) -> String> {
     match path.extension().and_then(|e| e.to_str()) {
         Some("html" | "htm") => Ok(Report::to_html),

@@ -4,23 +4,23 @@ use std::time::Instant;
 use anyhow::bail;
 use residuum_lab::files::write_atomic;
 use residuum_lab::reproduce::{
-    Entry, NAMES, NetworkOptions, Options, Page, Profile, ReproduceError, Reproduction, check_names,
-    reproduce as reproduce_item,
+    NAMES, NetworkOptions, Page, PageEntry, Profile, ReproduceError, ReproduceOptions, Reproduction,
+    check_names, reproduce as reproduce_item,
 };
 
 use super::{Context, data_root};
-use crate::args::ReproduceOptions;
+use crate::args::ReproduceArgs;
 use crate::exit::Interrupted;
 use crate::terminal;
 
-/// Where files go unless the user says otherwise.
+/// Default folder for files.
 const DEFAULT_OUT: &str = "residuum-out";
-/// Where networks are kept in the folder for files.
+/// Folder of the networks' store within it.
 const STORE: &str = "reproduce-store";
-/// The commit of the program, where the build tells it.
+/// The commit the program was built from, if known.
 const COMMIT: Option<&str> = option_env!("RESIDUUM_COMMIT");
 
-pub fn reproduce(context: &Context, given: &ReproduceOptions) -> anyhow::Result<bool> {
+pub fn reproduce(context: &Context, given: &ReproduceArgs) -> anyhow::Result<bool> {
     let names: Vec<&str> = if given.names.iter().any(|n| n == "all") {
         NAMES.to_vec()
     } else {
@@ -39,14 +39,15 @@ pub fn reproduce(context: &Context, given: &ReproduceOptions) -> anyhow::Result<
                     show(&item)?;
                 }
                 let names = files.iter().filter_map(|file| Some(file.file_name()?.to_str()?.to_string()));
-                Entry::new(&item, names.collect(), start.elapsed().as_secs_f64())
+                PageEntry::new(&item, names.collect(), start.elapsed().as_secs_f64())
             }
             Err(ReproduceError::Cancelled(_)) => {
-                let kept = "items that were done are in {}, and the same command goes on with networks that were begun";
+                let kept =
+                    "finished items are in {}; run the same command to continue with unfinished networks";
                 return Err(Interrupted(kept.replace("{}", &out.display().to_string())).into());
             }
-            // One item that cannot be done does not take the others with it.
-            Err(error) => Entry::failed(name, error.to_string(), start.elapsed().as_secs_f64()),
+            // A failed item does not stop the others.
+            Err(error) => PageEntry::failed(name, error.to_string(), start.elapsed().as_secs_f64()),
         };
         page.entries.push(entry);
         // After every item, so that little is lost.
@@ -60,7 +61,7 @@ pub fn reproduce(context: &Context, given: &ReproduceOptions) -> anyhow::Result<
     Ok(page.entries.iter().all(|entry| entry.findings.is_ok()))
 }
 
-fn options(context: &Context, given: &ReproduceOptions, out: &Path) -> anyhow::Result<Options> {
+fn options(context: &Context, given: &ReproduceArgs, out: &Path) -> anyhow::Result<ReproduceOptions> {
     let jobs = given.jobs.unwrap_or(context.threads);
     if jobs == 0 {
         bail!("--jobs must be at least 1, got 0");
@@ -73,7 +74,7 @@ fn options(context: &Context, given: &ReproduceOptions, out: &Path) -> anyhow::R
         jobs,
         commit: COMMIT.map(String::from),
     };
-    Ok(Options { seed: context.seed.unwrap_or(0), replicas: None, profile, networks })
+    Ok(ReproduceOptions { seed: context.seed.unwrap_or(0), replicas: None, profile, networks })
 }
 
 fn show(item: &Reproduction) -> anyhow::Result<()> {

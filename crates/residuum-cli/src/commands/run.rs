@@ -1,4 +1,4 @@
-//! The one way to run: a spec's trials into a store, then a table, a sentence and a figure.
+//! Runs a spec's trials into a store and summarises them in a table, a sentence and a figure.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,35 +8,37 @@ use anyhow::bail;
 use residuum_lab::explain::missing_data;
 use residuum_lab::files::save_figure;
 use residuum_lab::plan::{Plan, Work, points, selected};
-use residuum_lab::report::{Outcome, trials_of};
+use residuum_lab::report::{Comparison, trials_of};
 use residuum_lab::run::{run as run_spec, to_csv};
 use residuum_lab::spec::Spec;
-use residuum_lab::store::{Row, State, Store};
+use residuum_lab::store::{Row, Store, TrialState};
 use residuum_lab::sweep::{FailedTrial, SweepOptions, SweepSummary, default_jobs, sweep};
 use residuum_lab::train::CATALOGUE;
 use serde_json::{Value, json};
 
 use super::spec_file::SpecFile;
 use super::{Context, data_root, short_id, words};
-use crate::args::RunOptions;
+use crate::args::RunArgs;
 use crate::exit::Interrupted;
 use crate::live::Live;
 use crate::terminal;
 
-/// Where stores go unless the user says otherwise.
+/// Default folder for stores.
 const RUNS: &str = "runs";
-/// Where the main job's store goes.
+/// Default folder for the store of the main job.
 const MAIN_JOB_OUT: &str = "residuum-out";
-/// Points that a terminal's table is made for; of more, `residuum report` makes a page.
+/// Most points for which a table is printed; for more, use `residuum report`.
 const MOST_POINTS: usize = 400;
 
-pub fn run(context: &Context, options: &RunOptions) -> anyhow::Result<bool> {
+pub fn run(context: &Context, options: &RunArgs) -> anyhow::Result<bool> {
     if options.list {
         let names: Vec<&str> = CATALOGUE.iter().map(|s| s.name).collect();
         terminal::print(&format!("{}\n", names.join("\n")))?;
         return Ok(true);
     }
-    let Some(spec) = &options.spec else { bail!("name a spec: SPEC.toml, or one of `residuum run --list`") };
+    let Some(spec) = &options.spec else {
+        bail!("NAME|SPEC.toml must be given: a spec file, or a name from `residuum run --list`")
+    };
     let plans = SpecFile::open(spec)?.plans(context, &options.settings)?;
     let plans = selected(plans, &options.variant)?;
     if options.stdout {
@@ -63,7 +65,7 @@ pub fn main_job(context: &Context) -> anyhow::Result<bool> {
     execute(context, &plans, &out.join("digits"), &options)
 }
 
-/// Runs what is not in the store yet and tells how all of it ended.
+/// Runs the trials that are not in the store yet, and reports on all of them.
 fn execute(context: &Context, plans: &[Plan], path: &Path, options: &SweepOptions) -> anyhow::Result<bool> {
     refuse_missing_data(plans, path, &options.data_root)?;
     let store = Store::create(path)?;
@@ -72,29 +74,29 @@ fn execute(context: &Context, plans: &[Plan], path: &Path, options: &SweepOption
     live.finish();
     let summary = summary?;
     let title = plans[0].title.clone().unwrap_or_else(|| plans[0].experiment.clone());
-    // A table of so many points is a page, and reading all records for it would take long.
+    // A longer table would fill pages, and reading all records for it would take long.
     let trials = if points(plans).count() <= MOST_POINTS { trials_of(plans, &store)? } else { Vec::new() };
-    let outcome = Outcome::new(&title, &trials).filter(|_| !summary.interrupted);
+    let outcome = Comparison::new(&title, &trials).filter(|_| !summary.interrupted);
     let mut files = Vec::new();
-    if let Some(figure) = outcome.as_ref().and_then(Outcome::figure) {
+    if let Some(figure) = outcome.as_ref().and_then(Comparison::figure) {
         let (svg, png) = save_figure(&figure, path, &plans[0].experiment)?;
         files.extend([svg, png]);
     }
     if context.json {
         Context::print_json(&document(&title, plans, &summary, outcome.as_ref(), path, &files))?;
     } else {
-        terminal::print(&told(&summary, outcome.as_ref(), path, &files))?;
+        terminal::print(&ending(&summary, outcome.as_ref(), path, &files))?;
     }
     if summary.interrupted {
-        return Err(Interrupted(format!("what was done is kept; go on with\n  {}", again())).into());
+        return Err(Interrupted(format!("finished work is kept; to continue, run\n  {}", again())).into());
     }
     Ok(summary.failed.is_empty())
 }
 
-/// Work must not begin without its data.
+/// Refuses to start without the data.
 fn refuse_missing_data(plans: &[Plan], path: &Path, root: &Path) -> anyhow::Result<()> {
     let store = Store::open(path).ok();
-    let is_open = |plan: &&Plan| store.as_ref().is_none_or(|s| s.state(&plan.id()) != State::Done);
+    let is_open = |plan: &&Plan| store.as_ref().is_none_or(|s| s.state(&plan.id()) != TrialState::Done);
     let open: Vec<Plan> = plans.iter().filter(is_open).cloned().collect();
     match missing_data(&open, root).first() {
         Some(missing) => bail!("{missing}"),
@@ -102,15 +104,15 @@ fn refuse_missing_data(plans: &[Plan], path: &Path, root: &Path) -> anyhow::Resu
     }
 }
 
-fn told(summary: &SweepSummary, outcome: Option<&Outcome<'_>>, store: &Path, files: &[PathBuf]) -> String {
+fn ending(summary: &SweepSummary, outcome: Option<&Comparison<'_>>, store: &Path, files: &[PathBuf]) -> String {
     let SweepSummary { total, done, already, elsewhere, failed, .. } = summary;
     let mut text = outcome.map_or_else(String::new, |outcome| outcome.to_text() + "\n");
     for FailedTrial { id, labels, seed, sentence, kept } in failed {
-        let again = if *kept { "" } else { "; the same command tries again" };
+        let again = if *kept { "" } else { "; run the same command to retry" };
         let _ = writeln!(text, "failed: {} ({}): {sentence}{again}", words(labels, *seed), short_id(id));
     }
     let missing = total - done - already - elsewhere - failed.len();
-    let mut parts = vec![format!("{done} done"), format!("{already} were there")];
+    let mut parts = vec![format!("{done} done"), format!("{already} already done")];
     if *elsewhere > 0 {
         parts.push(format!("{elsewhere} run by another process"));
     }
@@ -138,7 +140,7 @@ fn document(
     title: &str,
     plans: &[Plan],
     summary: &SweepSummary,
-    outcome: Option<&Outcome<'_>>,
+    outcome: Option<&Comparison<'_>>,
     store: &Path,
     files: &[PathBuf],
 ) -> Value {
@@ -155,23 +157,23 @@ fn document(
         "elsewhere": summary.elsewhere,
         "failed": summary.failed.iter().map(failed).collect::<Vec<_>>(),
         "interrupted": summary.interrupted,
-        "findings": outcome.map(Outcome::findings).unwrap_or_default(),
-        "trials": outcome.map(Outcome::to_json).unwrap_or_default(),
+        "findings": outcome.map(Comparison::findings).unwrap_or_default(),
+        "trials": outcome.map(Comparison::to_json).unwrap_or_default(),
         "files": files,
     })
 }
 
-/// The records of one problem to stdout, without a store.
+/// Prints the records of one problem, without a store.
 fn stream(context: &Context, plans: &[Plan]) -> anyhow::Result<bool> {
     let Work::Problem(spec) = &plans[0].work else {
         bail!(
-            "--stdout must have a spec with [problem], got one with [network]; its records are in a store, `residuum runs export` joins them"
+            "--stdout must be used with a [problem] spec, got a [network] spec; run it into a store and use `residuum runs export`"
         );
     };
     let count = points(plans).count();
     if count != 1 {
         bail!(
-            "--stdout must have a spec with one point, got {count}; choose one with --variant, or run them into a store"
+            "--stdout must be used with a spec of one point, got {count}; choose one with --variant, or run them into a store"
         );
     }
     let start = Instant::now();

@@ -4,16 +4,16 @@ use std::path::Path;
 
 use anyhow::bail;
 use residuum_lab::files::{csv_field, write_atomic};
-use residuum_lab::store::{Row, State, Store, TrialManifest};
+use residuum_lab::store::{Row, Store, TrialManifest, TrialState};
 use serde_json::{Value, json};
 
 use super::{Context, short_id, words};
-use crate::args::{ExportRunsOptions, ListOptions, RemoveOptions, RunsAction, RunsOptions, ShowRunOptions};
+use crate::args::{ExportRunsArgs, ListArgs, RemoveArgs, RunsAction, RunsArgs, ShowRunArgs};
 use crate::terminal;
 
 const SCHEMA: &str = "residuum.runs/1";
 
-pub fn runs(context: &Context, options: &RunsOptions) -> anyhow::Result<bool> {
+pub fn runs(context: &Context, options: &RunsArgs) -> anyhow::Result<bool> {
     match &options.action {
         RunsAction::List(options) => list(context, options),
         RunsAction::Show(options) => show(context, options),
@@ -22,7 +22,7 @@ pub fn runs(context: &Context, options: &RunsOptions) -> anyhow::Result<bool> {
     }
 }
 
-/// A trial of the store with how far it is; what was begun and is not done has no manifest.
+/// A finished or failed trial; unfinished trials have no manifest.
 struct Known {
     manifest: TrialManifest,
     sentence: Option<String>,
@@ -54,7 +54,7 @@ impl Known {
     }
 }
 
-/// The one trial that is meant by a folder `STORE/trials/ID`, or by a store and filters; one that is not done yet, too.
+/// The trial selected by a folder `STORE/trials/ID`, or by a store and filters; it may be unfinished.
 pub fn trial(path: &Path, filters: &[(String, String)]) -> anyhow::Result<(Store, String)> {
     if filters.is_empty() && !path.join("store.json").exists() {
         return Ok(Store::locate(path)?);
@@ -62,7 +62,7 @@ pub fn trial(path: &Path, filters: &[(String, String)]) -> anyhow::Result<(Store
     let store = Store::open(path)?;
     let mut fitting = Vec::new();
     for id in store.ids()? {
-        // What was begun just now has no manifest yet.
+        // A trial that has just started has no manifest yet.
         if let Ok(manifest) = store.manifest(&id)
             && (Known { manifest, sentence: None }).fits(filters)
         {
@@ -74,24 +74,24 @@ pub fn trial(path: &Path, filters: &[(String, String)]) -> anyhow::Result<(Store
         last => {
             let count = fitting.len() + usize::from(last.is_some());
             bail!(
-                "NAME=VALUE must leave one trial of {}, got {count}; `residuum runs list` shows them",
+                "NAME=VALUE must match exactly one trial of {}, got {count}; list them with `residuum runs list`",
                 path.display()
             )
         }
     }
 }
 
-/// The words for a trial.
+/// A trial's labels, as text.
 pub fn title(manifest: &TrialManifest) -> String {
     manifest.labels.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-fn list(context: &Context, options: &ListOptions) -> anyhow::Result<bool> {
+fn list(context: &Context, options: &ListArgs) -> anyhow::Result<bool> {
     let store = Store::open(&options.store)?;
     let mut trials = known(&store)?;
     let settled = trials.len();
     trials.retain(|trial| trial.fits(&options.filters));
-    let begun = store.ids()?.iter().filter(|id| store.state(id) == State::Begun).count();
+    let begun = store.ids()?.iter().filter(|id| store.state(id) == TrialState::Begun).count();
     if context.json {
         let row = |t: &Known| {
             let m = &t.manifest;
@@ -112,16 +112,16 @@ fn list(context: &Context, options: &ListOptions) -> anyhow::Result<bool> {
         let _ = writeln!(text, "{}  {state}  {}: {}", short_id(&m.id), m.experiment, words(&m.labels, m.seed));
     }
     let of = if trials.len() < settled { format!(" of {settled}") } else { String::new() };
-    let _ = writeln!(text, "{}{of} trials; {begun} begun and not done", trials.len());
+    let _ = writeln!(text, "{}{of} trials; {begun} unfinished", trials.len());
     terminal::print(&text)?;
     Ok(true)
 }
 
-fn show(context: &Context, options: &ShowRunOptions) -> anyhow::Result<bool> {
+fn show(context: &Context, options: &ShowRunArgs) -> anyhow::Result<bool> {
     let store = Store::open(&options.store)?;
     let id = store.find(&options.id)?;
     let Some(Known { manifest, sentence }) = known(&store)?.into_iter().find(|t| t.manifest.id == id) else {
-        bail!("trial {id} was begun and is not done");
+        bail!("trial {id} must be finished, got one that is still unfinished");
     };
     let rows = if sentence.is_none() { store.records(&id)? } else { Vec::new() };
     let last = last(&rows);
@@ -157,7 +157,7 @@ fn show(context: &Context, options: &ShowRunOptions) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// The newest number of every metric; histograms are left out.
+/// The latest value of every metric, without histograms.
 fn last(rows: &[Row]) -> Vec<&Row> {
     let mut newest = BTreeMap::new();
     for (n, row) in rows.iter().enumerate().filter(|(_, r)| r.metric != "weight_count") {
@@ -173,7 +173,7 @@ fn row_json(r: &Row) -> Value {
     json!({ "epoch": r.epoch, "step": r.step, "metric": r.metric, "part": r.part, "index": r.index, "value": value })
 }
 
-fn remove(context: &Context, options: &RemoveOptions) -> anyhow::Result<bool> {
+fn remove(context: &Context, options: &RemoveArgs) -> anyhow::Result<bool> {
     let store = Store::open(&options.store)?;
     let mut ids: Vec<String> = options.ids.iter().map(|prefix| store.find(prefix)).collect::<Result<_, _>>()?;
     if let Some(experiment) = &options.experiment {
@@ -181,7 +181,7 @@ fn remove(context: &Context, options: &RemoveOptions) -> anyhow::Result<bool> {
         ids.extend(own.map(|t| t.manifest.id));
     }
     if ids.is_empty() {
-        bail!("name trials by the beginnings of their ids, or an experiment that has some with --experiment");
+        bail!("ID or --experiment must select a trial, got none");
     }
     ids.sort_unstable();
     ids.dedup();
@@ -197,7 +197,7 @@ fn remove(context: &Context, options: &RemoveOptions) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-fn export(context: &Context, options: &ExportRunsOptions) -> anyhow::Result<bool> {
+fn export(context: &Context, options: &ExportRunsArgs) -> anyhow::Result<bool> {
     let store = Store::open(&options.store)?;
     let mut trials = known(&store)?;
     trials.retain(|trial| trial.sentence.is_none() && trial.fits(&options.filters));
@@ -236,5 +236,5 @@ fn export(context: &Context, options: &ExportRunsOptions) -> anyhow::Result<bool
 }
 
 fn exported(rows: usize, trials: usize, to: &Path) -> String {
-    format!("{rows} rows of {trials} trials in {}\n", to.display())
+    format!("{rows} rows of {trials} trials written to {}\n", to.display())
 }

@@ -8,14 +8,14 @@ use residuum_lab::train::CATALOGUE;
 use super::{Context, data_root};
 use crate::args::SpecSettings;
 
-/// A spec from a file or from those that ship with the program.
+/// A spec from a file, or a built-in one.
 pub struct SpecFile {
     /// As the user named it.
     pub given: String,
-    /// Name of an experiment that has none of its own.
+    /// Name of the experiment if the spec has none.
     pub stem: String,
     pub text: String,
-    /// The folder that its paths are relative to.
+    /// Folder that its paths are relative to.
     pub base: PathBuf,
 }
 
@@ -32,12 +32,12 @@ impl SpecFile {
         }
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("run").into();
-        // The folder of a bare file name is the empty path, which names nothing.
+        // The parent of a bare file name is the empty path, which names nothing.
         let base = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")).into();
         Ok(Self { given, stem, text, base })
     }
 
-    /// Its trials; a seed of the command line replaces its own.
+    /// Its trials; --seed replaces its own seeds.
     pub fn plans(&self, context: &Context, settings: &SpecSettings) -> anyhow::Result<Vec<Plan>> {
         let folders = Folders::new(&self.base).with_data(data_root(settings.data.as_deref()));
         let plans = plans(&self.text, &folders, settings.profile.as_deref(), &self.stem)

@@ -1,16 +1,16 @@
 use std::fmt::Write as _;
 
 use residuum_lab::files::write_atomic;
-use residuum_lab::verify::{Options, claims, verify as verify_claims};
+use residuum_lab::verify::{VerifyOptions, claims, verify as verify_claims};
 
 use super::Context;
-use crate::args::VerifyOptions;
+use crate::args::VerifyArgs;
 use crate::terminal;
 
 /// Width of the table; fits a page and most terminals.
 const WIDTH: usize = 120;
 
-pub fn verify(context: &Context, options: &VerifyOptions) -> anyhow::Result<bool> {
+pub fn verify(context: &Context, options: &VerifyArgs) -> anyhow::Result<bool> {
     if options.list {
         let mut text = String::new();
         for claim in claims() {
@@ -19,7 +19,7 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> anyhow::Result<bool
         terminal::print(&text)?;
         return Ok(true);
     }
-    let settings = Options { seed: context.seed.unwrap_or(0), quick: options.quick };
+    let settings = VerifyOptions { seed: context.seed.unwrap_or(0), quick: options.quick };
     let report = verify_claims(&options.claims, &settings, &context.bar)?;
     let json = serde_json::to_string_pretty(&report.to_json())?;
     if let Some(dir) = &context.out {

@@ -1,4 +1,4 @@
-//! One file over HTTP: continued where it stopped, tried again when it breaks.
+//! Downloads one file over HTTP: resumed where it stopped, retried when it breaks.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -13,10 +13,10 @@ use ureq::http::{HeaderMap, Uri, header};
 
 use super::{Event, FetchError, Refusal, Watch};
 
-/// How patient a download is.
+/// Retries and timeouts of a download.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// Failures in a row, without a new byte in between, after which an address is given up.
+    /// Consecutive failures, without a new byte in between, before an address is given up.
     pub attempts: u32,
     /// Wait after the first failure; it doubles with each further one.
     pub backoff: Duration,
@@ -32,7 +32,7 @@ impl Default for Patience {
 
 /// Why a download ended without the file.
 pub(super) enum Failure {
-    /// Because of the address: another may do.
+    /// Because of the address: another may work.
     Remote(Refusal),
     /// Because of this machine or its user.
     Local(FetchError),
@@ -51,7 +51,7 @@ impl From<FetchError> for Failure {
 }
 
 impl Refusal {
-    /// Whether asking again can help.
+    /// Whether retrying can help.
     fn is_passing(&self) -> bool {
         match self {
             Self::Status(status) => matches!(status, 408 | 425 | 429 | 500..=599),
@@ -82,7 +82,7 @@ impl Client {
         Self { agent: Agent::new_with_config(config), patience }
     }
 
-    /// Makes `partial` the whole file at `address`, starting with the bytes that are there. An answer of more than `limit` bytes
+    /// Completes `partial` with the file at `address`, starting from the bytes already there. A response of more than `limit` bytes
     /// is cut off and removed.
     pub(super) fn download(
         &self,
@@ -98,7 +98,7 @@ impl Client {
                 Err(Failure::Remote(refusal)) if refusal.is_passing() => refusal,
                 outcome => return outcome,
             };
-            // A line that breaks often but brings something each time is no reason to give up.
+            // A connection that breaks often but makes progress each time is no reason to give up.
             let received = length(partial);
             failures = if received > most { 1 } else { failures + 1 };
             most = most.max(received);
@@ -127,7 +127,7 @@ impl Client {
             // All of it, whether or not a part was asked for.
             (200, _) => (0, response.body().content_length()),
             (206, Some((Some(start), total))) if start == offset => (start, total),
-            // Nothing lies behind the last byte, so the file was whole.
+            // Nothing comes after the last byte, so the file was complete.
             (416, Some((None, Some(total)))) if total == offset => return Ok(()),
             (206 | 416, _) => {
                 fs::remove_file(partial).map_err(FetchError::writing(partial))?;
@@ -140,7 +140,7 @@ impl Client {
     }
 }
 
-/// Writes what comes to `partial` from byte `start` on, up to `limit` bytes in all.
+/// Writes the response to `partial` from byte `start` on, up to `limit` bytes in all.
 fn receive(
     mut body: impl Read,
     partial: &Path,
@@ -180,12 +180,12 @@ fn content_range(headers: &HeaderMap) -> Option<(Option<u64>, Option<u64>)> {
     Some((range.split_once('-').and_then(|(start, _)| start.parse().ok()), total.parse().ok()))
 }
 
-/// Why there is no answer. The client does not tell an unknown host from a connection that failed.
+/// Why there is no response. The client does not distinguish an unknown host from a failed connection.
 fn refusal(address: &str, error: ureq::Error) -> Refusal {
     let uri: Option<Uri> = address.parse().ok();
     let port = |uri: &Uri| uri.port_u16().unwrap_or(443);
     match uri.and_then(|uri| Some((uri.host()?.to_string(), port(&uri)))).map(|host| host.to_socket_addrs()) {
-        // Behind a proxy names are the proxy's business.
+        // Behind a proxy, the proxy resolves names.
         Some(Err(unknown)) if matches!(error, ureq::Error::Io(_) | ureq::Error::HostNotFound) => {
             Refusal::Host(unknown)
         }
@@ -213,13 +213,13 @@ fn proceed(control: Control) -> Result<(), Failure> {
     }
 }
 
-/// Sleeps in pieces short enough to be interrupted.
+/// Sleeps in intervals short enough to be interrupted.
 fn pause(wait: Duration, watch: Watch<'_>) -> Result<(), Failure> {
-    let piece = Duration::from_millis(100);
+    let interval = Duration::from_millis(100);
     let mut left = wait;
     while !left.is_zero() {
-        thread::sleep(left.min(piece));
-        left = left.saturating_sub(piece);
+        thread::sleep(left.min(interval));
+        left = left.saturating_sub(interval);
         proceed(watch(Event::Advance(0)))?;
     }
     Ok(())

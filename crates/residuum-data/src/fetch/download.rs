@@ -1,4 +1,4 @@
-//! Downloads: each address in turn, the contents checked before they take their place.
+//! Downloads: each address in turn, with the contents checked before they are installed.
 
 use std::fs;
 use std::path::Path;
@@ -8,11 +8,11 @@ use residuum::Control;
 use super::client::{Client, Failure, Patience};
 use super::error::{FetchError, Refusal, Refusals};
 use super::install::install_archive;
-use super::{Event, Fetched, Origin, Watch, each_download};
+use super::{Event, Fetched, FileOrigin, Watch, each_download};
 use crate::catalogue::{Download, Entry};
 use crate::check::{Verified, expect_md5, fingerprint};
 
-/// Downloads what is missing or damaged of `entry` in `folder`. `mirrors` are folders on the web that hold its
+/// Downloads missing or damaged files of `entry` to `folder`. `mirrors` are web folders that hold its
 /// downloads under their names; they are tried before the addresses of the catalogue.
 pub fn fetch(
     entry: &Entry,
@@ -32,7 +32,7 @@ pub fn fetch(
         let mut refusals = Refusals::default();
         for address in addresses {
             match fetch_from(&client, &address, download, folder, watch) {
-                Ok(verified) => return Ok((Origin::Downloaded, verified)),
+                Ok(verified) => return Ok((FileOrigin::Downloaded, verified)),
                 Err(Failure::Remote(refusal)) => refusals.0.push((address, refusal)),
                 Err(Failure::Local(error)) => return Err(error),
             }
@@ -41,7 +41,7 @@ pub fn fetch(
     })
 }
 
-/// Downloads from one address. Wrong contents may be the fault of a part that was left by an older download, so they
+/// Downloads from one address. Wrong contents may come from a partial file left by an older download, so they
 /// get a second chance from the first byte on.
 fn fetch_from(
     client: &Client,
@@ -69,10 +69,10 @@ fn fetch_from(
     }
 }
 
-/// Room for the headers of an archive, and for data that do not compress.
+/// Allowance for archive headers and for data that does not compress.
 const OVERHEAD: u64 = 1 << 20;
 
-/// More than this is not the file: a download is its contents, compressed or not.
+/// Anything longer is not the file: a download is its contents, compressed or not.
 fn most_bytes(download: &Download) -> u64 {
     download.files.iter().map(|file| file.bytes + file.bytes / 64 + OVERHEAD).sum()
 }

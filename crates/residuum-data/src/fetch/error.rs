@@ -6,54 +6,54 @@ use std::path::PathBuf;
 
 use crate::DataError;
 
-/// Why a data set could not be fetched, imported or verified. Files that were whole before stay as they were.
+/// Why a data set could not be fetched, imported or verified. Intact files are left unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
-    /// A file that could not be written, read or renamed here.
+    /// A local file could not be written, read or renamed.
     #[error("file {} must be {must}: {source}", path.display())]
     File {
         /// The file.
         path: PathBuf,
         /// What must be possible.
         must: &'static str,
-        /// What the system answered.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// No room for the data.
-    #[error("the disk of {} must have room, but is full; free some and run the command again to continue", path.display())]
+    /// The disk is full.
+    #[error("the disk holding {} is full; free some space and run the same command again to continue", path.display())]
     DiskFull {
         /// The file that was being written.
         path: PathBuf,
     },
-    /// No address gave the file.
-    #[error("{file} could not be fetched:{refusals}\n  --from PATH imports files that you have")]
+    /// No address delivered the file.
+    #[error("{file} could not be fetched:{refusals}\n  --from PATH imports files you already have")]
     Unavailable {
         /// The file.
         file: String,
-        /// What each address answered.
+        /// The error of each address.
         refusals: Refusals,
     },
-    /// A file that is not there.
+    /// A missing file.
     #[error("file {} must exist", path.display())]
     Missing {
         /// The file.
         path: PathBuf,
     },
-    /// A folder or archive to import from that does not have a file.
+    /// The folder or archive to import from lacks a file.
     #[error("{} must hold {file}, plain or packed as {archive}", from.display())]
     NotFound {
         /// Where to import from.
         from: PathBuf,
         /// The file.
         file: String,
-        /// What it may be packed in.
+        /// The archive it may be packed in.
         archive: String,
     },
-    /// Contents that are not those of the data set.
+    /// Wrong contents.
     #[error(transparent)]
     Corrupt(#[from] Corruption),
-    /// Another process is at work in the folder.
+    /// Another process is using the folder.
     #[error("folder {} must not be in use by another fetch", folder.display())]
     Busy {
         /// The folder.
@@ -82,11 +82,11 @@ impl FetchError {
     }
 }
 
-/// Contents that are not those of the data set.
+/// Wrong contents.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Corruption {
-    /// Another length.
+    /// Wrong length.
     #[error("{file} must have {expected} bytes, got {given}")]
     Length {
         /// The file.
@@ -96,14 +96,14 @@ pub enum Corruption {
         /// The length it has.
         given: u64,
     },
-    /// Another checksum.
+    /// Wrong checksum.
     #[error("{file} must have the checksum {expected}, got {given}")]
     Checksum {
         /// The file.
         file: String,
-        /// The sum it must have.
+        /// The checksum it must have.
         expected: String,
-        /// The sum it has.
+        /// The checksum it has.
         given: String,
     },
     /// Images are missing from a class.
@@ -118,15 +118,15 @@ pub enum Corruption {
         /// Images it has.
         given: usize,
     },
-    /// A file that cannot be read as what it should be.
+    /// A file of the wrong format.
     #[error(transparent)]
     Structure(#[from] DataError),
-    /// An archive that does not unpack.
-    #[error("{file} must unpack: {source}")]
+    /// An archive that cannot be unpacked.
+    #[error("{file} could not be unpacked: {source}")]
     Packing {
         /// The archive.
         file: String,
-        /// What the decoder found.
+        /// The decoder's error.
         source: io::Error,
     },
     /// An archive without a file that it must hold.
@@ -139,50 +139,50 @@ pub enum Corruption {
     },
 }
 
-/// Why an address did not give a file.
+/// Why an address did not deliver a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// An answer other than the file.
+    /// A response other than the file.
     #[error("HTTP status {0}")]
     Status(u16),
-    /// The name of the host is not known.
+    /// Unknown host.
     #[error("host not found ({0}); is there a network?")]
     Host(io::Error),
-    /// No answer.
+    /// No response.
     #[error("no connection ({source})")]
     Connection {
-        /// What the client found.
+        /// The client's error.
         source: Box<dyn std::error::Error + Send + Sync>,
-        /// Whether asking again can help.
+        /// Whether retrying can help.
         passing: bool,
     },
     /// The transfer broke off.
     #[error("the connection broke after {received} bytes ({source})")]
     Broken {
-        /// Bytes that are here.
+        /// Bytes received.
         received: u64,
         /// What happened.
         source: io::Error,
     },
-    /// A part that was not asked for.
-    #[error("the server sent another part than the one from byte {offset} on")]
+    /// A part that was not requested.
+    #[error("the server sent a different part than the one requested, from byte {offset}")]
     Part {
-        /// First byte asked for.
+        /// First byte requested.
         offset: u64,
     },
-    /// More than the file can have.
-    #[error("the answer is longer than the {limit} bytes that the file can have")]
+    /// Longer than the file can be.
+    #[error("the response is longer than the {limit} bytes the file can have")]
     Endless {
-        /// Most bytes accepted.
+        /// Maximum bytes accepted.
         limit: u64,
     },
-    /// Something else came.
+    /// Wrong contents.
     #[error("wrong contents: {0}")]
     Corrupt(Corruption),
 }
 
-/// What each address answered, one a line.
+/// The error of each address, one per line.
 #[derive(Debug, Default)]
 pub struct Refusals(pub Vec<(String, Refusal)>);
 
@@ -200,7 +200,7 @@ mod tests {
     fn a_full_disk_is_told_from_other_failures() {
         let error = |kind: io::ErrorKind| FetchError::writing("a/b")(kind.into());
         assert!(matches!(error(io::ErrorKind::StorageFull), FetchError::DiskFull { .. }));
-        assert!(error(io::ErrorKind::StorageFull).to_string().starts_with("the disk of a/b must have room"));
+        assert!(error(io::ErrorKind::StorageFull).to_string().starts_with("the disk holding a/b is full"));
         let denied = error(io::ErrorKind::PermissionDenied).to_string();
         assert!(denied.starts_with("file a/b must be writable: "), "{denied}");
     }

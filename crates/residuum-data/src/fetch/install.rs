@@ -1,4 +1,4 @@
-//! From what was downloaded, or is given, to files in place: unpacked beside their final names, checked, renamed.
+//! Installs downloaded or imported files: unpacked next to their final names, checked, renamed.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -10,7 +10,7 @@ use super::{Corruption, FetchError};
 use crate::catalogue::{ContentFile, Download, Packing};
 use crate::check::Verified;
 
-/// Unpacks `archive` into `folder`. All files are checked before the first takes its place.
+/// Unpacks `archive` into `folder`. All files are checked before the first is installed.
 pub(super) fn install_archive(
     download: &Download,
     archive: &Path,
@@ -27,12 +27,12 @@ pub(super) fn install_archive(
             return Err(Corruption::Member { archive, file }.into());
         }
     }
-    // Results come in the order of the catalogue, whatever that of the archive.
+    // Results are in catalogue order, whatever the order of the archive.
     staged.sort_by_key(|s| download.files.iter().position(|f| f.name == s.file.name));
     commit(&staged)
 }
 
-/// Copies the files at `paths`, plain or gzipped, into `folder`. All are checked before the first takes its place.
+/// Copies the files at `paths`, plain or gzipped, into `folder`. All are checked before the first is installed.
 pub(super) fn install_files(
     download: &Download,
     paths: &[PathBuf],
@@ -66,7 +66,7 @@ fn unpack<'a>(
     Ok(staged)
 }
 
-/// A file under a temporary name, removed unless it takes its place.
+/// A file under a temporary name, removed unless installed.
 struct Staged<'a> {
     file: &'a ContentFile,
     path: PathBuf,
@@ -74,7 +74,7 @@ struct Staged<'a> {
 }
 
 impl<'a> Staged<'a> {
-    /// Writes what `contents`, read from `origin`, gives.
+    /// Writes `contents`, read from `origin`.
     fn new(
         file: &'a ContentFile,
         origin: &Path,
@@ -84,7 +84,7 @@ impl<'a> Staged<'a> {
         let path = folder.join(format!(".{}.staged", file.name));
         let staged = Self { file, path, target: folder.join(&file.name) };
         let mut out = File::create(&staged.path).map_err(FetchError::writing(&staged.path))?;
-        // One byte more than there may be tells that there are too many, without unpacking a bomb.
+        // One byte over the limit shows that there are too many, without unpacking a bomb.
         let mut contents = contents.take(file.bytes + 1);
         let mut buffer = vec![0; 1 << 16];
         loop {
@@ -119,8 +119,8 @@ fn commit(staged: &[Staged<'_>]) -> Result<Vec<Verified>, FetchError> {
 /// The contents of a file, decompressed when it starts like gzip.
 fn open(path: &Path) -> Result<Box<dyn Read>, FetchError> {
     let mut reader = BufReader::new(File::open(path).map_err(FetchError::reading(path))?);
-    let packed = starts_like_gzip(&mut reader).map_err(FetchError::reading(path))?;
-    Ok(if packed { Box::new(MultiGzDecoder::new(reader)) } else { Box::new(reader) })
+    let gzipped = starts_like_gzip(&mut reader).map_err(FetchError::reading(path))?;
+    Ok(if gzipped { Box::new(MultiGzDecoder::new(reader)) } else { Box::new(reader) })
 }
 
 fn starts_like_gzip(reader: &mut impl BufRead) -> io::Result<bool> {

@@ -1,5 +1,5 @@
-//! Data sets into a folder: downloaded from the first address that has them (with the feature `fetch`), or imported, and
-//! checked before they take their place. What was whole stays; nothing is ever half written.
+//! Installs data sets in a folder: downloaded from the first address that has them (feature `fetch`) or imported, and
+//! checked before they are installed. Intact files stay; no file is ever half-written.
 
 #[cfg(feature = "fetch")]
 mod client;
@@ -24,7 +24,7 @@ use super::catalogue::{Download, Entry};
 use super::check::Verified;
 use install::{install_archive, install_files};
 
-/// What happens during a fetch.
+/// Progress of a fetch.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -32,44 +32,44 @@ pub enum Event<'a> {
     File(&'a str),
     /// A transfer starts.
     Begin {
-        /// Bytes that are here already.
+        /// Bytes already here.
         done: u64,
         /// Bytes of the whole file, if the server says.
         total: Option<u64>,
     },
-    /// So many bytes more.
+    /// This many more bytes arrived.
     Advance(u64),
-    /// It did not work and will be tried again.
+    /// It failed and will be retried.
     Retry {
         /// Why.
         refusal: &'a Refusal,
-        /// When.
+        /// Time until the retry.
         wait: Duration,
     },
 }
 
-/// Listens to a fetch, and says whether to go on.
+/// Listens to a fetch and returns whether to continue.
 pub type Watch<'a> = &'a mut dyn FnMut(Event<'_>) -> Control;
 
 /// Where a file came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// It was there, and whole.
+pub enum FileOrigin {
+    /// It was already there and intact.
     Present,
-    /// It was downloaded now.
+    /// It was downloaded.
     Downloaded,
-    /// It was imported now.
+    /// It was imported.
     Imported,
 }
 
-/// A file of a data set that is in place and whole.
+/// An installed, intact file of a data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
     /// Its name.
     pub file: String,
     /// Where it came from.
-    pub origin: Origin,
-    /// How sure that is.
+    pub origin: FileOrigin,
+    /// How well it was verified.
     pub verified: Verified,
 }
 
@@ -78,7 +78,7 @@ pub struct Fetched {
 pub fn import(entry: &Entry, from: &Path, folder: &Path) -> Result<Vec<Fetched>, FetchError> {
     fs::metadata(from).map_err(FetchError::reading(from))?;
     each_download(entry, folder, |download| {
-        import_download(entry, download, from, folder).map(|verified| (Origin::Imported, verified))
+        import_download(entry, download, from, folder).map(|verified| (FileOrigin::Imported, verified))
     })
 }
 
@@ -88,11 +88,11 @@ pub fn verify(entry: &Entry, folder: &Path) -> Vec<(String, Result<Verified, Fet
     files.map(|file| (file.name.clone(), file.check(&folder.join(&file.name)))).collect()
 }
 
-/// Gets every download of which a file is missing or damaged, while no other process works in the folder.
+/// Fetches every download with a missing or damaged file, while no other process uses the folder.
 fn each_download(
     entry: &Entry,
     folder: &Path,
-    mut get: impl FnMut(&Download) -> Result<(Origin, Vec<Verified>), FetchError>,
+    mut get: impl FnMut(&Download) -> Result<(FileOrigin, Vec<Verified>), FetchError>,
 ) -> Result<Vec<Fetched>, FetchError> {
     fs::create_dir_all(folder).map_err(FetchError::writing(folder))?;
     let _lock = lock(folder)?;
@@ -101,7 +101,7 @@ fn each_download(
         let present: Result<Vec<Verified>, FetchError> =
             download.files.iter().map(|file| file.check(&folder.join(&file.name))).collect();
         let (origin, verified) = match present {
-            Ok(verified) => (Origin::Present, verified),
+            Ok(verified) => (FileOrigin::Present, verified),
             Err(FetchError::Missing { .. } | FetchError::Corrupt(_)) => get(download)?,
             Err(error) => return Err(error),
         };
@@ -111,7 +111,7 @@ fn each_download(
     Ok(fetched)
 }
 
-/// Held until dropped, also by the death of the process.
+/// Held until dropped or the process ends.
 fn lock(folder: &Path) -> Result<File, FetchError> {
     let path = folder.join(".lock");
     let file = File::create(&path).map_err(FetchError::writing(&path))?;
@@ -131,16 +131,16 @@ fn import_download(
     if from.is_file() && entry.downloads.len() == 1 {
         return install_archive(download, from, folder);
     }
-    let places = [String::new(), entry.name.clone()].into_iter().chain(entry.folders.iter().cloned());
-    for place in places.map(|place| from.join(place)) {
+    let candidates = [String::new(), entry.name.clone()].into_iter().chain(entry.folders.iter().cloned());
+    for candidate in candidates.map(|name| from.join(name)) {
         let existing = |name: &String| {
-            [place.join(name), place.join(format!("{name}.gz"))].into_iter().find(|path| path.is_file())
+            [candidate.join(name), candidate.join(format!("{name}.gz"))].into_iter().find(|path| path.is_file())
         };
         let paths: Option<Vec<PathBuf>> = download.files.iter().map(|f| existing(&f.name)).collect();
         if let Some(paths) = paths {
             return install_files(download, &paths, folder);
         }
-        let archive = place.join(&download.name);
+        let archive = candidate.join(&download.name);
         if archive.is_file() {
             return install_archive(download, &archive, folder);
         }

@@ -1,4 +1,4 @@
-//! What a spec comes to: every parameter with its unit and origin, effective rates, the number of trials, and what they cost.
+//! Explains a spec: every parameter with its unit and origin, effective rates, the number of trials, and their cost.
 
 mod report;
 
@@ -19,7 +19,7 @@ use residuum_nn::model::{DigitalFactory, Factory, Select};
 use residuum_nn::weights::Parameter as Digital;
 use residuum_nn::{Shape, Weights};
 
-/// Everything there is to say about a grid before it runs.
+/// What is known about a grid before it runs.
 #[derive(Clone, Debug)]
 pub struct Explanation {
     /// Name of the experiment.
@@ -29,21 +29,21 @@ pub struct Explanation {
     /// All trials.
     pub trials: usize,
     /// Every parameter of any of them.
-    pub parameters: Vec<Parameter>,
+    pub parameters: Vec<ExplainedParameter>,
     /// How fast the arrays of each point move at the first step; digital networks have none.
     pub rates: Vec<PointRates>,
-    /// What theory says of the rates of the first point, where it says something.
+    /// What theory says about the rates of the first point, if it applies.
     pub theory: Option<String>,
-    /// What the trials cost, or why that cannot be told.
+    /// The cost of the trials, or why it cannot be estimated.
     pub cost: Result<Cost, String>,
-    /// Data sets that are not there.
+    /// Missing data sets.
     pub missing: Vec<MissingData>,
 }
 
 /// How fast the arrays of a point of the grid move at the first step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointRates {
-    /// The words for the point.
+    /// The point, in words.
     pub point: String,
     /// Columns of the tiles concerned, where tiles of different widths move at different rates.
     pub columns: Option<usize>,
@@ -53,7 +53,7 @@ pub struct PointRates {
 
 /// One parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Parameter {
+pub struct ExplainedParameter {
     /// Dotted path.
     pub path: String,
     /// Its values in TOML notation, in the order of the grid; one unless it varies.
@@ -63,21 +63,21 @@ pub struct Parameter {
     /// What it means.
     pub meaning: &'static str,
     /// Where the values come from.
-    pub origin: Origin,
+    pub origin: ValueOrigin,
 }
 
 /// Where the values of a parameter come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum ValueOrigin {
     /// The spec.
     Given,
-    /// It is the default.
+    /// The default.
     Default,
-    /// It differs between points of the grid.
+    /// The grid: it differs between points.
     Swept,
 }
 
-impl Origin {
+impl ValueOrigin {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -88,7 +88,7 @@ impl Origin {
     }
 }
 
-/// A data set that trials need and that is not there.
+/// A data set that trials need but that is missing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MissingData {
     /// Its name.
@@ -104,7 +104,7 @@ impl std::fmt::Display for MissingData {
     }
 }
 
-/// Data sets that trials need and that are not there. `root` holds the folders of all sets.
+/// Data sets that trials need but that are missing. `root` holds the folders of all sets.
 pub fn missing_data(plans: &[Plan], root: &Path) -> Vec<MissingData> {
     let mut missing: Vec<MissingData> = Vec::new();
     for plan in points(plans) {
@@ -123,7 +123,7 @@ pub fn missing_data(plans: &[Plan], root: &Path) -> Vec<MissingData> {
 }
 
 impl Explanation {
-    /// Explains the trials of a spec. `root` holds the folders of data sets. A few steps of one trial of each kind are taken to
+    /// Explains the trials of a spec. `root` holds the folders of data sets. A few steps of one trial of each kind are run to
     /// estimate the time of all, `jobs` at a time.
     pub fn new(plans: &[Plan], root: &Path, jobs: usize) -> Self {
         let points: Vec<&Plan> = points(plans).collect();
@@ -140,30 +140,30 @@ impl Explanation {
     }
 }
 
-fn parameters(points: &[&Plan]) -> Vec<Parameter> {
+fn parameters(points: &[&Plan]) -> Vec<ExplainedParameter> {
     let mut place: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut parameters: Vec<Parameter> = Vec::new();
+    let mut parameters: Vec<ExplainedParameter> = Vec::new();
     for plan in points {
         let mut last: BTreeMap<&str, (&str, bool)> = BTreeMap::new();
         for r in plan.resolved() {
-            // A field that is read twice is used as it was read last.
+            // If a field is read twice, the last reading counts.
             last.insert(&r.path, (&r.value, r.given));
             if !place.contains_key(r.path.as_str()) {
                 let field = reference::find(&r.path);
                 place.insert(&r.path, parameters.len());
-                parameters.push(Parameter {
+                parameters.push(ExplainedParameter {
                     path: r.path.clone(),
                     values: Vec::new(),
                     unit: field.map_or("–", |f| f.unit),
                     meaning: field.map_or("digest of the file", |f| f.meaning.as_str()),
-                    origin: if r.given { Origin::Given } else { Origin::Default },
+                    origin: if r.given { ValueOrigin::Given } else { ValueOrigin::Default },
                 });
             }
         }
         for (path, (value, given)) in last {
             let parameter = &mut parameters[place[path]];
-            if given && parameter.origin == Origin::Default {
-                parameter.origin = Origin::Given;
+            if given && parameter.origin == ValueOrigin::Default {
+                parameter.origin = ValueOrigin::Given;
             }
             // Long axes are shown by their first values: the search must not be quadratic in them.
             if parameter.values.len() < MOST_VALUES && !parameter.values.iter().any(|v| v == value) {
@@ -172,12 +172,12 @@ fn parameters(points: &[&Plan]) -> Vec<Parameter> {
         }
     }
     for parameter in parameters.iter_mut().filter(|parameter| parameter.values.len() > 1) {
-        parameter.origin = Origin::Swept;
+        parameter.origin = ValueOrigin::Swept;
     }
     parameters
 }
 
-/// Values of a swept parameter that are kept for show.
+/// Most values of a swept parameter that are shown.
 const MOST_VALUES: usize = 64;
 
 /// The rates of the rule as it is built for each point: of networks, on tiles as wide as its layers make them and in
@@ -226,7 +226,7 @@ impl Widths {
         let known = self.0.iter().position(|(m, s, a, _)| (m, s, a) == (model, &image, analog));
         let place = known.unwrap_or_else(|| {
             let mut seen = Columns { analog, layers: Vec::new() };
-            // A network that cannot be built has no widths; why it cannot is said when it is trained.
+            // A network that cannot be built has no widths; training it reports why.
             let _ = spec.network.build(image, classes, &mut seen, Key::new(0));
             let layers = seen.layers;
             self.0.push((model.clone(), image, analog.clone(), layers));
@@ -238,7 +238,7 @@ impl Widths {
     }
 }
 
-/// A factory that notes the columns of layers on tiles.
+/// A factory that records the columns of layers on tiles.
 struct Columns<'a> {
     analog: &'a Select,
     layers: Vec<usize>,
@@ -269,13 +269,13 @@ fn theory(plan: &Plan) -> Option<String> {
     let report = RatesReport::new(spec).ok()?;
     let lemma = match &report.lemma {
         Ok(c) => {
-            format!("the lemma would take α = {:.3e}, β = {:.3e}", c.rates.learning_rate, c.rates.transfer_rate)
+            format!("the lemma gives α = {:.3e}, β = {:.3e}", c.rates.learning_rate, c.rates.transfer_rate)
         }
         Err(e) => format!("the lemma does not apply ({e})"),
     };
     let practical = match &report.practical {
         Ok(r) => format!(
-            "the stationary laws α = {:.3e}, β = {:.3e}, γ = {:.3}",
+            "the stationary laws give α = {:.3e}, β = {:.3e}, γ = {:.3}",
             r.rates.learning_rate, r.rates.transfer_rate, r.rates.mixing
         ),
         Err(e) => format!("the stationary laws give none ({e})"),

@@ -40,7 +40,7 @@ impl Explanation {
         match &self.cost {
             Ok(cost) => write_cost(&mut text, cost),
             Err(e) => {
-                let _ = writeln!(text, "\ncost cannot be told: {e}");
+                let _ = writeln!(text, "\ncost unknown: {e}");
             }
         }
         for missing in &self.missing {
@@ -56,17 +56,17 @@ impl Explanation {
         for PointRates { point, columns, rates } in self.rates.iter().take(SHOWN_POINTS) {
             let wide = columns.map_or_else(String::new, |columns| format!("tiles of {columns} columns: "));
             let transfer =
-                rates.transfer.map_or_else(String::new, |t| format!(", transfer {} a step", short(t)));
+                rates.transfer.map_or_else(String::new, |t| format!(", transfer {} per step", short(t)));
             let of = if point.is_empty() { "" } else { "  " };
             let _ = writeln!(
                 text,
-                "  {point}{of}{wide}learning {} a step{transfer}; every weight of W is written in {} step(s)",
+                "  {point}{of}{wide}learning {} per step{transfer}; every weight of W is written in {} step(s)",
                 short(rates.learning),
                 rates.sweep
             );
         }
         if self.rates.len() > SHOWN_POINTS {
-            let _ = writeln!(text, "  … {} points in all", self.rates.len());
+            let _ = writeln!(text, "  … {} points in total", self.rates.len());
         }
         if let Some(theory) = &self.theory {
             let _ = writeln!(text, "theory: {theory}");
@@ -122,7 +122,7 @@ fn write_cost(text: &mut String, cost: &Cost) {
     let m = &cost.memory;
     let _ = writeln!(
         text,
-        "\ntime      {} a step and {} in all of the first trial; {} for all trials, {} at a time (from a few steps of each of {} \
+        "\ntime      {} per step and {} in total for the first trial; {} for all trials, {} at a time (estimated from a few steps of each of {} \
          kind(s))\n\
          memory    {} for the largest trial: state {}, cells {}, data {}, activations {}",
         duration(cost.step_seconds),
@@ -138,12 +138,12 @@ fn write_cost(text: &mut String, cost: &Cost) {
     );
 }
 
-/// Four digits, without those that only rounding left.
+/// Four digits, without rounding noise.
 fn short(x: f64) -> String {
     format!("{x:.3e}").parse().map_or_else(|_| x.to_string(), |rounded: f64| rounded.to_string())
 }
 
-/// Long lists are cut.
+/// Cuts long lists.
 fn shortened(value: &str) -> String {
     const LONGEST: usize = 40;
     if value.chars().count() <= LONGEST {

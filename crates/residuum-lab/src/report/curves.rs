@@ -7,11 +7,11 @@ use residuum::stats::{Summary, density};
 use super::measure::Measure;
 use super::plot::{Chart, Plot, Series, colors};
 use super::study::{Arm, Block, Study};
-use super::{Options, Spread};
+use super::{Bands, ReportOptions};
 use crate::figure::Color;
 use crate::store::Kind;
 
-/// Points of a curve that are kept: more cannot be seen.
+/// Most points of a curve; more could not be seen.
 const POINTS: usize = 160;
 /// Blocks that get charts of their own; the tables have them all.
 pub(super) const CHARTED: usize = 12;
@@ -19,7 +19,7 @@ pub(super) const CHARTED: usize = 12;
 const CHARTS: usize = 24;
 /// A positive curve over more than this ratio is drawn on a logarithmic axis.
 const LOG_RATIO: f64 = 30.0;
-/// Fewer entries than this have no density to speak of.
+/// Fewest entries for a density.
 const ENTRIES: usize = 20;
 
 /// Metrics with a curve, in this order.
@@ -27,7 +27,7 @@ const NETWORK: [&str; 3] = ["test_accuracy", "train_loss", "test_loss"];
 const PROBLEM: [&str; 6] = ["gap", "distance", "objective", "effective_mean", "effective_std", "main_mean"];
 
 /// The learning curves of a study, a chart for each block and metric.
-pub(super) fn curves(study: &Study<'_>, options: &Options) -> Option<Plot> {
+pub(super) fn curves(study: &Study<'_>, options: &ReportOptions) -> Option<Plot> {
     let metrics: Vec<&str> = match study.kind {
         _ if !options.metrics.is_empty() => options.metrics.iter().map(String::as_str).collect(),
         Kind::Network => NETWORK.to_vec(),
@@ -41,8 +41,8 @@ pub(super) fn curves(study: &Study<'_>, options: &Options) -> Option<Plot> {
         }
     }
     let band = match options.spread {
-        Spread::StandardError => "bands: ± one standard error",
-        Spread::Range => "bands: from the least to the largest seed",
+        Bands::StandardError => "bands: ± one standard error",
+        Bands::Range => "bands: from the smallest to the largest seed",
     };
     let several = study.blocks.iter().flat_map(|b| &b.arms).any(|a| a.runs.len() > 1);
     let band = if several { format!("mean over seeds; {band}") } else { "one seed".into() };
@@ -50,7 +50,7 @@ pub(super) fn curves(study: &Study<'_>, options: &Options) -> Option<Plot> {
     plot("curves", caption, charts)
 }
 
-/// Charts as a plot; no more than a reader looks at and a page should hold.
+/// Charts as a plot, limited to what fits a page.
 pub(super) fn plot(name: &str, mut caption: String, mut charts: Vec<Chart>) -> Option<Plot> {
     if charts.len() > CHARTS {
         caption = format!("{caption} The first {CHARTS} of {} charts.", charts.len());
@@ -59,7 +59,7 @@ pub(super) fn plot(name: &str, mut caption: String, mut charts: Vec<Chart>) -> O
     (!charts.is_empty()).then(|| Plot { name: name.into(), caption, charts })
 }
 
-/// What is said where not every block has its charts.
+/// The note shown if not every block has charts.
 pub(super) fn charted(study: &Study<'_>) -> String {
     match study.blocks.len() {
         n if n > CHARTED => format!(" The first {CHARTED} of {n} settings; the tables have all."),
@@ -95,7 +95,7 @@ fn chart(
     study: &Study<'_>,
     block: &Block<'_>,
     measure: &Measure,
-    spread: Spread,
+    spread: Bands,
     palette: &Palette,
 ) -> Option<Chart> {
     let curves: Vec<(&Arm, Vec<Point>)> =
@@ -112,8 +112,8 @@ fn chart(
             let points = thinned(points);
             let of = |f: &dyn Fn(&Point) -> f64| points.iter().map(f).collect::<Vec<f64>>();
             let band = match spread {
-                Spread::StandardError => [of(&|p| p.mean.mean - p.mean.se), of(&|p| p.mean.mean + p.mean.se)],
-                Spread::Range => [of(&|p| p.low), of(&|p| p.high)],
+                Bands::StandardError => [of(&|p| p.mean.mean - p.mean.se), of(&|p| p.mean.mean + p.mean.se)],
+                Bands::Range => [of(&|p| p.low), of(&|p| p.high)],
             };
             let several = points.iter().any(|p| p.mean.n > 1);
             let finite = band.iter().flatten().all(|x| x.is_finite());

@@ -1,18 +1,18 @@
-//! The tables of a study: where every arm ended, and how far arms are apart on common seeds.
+//! The tables of a study: final values of every arm, and paired differences on common seeds.
 
 use super::measure::{Goal, Measure};
 use super::paired::{LEVEL, Paired, holm};
 use super::study::{Block, Study};
-use super::table::{Cell, Column, Table};
+use super::table::{Column, Table, TableCell};
 use crate::store::Kind;
 
-/// With more arms than this, each is compared with the best alone.
+/// With more arms than this, each is compared only with the best.
 const ALL_PAIRS: usize = 6;
 
 /// One comparison of two arms of a block.
 struct Contrast {
     block: usize,
-    /// Indices of the arms, the better first where there is a better.
+    /// Indices of the arms, the better one first if there is one.
     arms: [usize; 2],
     paired: Paired,
     /// After Holm's correction within the table.
@@ -70,13 +70,13 @@ impl Contrasts {
         let row = |c: &Contrast| {
             let block = &study.blocks[c.block];
             let [a, b] = c.arms.map(|i| block.arms[i].name.as_str());
-            let mut cells: Vec<Cell> = block.values.iter().map(|v| Cell::Text(v.clone())).collect();
-            cells.push(Cell::Text(format!("{a} − {b}")));
+            let mut cells: Vec<TableCell> = block.values.iter().map(|v| TableCell::Text(v.clone())).collect();
+            cells.push(TableCell::Text(format!("{a} − {b}")));
             let best = c.p.is_some_and(|p| p < LEVEL);
-            cells.push(Cell::Estimate { summary: c.paired.difference, best });
-            cells.push(Cell::Count(c.paired.difference.n as u64));
-            cells.push(c.paired.t.map_or(Cell::Missing, Cell::Number));
-            cells.extend([c.paired.p, c.p].map(|p| p.map_or(Cell::Missing, Cell::Probability)));
+            cells.push(TableCell::Estimate { summary: c.paired.difference, best });
+            cells.push(TableCell::Count(c.paired.difference.n as u64));
+            cells.push(c.paired.t.map_or(TableCell::Missing, TableCell::Number));
+            cells.extend([c.paired.p, c.p].map(|p| p.map_or(TableCell::Missing, TableCell::Probability)));
             cells
         };
         let rows = self.list.iter().filter(|c| c.paired.difference.n > 0).map(row).collect();
@@ -86,7 +86,7 @@ impl Contrasts {
             100.0 * LEVEL
         )];
         if study.blocks.iter().any(|b| b.arms.len() > ALL_PAIRS) {
-            notes.push(format!("Where there are more than {ALL_PAIRS}, each is compared with the best alone."));
+            notes.push(format!("With more than {ALL_PAIRS}, each is compared only with the best."));
         }
         Some(Table {
             name: format!("paired-{}", measure.metric),
@@ -125,14 +125,14 @@ pub(super) fn table(study: &Study<'_>, measures: &[Measure], tested: &[(&Measure
     let mut rows = Vec::new();
     for (index, block) in study.blocks.iter().enumerate() {
         for (arm_index, arm) in block.arms.iter().enumerate() {
-            let mut cells: Vec<Cell> = block.values.iter().map(|v| Cell::Text(v.clone())).collect();
-            cells.extend(study.compared.iter().map(|_| Cell::Text(arm.name.clone())));
-            cells.push(Cell::Count(arm.runs.len() as u64));
+            let mut cells: Vec<TableCell> = block.values.iter().map(|v| TableCell::Text(v.clone())).collect();
+            cells.extend(study.compared.iter().map(|_| TableCell::Text(arm.name.clone())));
+            cells.push(TableCell::Count(arm.runs.len() as u64));
             for measure in measures {
                 let contrasts = tested.iter().find(|(m, _)| *m == measure);
                 let best = contrasts.is_some_and(|(m, c)| c.best(index, m) == Some(arm_index));
-                cells.push(match Cell::estimate(measure.summary(arm)) {
-                    Cell::Estimate { summary, .. } => Cell::Estimate { summary, best },
+                cells.push(match TableCell::estimate(measure.summary(arm)) {
+                    TableCell::Estimate { summary, .. } => TableCell::Estimate { summary, best },
                     other => other,
                 });
             }

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::plot::Plot;
-use super::table::{Cell, Table};
-use super::{Report, Section, Settings, slug};
+use super::table::{Table, TableCell};
+use super::{Report, Section, SharedSettings, slug};
 use crate::figure::escape;
 
 /// Words of more letters than this are broken into lines.
@@ -67,14 +67,14 @@ fn write_section(page: &mut String, section: &Section, index: usize, titled: boo
         let _ = writeln!(page, "<p class=\"lead\">{}</p>", lead.join(" · "));
     }
     // The main numbers and how sure they are, then the pictures, then the details.
-    let (first, rest) = section.tables.split_at(section.tables.iter().take_while(|t| is_main(t)).count());
+    let (first, others) = section.tables.split_at(section.tables.iter().take_while(|t| is_main(t)).count());
     for table in first {
         write_table(page, table, &anchor(section, index));
     }
     for (number, plot) in section.plots.iter().enumerate() {
         write_plot(page, plot, &format!("s{index}p{number}"), &slug(&section.heading));
     }
-    for table in rest {
+    for table in others {
         write_table(page, table, &anchor(section, index));
     }
     write_facts(page, section);
@@ -118,11 +118,11 @@ fn write_table(page: &mut String, table: &Table, prefix: &str) {
     let _ = writeln!(page, "<p class=\"files\">{}</p>\n</section>", download(&id, "CSV", &table.to_csv()));
 }
 
-fn write_cell(page: &mut String, cell: &Cell, numeric: bool, heads: bool) {
+fn write_cell(page: &mut String, cell: &TableCell, numeric: bool, heads: bool) {
     let (open, close) = if heads { ("th scope=\"row\"", "th") } else { ("td", "td") };
     let class = match cell {
         _ if numeric => " class=\"num\"",
-        Cell::Text(text) if text.chars().count() > LONG => " class=\"long\"",
+        TableCell::Text(text) if text.chars().count() > LONG => " class=\"long\"",
         _ => "",
     };
     let key = cell.key().map_or_else(String::new, |k| format!(" data-key=\"{k}\""));
@@ -212,12 +212,12 @@ fn write_facts(page: &mut String, section: &Section) {
     page.push_str("</section>\n");
 }
 
-fn write_settings(page: &mut String, settings: &Settings) {
+fn write_settings(page: &mut String, settings: &SharedSettings) {
     if settings.shared.is_empty() && settings.varied.is_empty() {
         return;
     }
     page.push_str(
-        "<details class=\"block\">\n<summary>Settings</summary>\n<div class=\"scroll\" tabindex=\"0\">\n",
+        "<details class=\"block\">\n<summary>SharedSettings</summary>\n<div class=\"scroll\" tabindex=\"0\">\n",
     );
     let table = |page: &mut String, caption: &str, rows: &[(String, String, &str)]| {
         if rows.is_empty() {

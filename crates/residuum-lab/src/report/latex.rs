@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::Report;
 use super::number::{Written, written};
-use super::table::{Cell, Table};
+use super::table::{Table, TableCell};
 
 impl Report {
     /// The tables of the report; the preamble needs `booktabs` and `amsmath`.
@@ -42,12 +42,12 @@ impl Table {
     }
 }
 
-fn shown(cell: &Cell) -> String {
+fn shown(cell: &TableCell) -> String {
     match cell {
-        Cell::Number(x) => written(*x, None).latex(),
-        Cell::Estimate { summary, best: true } => format!("\\boldmath {}", Written::of(summary).latex()),
-        Cell::Estimate { summary, best: false } => Written::of(summary).latex(),
-        Cell::Missing => "--".into(),
+        TableCell::Number(x) => written(*x, None).latex(),
+        TableCell::Estimate { summary, best: true } => format!("\\boldmath {}", Written::of(summary).latex()),
+        TableCell::Estimate { summary, best: false } => Written::of(summary).latex(),
+        TableCell::Missing => "--".into(),
         other => escape(&other.plain()),
     }
 }

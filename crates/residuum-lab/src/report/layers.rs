@@ -6,7 +6,7 @@ use super::curves::{CHARTED, Palette, charted, plot};
 use super::ends::head;
 use super::plot::{Chart, Plot, Series};
 use super::study::{Arm, Study};
-use super::table::{Cell, Column, Table};
+use super::table::{Column, Table, TableCell};
 use crate::store::Row;
 
 /// Bins of a histogram over all seeds.
@@ -44,8 +44,8 @@ fn table_of(
     study: &Study<'_>,
     part: &str,
     heads: &[String],
-    rows: impl Fn(&Arm<'_>) -> Vec<(String, Vec<Cell>)>,
-) -> (Vec<Column>, Vec<Vec<Cell>>) {
+    rows: impl Fn(&Arm<'_>) -> Vec<(String, Vec<TableCell>)>,
+) -> (Vec<Column>, Vec<Vec<TableCell>>) {
     let mut columns: Vec<Column> = study.others.iter().map(|label| Column::words(head(label))).collect();
     columns.extend(study.compared.iter().map(|label| Column::words(head(label))));
     columns.push(Column::words(part));
@@ -54,9 +54,10 @@ fn table_of(
     for block in &study.blocks {
         for arm in &block.arms {
             for (part, numbers) in rows(arm) {
-                let mut cells: Vec<Cell> = block.values.iter().map(|v| Cell::Text(v.clone())).collect();
-                cells.extend(study.compared.iter().map(|_| Cell::Text(arm.name.clone())));
-                cells.push(Cell::Text(part));
+                let mut cells: Vec<TableCell> =
+                    block.values.iter().map(|v| TableCell::Text(v.clone())).collect();
+                cells.extend(study.compared.iter().map(|_| TableCell::Text(arm.name.clone())));
+                cells.push(TableCell::Text(part));
                 cells.extend(numbers);
                 all.push(cells);
             }
@@ -70,13 +71,13 @@ pub(super) fn hardware(study: &Study<'_>) -> Option<Table> {
     let metrics = ["kappa2", "drift", "range_low", "range_high"];
     let heads = ["κ₂", "drift", "range, low", "range, high"].map(String::from);
     let (columns, rows) = table_of(study, "layer", &heads, |arm| {
-        let told = |part: &&str| {
-            let cells = metrics.iter().map(|m| Cell::estimate(last(arm, m, part))).collect();
+        let of_part = |part: &&str| {
+            let cells = metrics.iter().map(|m| TableCell::estimate(last(arm, m, part))).collect();
             ((*part).to_string(), cells)
         };
         let mut names = parts(arm, "kappa2");
         names.extend(parts(arm, "drift").into_iter().filter(|p| !names.contains(p)).collect::<Vec<_>>());
-        names.iter().map(told).collect()
+        names.iter().map(of_part).collect()
     });
     let notes = vec![
         "κ₂: largest over least response of the mean main device between the smallest and the largest weight before and after \
@@ -88,7 +89,7 @@ pub(super) fn hardware(study: &Study<'_>) -> Option<Table> {
     (!rows.is_empty()).then(|| Table { name: "hardware".into(), caption, columns, rows, notes })
 }
 
-/// Pulses of every layer and of all together, with their energy where the spec gives that of one.
+/// Pulses of every layer and in total, with their energy if the spec gives that of one pulse.
 pub(super) fn pulses(study: &Study<'_>) -> Option<Table> {
     let arms = || study.blocks.iter().flat_map(|b| &b.arms);
     let mut metrics = vec!["pulses"];
@@ -100,12 +101,12 @@ pub(super) fn pulses(study: &Study<'_>) -> Option<Table> {
     let (columns, rows) = table_of(study, "layer", &heads, |arm| {
         let names = parts(arm, "pulses");
         let row = |name: &str, end: &dyn Fn(&str) -> Summary| {
-            (name.to_string(), metrics.iter().map(|metric| Cell::estimate(end(metric))).collect())
+            (name.to_string(), metrics.iter().map(|metric| TableCell::estimate(end(metric))).collect())
         };
-        let told = |part: &&str| {
+        let of_part = |part: &&str| {
             row(if part.is_empty() { "all" } else { part }, &|metric: &str| last(arm, metric, part))
         };
-        let mut rows: Vec<(String, Vec<Cell>)> = names.iter().map(told).collect();
+        let mut rows: Vec<(String, Vec<TableCell>)> = names.iter().map(of_part).collect();
         if names.len() > 1 {
             rows.push(row("all", &|metric: &str| total(arm, metric)));
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Report;
-use super::table::{Cell, Table};
+use super::table::{Table, TableCell};
 
 impl Report {
     /// Tables, provenance and settings as Markdown; the figures are listed by the names under which they are saved.
@@ -19,7 +19,7 @@ impl Report {
                 let _ = writeln!(text, "- {}: {}", line(name), line(value));
             }
             let settings = &section.settings;
-            text += "\n<details><summary>Settings</summary>\n\n| field | value |\n|---|---|\n";
+            text += "\n<details><summary>SharedSettings</summary>\n\n| field | value |\n|---|---|\n";
             for (field, values) in &settings.varied {
                 let _ = writeln!(text, "| {} | {} |", line(field), line(values));
             }
@@ -59,7 +59,7 @@ impl Table {
     }
 }
 
-fn shown(cell: &Cell) -> String {
+fn shown(cell: &TableCell) -> String {
     let text = line(&cell.plain());
     if cell.is_best() { format!("**{text}**") } else { text }
 }

@@ -1,11 +1,11 @@
-//! What a trial is judged by: one number from its records.
+//! Measures: one number per trial, taken from its records.
 
 use std::collections::BTreeSet;
 
 use residuum::stats::Summary;
 use thiserror::Error;
 
-use super::Trial;
+use super::StoredTrial;
 use super::study::{Arm, Study};
 use crate::store::{Kind, Row};
 
@@ -60,7 +60,7 @@ impl Measure {
 
     /// Its value for a trial: the mean over the last epochs of a network, the last step of a problem. The entries of a vector are
     /// averaged, the pulses of layers added.
-    pub fn of(&self, trial: &Trial) -> Option<f64> {
+    pub fn of(&self, trial: &StoredTrial) -> Option<f64> {
         let rows = || trial.rows.iter().filter(|r| r.metric == self.metric);
         let last = rows().map(|r| r.step).max()?;
         let at_end = || rows().filter(|r| r.step == last);
@@ -102,8 +102,8 @@ pub(super) fn measures(study: &Study<'_>, wanted: &[String]) -> Vec<Measure> {
     let known: Vec<&str> = match study.kind {
         Kind::Network => NETWORK.into_iter().filter(|m| recorded.contains(m)).collect(),
         Kind::Problem => {
-            let rest = recorded.iter().copied().filter(|m| !PROBLEM.contains(m));
-            PROBLEM.into_iter().filter(|m| recorded.contains(m)).chain(rest).collect()
+            let others = recorded.iter().copied().filter(|m| !PROBLEM.contains(m));
+            PROBLEM.into_iter().filter(|m| recorded.contains(m)).chain(others).collect()
         }
     };
     known.into_iter().map(Measure::new).collect()
@@ -130,7 +130,7 @@ pub struct UnknownMetric {
     pub metric: String,
     /// What was recorded.
     pub known: Vec<String>,
-    /// What may be meant.
+    /// The closest name.
     pub nearest: Option<String>,
 }
 
@@ -138,11 +138,11 @@ fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!("; did you mean {name}?"))
 }
 
-/// Refuses a metric that none of the trials has recorded.
+/// Checks that the trials recorded these metrics.
 ///
 /// # Errors
 /// The first such metric.
-pub fn check_metrics(trials: &[Trial], wanted: &[String]) -> Result<(), UnknownMetric> {
+pub fn check_metrics(trials: &[StoredTrial], wanted: &[String]) -> Result<(), UnknownMetric> {
     let known: BTreeSet<&str> = trials.iter().flat_map(|t| &t.rows).map(|r| r.metric.as_str()).collect();
     let Some(metric) = wanted.iter().find(|m| !known.contains(m.as_str())) else { return Ok(()) };
     let likeness = |name: &&str| strsim::jaro_winkler(name, metric);
@@ -155,7 +155,7 @@ pub fn check_metrics(trials: &[Trial], wanted: &[String]) -> Result<(), UnknownM
 }
 
 /// The end of a trial by one metric, in the units of tables (accuracies in per cent); none if it was not recorded.
-pub fn end(trial: &Trial, metric: &str) -> Option<f64> {
+pub fn end(trial: &StoredTrial, metric: &str) -> Option<f64> {
     Measure::new(metric).of(trial)
 }
 
@@ -164,10 +164,10 @@ pub(crate) fn head_of(metric: &str) -> String {
     Measure::new(metric).head
 }
 
-/// What trials are judged by if nothing is said: the first known metric that all of them have.
-pub(crate) fn main_metric(trials: &[Trial]) -> Option<&'static str> {
+/// The default metric: the first known one that all trials have.
+pub(crate) fn main_metric(trials: &[StoredTrial]) -> Option<&'static str> {
     let known = || NETWORK.into_iter().chain(PROBLEM);
     let judged = known().filter(|m| Measure::new(m).goal != Goal::Open);
-    let has = |trial: &Trial, metric: &str| trial.rows.iter().any(|r| r.metric == metric);
+    let has = |trial: &StoredTrial, metric: &str| trial.rows.iter().any(|r| r.metric == metric);
     judged.into_iter().find(|m| !trials.is_empty() && trials.iter().all(|t| has(t, m)))
 }

@@ -1,4 +1,4 @@
-//! Reports: from the records of trials to tables and figures one can publish.
+//! Reports: from the records of trials to publishable tables and figures.
 //!
 //! ```text
 //! trials ─▶ study     experiments, their blocks, arms and seeds
@@ -6,12 +6,12 @@
 //!           ends      means with errors; paired differences, tested
 //!           curves    learning curves and densities
 //!           layers    κ₂, drift, pulses, weights in their range
-//!           settings  every parameter, and what it took
+//!           settings  every parameter, and the time taken
 //!             ▼
 //!           Report ─▶ html, markdown, latex; SVG and PNG by `figure`
 //! ```
 //!
-//! A report reads records and computes no trial again; equal records give equal bytes.
+//! A report only reads records and runs no trial; equal records give equal bytes.
 
 mod curves;
 mod ends;
@@ -32,19 +32,19 @@ pub mod table;
 use std::path::{Path, PathBuf};
 
 use crate::files::{FigureError, save_figure};
-use crate::store::{Parameter, Row, TrialManifest};
+use crate::store::{Row, StoredParameter, TrialManifest};
 use ends::Contrasts;
 pub use load::load;
 pub use measure::{UnknownMetric, check_metrics, end};
 pub(crate) use measure::{head_of, main_metric};
-pub use outcome::{Outcome, trials_of};
+pub use outcome::{Comparison, trials_of};
 pub use plot::{Chart, Plot, Series};
 use table::Table;
 
 /// A trial with its records.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trial {
-    /// What it is, and what it took.
+pub struct StoredTrial {
+    /// What it is, and how long it took.
     pub manifest: TrialManifest,
     /// Its numbers.
     pub rows: Vec<Row>,
@@ -52,31 +52,31 @@ pub struct Trial {
 
 /// What the bands around curves show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Spread {
+pub enum Bands {
     /// The mean ± one standard error over seeds.
     #[default]
     StandardError,
-    /// From the least to the largest seed.
+    /// From the smallest to the largest seed.
     Range,
 }
 
 /// How a report is made.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Above the page; the names of the experiments by default.
+pub struct ReportOptions {
+    /// Title of the page; the names of the experiments by default.
     pub title: Option<String>,
     /// The label whose values are compared; `variant`, `rule.kind` or `rule` by default.
     pub compared: Option<String>,
     /// Metrics of tables and curves; those that are known by default.
     pub metrics: Vec<String>,
     /// What bands show.
-    pub spread: Spread,
+    pub spread: Bands,
 }
 
 /// Tables and figures of one or more experiments.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Above the page.
+    /// Title of the page.
     pub title: String,
     /// One for each experiment.
     pub sections: Vec<Section>,
@@ -96,21 +96,21 @@ pub struct Section {
     /// What was run, on what and for how long.
     pub provenance: Vec<(String, String)>,
     /// Every parameter.
-    pub settings: Settings,
+    pub settings: SharedSettings,
 }
 
 /// The parameters of an experiment.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct SharedSettings {
     /// Those that all trials share.
-    pub shared: Vec<Parameter>,
+    pub shared: Vec<StoredParameter>,
     /// Those that differ: the field, and its values in words.
     pub varied: Vec<(String, String)>,
 }
 
 impl Report {
     /// A report on some trials.
-    pub fn new(trials: &[Trial], options: &Options) -> Self {
+    pub fn new(trials: &[StoredTrial], options: &ReportOptions) -> Self {
         let studies = study::studies(trials, options.compared.as_deref());
         let names: Vec<&str> = studies.iter().map(|s| s.name).collect();
         let title = options.title.clone().unwrap_or_else(|| names.join(", "));
@@ -134,7 +134,7 @@ impl Report {
     }
 }
 
-fn section(study: &study::Study<'_>, options: &Options) -> Section {
+fn section(study: &study::Study<'_>, options: &ReportOptions) -> Section {
     let measures = measure::measures(study, &options.metrics);
     let tested: Vec<_> = ends::tested(&measures, !options.metrics.is_empty())
         .into_iter()

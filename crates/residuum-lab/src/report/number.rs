@@ -1,4 +1,4 @@
-//! Numbers as they are read: as many digits as the error leaves meaning.
+//! Numbers for readers: only as many digits as the error justifies.
 
 use residuum::stats::Summary;
 
@@ -13,7 +13,7 @@ pub struct Written {
     pub exponent: Option<i32>,
 }
 
-/// An error below this share of its mean is none.
+/// An error below this share of the mean is treated as none.
 const DUST: f64 = 1e-12;
 /// Digits of a number without an error.
 const DIGITS: i32 = 4;
@@ -55,8 +55,8 @@ pub fn written(mean: f64, error: Option<f64>) -> Written {
 /// With a true minus, and none before zero.
 fn signed(text: &str) -> String {
     match text.strip_prefix('-') {
-        Some(rest) if rest.chars().all(|c| c == '0' || c == '.') => rest.to_string(),
-        Some(rest) => format!("−{rest}"),
+        Some(digits) if digits.chars().all(|c| c == '0' || c == '.') => digits.to_string(),
+        Some(digits) => format!("−{digits}"),
         None => text.to_string(),
     }
 }
@@ -116,7 +116,7 @@ pub fn probability(p: f64) -> String {
     }
 }
 
-/// Seconds as a person says them.
+/// Seconds in readable units.
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     match whole {

@@ -1,4 +1,4 @@
-//! How a run ended, for the terminal: a row for each point, one sentence, one figure.
+//! The outcome of a run for the terminal: a row per point, a sentence, a figure.
 
 use residuum::stats::Summary;
 use serde_json::{Map, Value, json};
@@ -7,19 +7,19 @@ use super::curves::{curves, densities};
 use super::measure::{Goal, Measure, measures, tail};
 use super::number::written;
 use super::study::{Arm, Study, studies};
-use super::table::{Cell, Column, Table};
-use super::{Options, Spread, Trial};
+use super::table::{Column, Table, TableCell};
+use super::{Bands, ReportOptions, StoredTrial};
 use crate::figure::Figure;
 use crate::plan::Plan;
-use crate::store::{Kind, State, Store, StoreError};
+use crate::store::{Kind, Store, StoreError, TrialState};
 
-/// Below this share of the test images, a network of ten classes has learned nothing to speak of.
+/// Below this test accuracy, a network of ten classes has learned practically nothing.
 const FAILED: f64 = 0.5;
-/// Accuracies closer than this are called equal in words.
+/// Accuracies closer than this count as equal.
 const MATCH: f64 = 0.01;
-/// What rounding does to a difference of shares.
+/// Rounding error of a difference of shares.
 const ROUNDING: f64 = 1e-12;
-/// Rows of the table; more are for a report.
+/// Most rows of the table; `residuum report` shows all.
 const ROWS: usize = 60;
 /// Metrics of problems that fit a terminal.
 const COLUMNS: usize = 6;
@@ -30,17 +30,17 @@ const ACCURACY: &str = "test_accuracy";
 ///
 /// # Errors
 /// If one of their files cannot be read.
-pub fn trials_of(plans: &[Plan], store: &Store) -> Result<Vec<Trial>, StoreError> {
+pub fn trials_of(plans: &[Plan], store: &Store) -> Result<Vec<StoredTrial>, StoreError> {
     let mut trials = Vec::new();
     for plan in plans {
         let id = plan.id();
-        if store.state(&id) == State::Done {
+        if store.state(&id) == TrialState::Done {
             let mut manifest = store.manifest(&id)?;
             // The trial may have been run under other words.
             manifest.experiment.clone_from(&plan.experiment);
             manifest.name.clone_from(&plan.name);
             manifest.labels.clone_from(&plan.labels);
-            trials.push(Trial { rows: store.records(&id)?, manifest });
+            trials.push(StoredTrial { rows: store.records(&id)?, manifest });
         }
     }
     Ok(trials)
@@ -48,14 +48,14 @@ pub fn trials_of(plans: &[Plan], store: &Store) -> Result<Vec<Trial>, StoreError
 
 /// The trials of one experiment side by side.
 #[derive(Debug)]
-pub struct Outcome<'a> {
+pub struct Comparison<'a> {
     title: String,
     study: Study<'a>,
 }
 
-impl<'a> Outcome<'a> {
+impl<'a> Comparison<'a> {
     /// How trials of one experiment ended; none if there are none.
-    pub fn new(title: &str, trials: &'a [Trial]) -> Option<Self> {
+    pub fn new(title: &str, trials: &'a [StoredTrial]) -> Option<Self> {
         let study = studies(trials, None).into_iter().next()?;
         Some(Self { title: title.into(), study })
     }
@@ -117,7 +117,7 @@ impl<'a> Outcome<'a> {
             }
         };
         let first = if self.study.kind == Kind::Network { "rule" } else { "trial" };
-        let rows: Vec<Vec<Cell>> = self
+        let rows: Vec<Vec<TableCell>> = self
             .points()
             .map(|(words, arm)| {
                 let name = match joined(&words, &arm.name) {
@@ -125,12 +125,12 @@ impl<'a> Outcome<'a> {
                     words if words.is_empty() => arm.runs.first().map_or(words, |t| t.manifest.name.clone()),
                     words => words,
                 };
-                [name].into_iter().chain(row(arm)).map(Cell::Text).collect()
+                [name].into_iter().chain(row(arm)).map(TableCell::Text).collect()
             })
             .collect();
         let mut notes = vec![self.note()];
         if rows.len() > ROWS {
-            notes.push(format!("The first {ROWS} of {} points; `residuum report` has all.", rows.len()));
+            notes.push(format!("The first {ROWS} of {} points; `residuum report` shows all.", rows.len()));
         }
         Table {
             name: "outcome".into(),
@@ -163,7 +163,7 @@ impl<'a> Outcome<'a> {
             Kind::Network => vec![ACCURACY.into()],
             Kind::Problem => Vec::new(),
         };
-        let options = Options { metrics, spread: Spread::Range, ..Options::default() };
+        let options = ReportOptions { metrics, spread: Bands::Range, ..ReportOptions::default() };
         let plot = curves(&self.study, &options).or_else(|| densities(&self.study))?;
         let described = format!("{} {}", plot.caption, self.findings().join(" "));
         Some(plot.figure().title(&self.title).description(described))
@@ -199,12 +199,12 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// A number as JSON has it.
+/// A number as JSON.
 fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
 }
 
-fn run_json(trial: &Trial) -> Value {
+fn run_json(trial: &StoredTrial) -> Value {
     let manifest = &trial.manifest;
     let mut run = json!({ "seed": manifest.seed, "id": manifest.id, "seconds": manifest.seconds });
     if manifest.kind == Kind::Problem {
@@ -239,7 +239,7 @@ fn is_digital(arm: &Arm<'_>) -> bool {
 }
 
 fn epochs(arm: &Arm<'_>) -> usize {
-    let last = |t: &&Trial| t.rows.iter().filter_map(|r| r.epoch).max();
+    let last = |t: &&StoredTrial| t.rows.iter().filter_map(|r| r.epoch).max();
     arm.runs.iter().filter_map(last).max().unwrap_or(0) as usize
 }
 
@@ -256,7 +256,7 @@ fn network_cells(arm: &Arm<'_>) -> Vec<String> {
     let accuracy = Measure::new(ACCURACY).summary(arm);
     let deviation = if accuracy.n > 1 { format!(" ± {:.1}", accuracy.std) } else { String::new() };
     let at_end = |metric: &'static str| {
-        let of = move |t: &&Trial| {
+        let of = move |t: &&StoredTrial| {
             let last = t.rows.iter().filter(|r| r.metric == metric).map(|r| r.step).max()?;
             Some(t.rows.iter().filter(|r| r.metric == metric && r.step == last).map(|r| r.value).sum::<f64>())
         };
@@ -311,7 +311,7 @@ fn smallest(ends: &[End], measure: &Measure) -> Option<String> {
     })
 }
 
-/// Which network failed, and which came as far as the digital one, or furthest where there is none.
+/// Which networks failed, and which matched the digital one, or did best if there is none.
 fn accuracies(ends: &[End]) -> String {
     match ends {
         [] => "Nothing was run.".into(),
@@ -327,7 +327,7 @@ fn others(ends: &[End], place: usize) -> Vec<&End> {
     ends.iter().enumerate().filter(|(i, _)| *i != place).map(|(_, end)| end).collect()
 }
 
-/// Those of whom it holds, with the verb for one or for several.
+/// The points for which it holds, with the singular or plural verb.
 fn list(ends: &[&End], holds: impl Fn(f64) -> bool, verbs: [&str; 2]) -> Option<String> {
     let named: Vec<String> = ends.iter().filter(|e| holds(e.accuracy())).map(|e| e.words()).collect();
     let verb = verbs[usize::from(named.len() > 1)];
@@ -380,9 +380,15 @@ fn ranked(ends: &[End]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Parameter, Row, TrialManifest};
+    use crate::store::{Row, StoredParameter, TrialManifest};
 
-    fn trial(cell: Option<&str>, variant: &str, seed: u64, kind: Kind, values: &[(u64, &str, f64)]) -> Trial {
+    fn trial(
+        cell: Option<&str>,
+        variant: &str,
+        seed: u64,
+        kind: Kind,
+        values: &[(u64, &str, f64)],
+    ) -> StoredTrial {
         let label = |name: &str, value: &str| (name.to_string(), value.to_string());
         let cell = cell.map(|cell| label("cell", cell));
         let rule = if variant == "D" { "\"digital\"" } else { "\"analog\"" };
@@ -394,7 +400,7 @@ mod tests {
             kind,
             labels: cell.into_iter().chain([label("variant", variant)]).collect(),
             seed,
-            spec: vec![Parameter { field: "rule.kind".into(), value: rule.into(), given: true }],
+            spec: vec![StoredParameter { field: "rule.kind".into(), value: rule.into(), given: true }],
             version: String::new(),
             value_version: 1,
             commit: None,
@@ -410,18 +416,18 @@ mod tests {
             index: None,
             value,
         };
-        Trial { manifest, rows: values.iter().map(row).collect() }
+        StoredTrial { manifest, rows: values.iter().map(row).collect() }
     }
 
     /// Twelve epochs, the last two of which are averaged.
-    fn network(cell: Option<&str>, variant: &str, seed: u64, end: f64) -> Trial {
+    fn network(cell: Option<&str>, variant: &str, seed: u64, end: f64) -> StoredTrial {
         let at = |epoch: u64| (epoch, ACCURACY, if epoch > 10 { end } else { 0.0 });
         trial(cell, variant, seed, Kind::Network, &(1..=12).map(at).collect::<Vec<_>>())
     }
 
     fn said(ends: &[(&str, f64)]) -> String {
-        let trials: Vec<Trial> = ends.iter().map(|(name, end)| network(None, name, 0, *end)).collect();
-        Outcome::new("t", &trials).unwrap().findings().join(" ")
+        let trials: Vec<StoredTrial> = ends.iter().map(|(name, end)| network(None, name, 0, *end)).collect();
+        Comparison::new("t", &trials).unwrap().findings().join(" ")
     }
 
     #[test]
@@ -448,7 +454,7 @@ mod tests {
         );
     }
 
-    /// The first trial is nobody's measure because it is the first.
+    /// The first trial is not the reference just because it is first.
     #[test]
     fn without_a_digital_trial_the_best_is_the_measure() {
         assert_eq!(said(&[("A", 0.93), ("R", 0.98)]), "R (98.0 %) is ahead of the others.");
@@ -464,7 +470,7 @@ mod tests {
     #[test]
     fn the_table_averages_the_end_over_seeds() {
         let trials = [network(None, "D", 0, 0.9), network(None, "D", 1, 0.8)];
-        let outcome = Outcome::new("t", &trials).unwrap();
+        let outcome = Comparison::new("t", &trials).unwrap();
         // The deviation of 90 and 80 is 7.07.
         let text = outcome.to_text();
         assert!(text.contains("85.0 ± 7.1 %") && text.contains("mean of the last 2 epochs"), "{text}");
@@ -478,7 +484,7 @@ mod tests {
     fn cells_are_judged_apart() {
         let of = |cell, name, end| network(Some(cell), name, 0, end);
         let trials = [of("a", "D", 0.9), of("b", "D", 0.95), of("a", "R", 0.9), of("b", "R", 0.1)];
-        let outcome = Outcome::new("t", &trials).unwrap();
+        let outcome = Comparison::new("t", &trials).unwrap();
         assert_eq!(
             outcome.findings(),
             ["a: R (90.0 %) matches D (90.0 %).", "b: R (10.0 %) fails; D (95.0 %) is ahead of the others."]
@@ -498,7 +504,7 @@ mod tests {
             )
         };
         let trials = [of("A", 1, 0.3), of("A", 2, 0.5), of("R", 1, 0.1), of("R", 2, 0.1)];
-        let outcome = Outcome::new("t", &trials).unwrap();
+        let outcome = Comparison::new("t", &trials).unwrap();
         let text = outcome.to_text();
         assert!(text.contains("gap f(W̄) − f*") && text.contains("0.40 ± 0.14"), "{text}");
         assert!(text.ends_with("R ends with the smallest gap f(W̄) − f*, 0.1000 ± 0.\n"), "{text}");

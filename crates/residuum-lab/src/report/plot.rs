@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::figure::{Axis, Band, Color, Figure, Legend, Line, Panel, Reference};
+use crate::figure::{Axis, Band, Color, Figure, Legend, Line, Panel, ReferenceLine};
 use crate::files::csv_field;
 
 /// Charts that belong together.
@@ -53,7 +53,7 @@ pub struct Series {
 /// Outer size of a chart: legible in half a page and on a telephone.
 const SIZE: (f64, f64) = (430.0, 300.0);
 
-/// A colour for each name: those of the paper's rules where they are told, others from the palette and lighter copies of it.
+/// A colour for each name: fixed ones for the paper's rules, others from the palette and lighter copies of it.
 pub(super) fn colors(names: &[&str]) -> Vec<Color> {
     let own = |name: &str| match name.to_lowercase() {
         n if n.contains("digital") => Some(Color::DIGITAL_SGD),
@@ -129,7 +129,7 @@ impl Chart {
             panel = series.draw(panel);
         }
         for (at, name) in &self.bounds {
-            let line = Reference::vertical(*at).color(Color::GREY).along(0.94).label(name);
+            let line = ReferenceLine::vertical(*at).color(Color::GREY).along(0.94).label(name);
             panel = panel.reference(if *at > 0.0 { line.other_side() } else { line });
         }
         panel

@@ -3,17 +3,17 @@
 use super::ends::head;
 use super::number::{duration, ranges};
 use super::study::{Study, is_aside};
-use super::table::{Cell, Column, Table};
-use super::{Settings, Trial};
-use crate::store::Parameter;
+use super::table::{Column, Table, TableCell};
+use super::{SharedSettings, StoredTrial};
+use crate::store::StoredParameter;
 
 /// More values of one field than this are counted, not listed.
 const LISTED: usize = 12;
 
-/// A list of what the trials of a study have in common with what was spent on them.
+/// What the trials of a study have in common, and the time spent on them.
 pub(super) fn provenance(study: &Study<'_>) -> Vec<(String, String)> {
-    let trials: Vec<&Trial> = trials(study);
-    let each = |f: &dyn Fn(&Trial) -> Option<String>| {
+    let trials: Vec<&StoredTrial> = trials(study);
+    let each = |f: &dyn Fn(&StoredTrial) -> Option<String>| {
         let mut values: Vec<String> = Vec::new();
         for value in trials.iter().filter_map(|t| f(t)) {
             if !values.contains(&value) {
@@ -39,14 +39,14 @@ pub(super) fn provenance(study: &Study<'_>) -> Vec<(String, String)> {
     facts.into_iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| (k.to_string(), v)).collect()
 }
 
-fn trials<'a>(study: &Study<'a>) -> Vec<&'a Trial> {
+fn trials<'a>(study: &Study<'a>) -> Vec<&'a StoredTrial> {
     study.blocks.iter().flat_map(|b| &b.arms).flat_map(|a| a.runs.iter().copied()).collect()
 }
 
-/// Every parameter: those all trials share as they are, the others with their values.
-pub(super) fn settings(study: &Study<'_>) -> Settings {
+/// Every parameter: shared ones with their value, the others with all their values.
+pub(super) fn settings(study: &Study<'_>) -> SharedSettings {
     let trials = trials(study);
-    let mut fields: Vec<(&Parameter, Vec<&str>, usize)> = Vec::new();
+    let mut fields: Vec<(&StoredParameter, Vec<&str>, usize)> = Vec::new();
     for trial in &trials {
         for parameter in trial.manifest.spec.iter().filter(|p| !is_aside(&p.field)) {
             match fields.iter_mut().find(|(p, _, _)| p.field == parameter.field) {
@@ -60,27 +60,28 @@ pub(super) fn settings(study: &Study<'_>) -> Settings {
             }
         }
     }
-    let is_shared =
-        |(_, values, count): &&(&Parameter, Vec<&str>, usize)| values.len() == 1 && *count == trials.len();
+    let is_shared = |(_, values, count): &&(&StoredParameter, Vec<&str>, usize)| {
+        values.len() == 1 && *count == trials.len()
+    };
     let shared = fields.iter().filter(is_shared).map(|(p, _, _)| (*p).clone()).collect();
     let varied = fields
         .iter()
         .filter(|f| !is_shared(f))
         .map(|(p, values, count)| {
-            let mut told = values.iter().take(LISTED).copied().collect::<Vec<_>>().join(" | ");
+            let mut shown = values.iter().take(LISTED).copied().collect::<Vec<_>>().join(" | ");
             if values.len() > LISTED {
-                told = format!("{told} | … {} in all", values.len());
+                shown = format!("{shown} | … {} in total", values.len());
             }
             if *count < trials.len() {
-                told += " | –";
+                shown += " | –";
             }
-            (p.field.clone(), told)
+            (p.field.clone(), shown)
         })
         .collect();
-    Settings { shared, varied }
+    SharedSettings { shared, varied }
 }
 
-/// Every trial with its end: what other people's programs read.
+/// Every trial with its final values, for other programs.
 pub(super) fn trials_table(study: &Study<'_>, measures: &[super::measure::Measure]) -> Table {
     let mut columns: Vec<Column> = study.others.iter().map(|l| Column::words(head(l))).collect();
     columns.extend(study.compared.iter().map(|l| Column::words(head(l))));
@@ -91,12 +92,14 @@ pub(super) fn trials_table(study: &Study<'_>, measures: &[super::measure::Measur
     for block in &study.blocks {
         for arm in &block.arms {
             for trial in &arm.runs {
-                let mut cells: Vec<Cell> = block.values.iter().map(|v| Cell::Text(v.clone())).collect();
-                cells.extend(study.compared.iter().map(|_| Cell::Text(arm.name.clone())));
-                cells.push(Cell::Count(trial.manifest.seed));
-                cells.push(Cell::Number(trial.manifest.seconds));
-                cells.extend(measures.iter().map(|m| m.of(trial).map_or(Cell::Missing, Cell::Number)));
-                cells.push(Cell::Text(trial.manifest.id.clone()));
+                let mut cells: Vec<TableCell> =
+                    block.values.iter().map(|v| TableCell::Text(v.clone())).collect();
+                cells.extend(study.compared.iter().map(|_| TableCell::Text(arm.name.clone())));
+                cells.push(TableCell::Count(trial.manifest.seed));
+                cells.push(TableCell::Number(trial.manifest.seconds));
+                cells
+                    .extend(measures.iter().map(|m| m.of(trial).map_or(TableCell::Missing, TableCell::Number)));
+                cells.push(TableCell::Text(trial.manifest.id.clone()));
                 rows.push(cells);
             }
         }

@@ -1,11 +1,11 @@
 //! Trials sorted for comparison: an experiment is a list of blocks, a block a list of arms, an arm a list of seeds.
 //!
-//! The arms of a block differ in one label, the one compared (the rule, as a rule); everything else in their labels is equal.
+//! The arms of a block differ in one label, the one compared (usually the rule); everything else in their labels is equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Trial;
-use crate::store::{Kind, Parameter};
+use super::StoredTrial;
+use crate::store::{Kind, StoredParameter};
 
 /// Labels that name what is compared, the first that an experiment has.
 const COMPARED: [&str; 3] = ["variant", "rule.kind", "rule"];
@@ -19,7 +19,7 @@ pub(super) struct Study<'a> {
     pub kind: Kind,
     /// The label whose values are compared, if the trials have any.
     pub compared: Option<String>,
-    /// The other labels, in the order they came.
+    /// The other labels, in order of appearance.
     pub others: Vec<String>,
     pub blocks: Vec<Block<'a>>,
 }
@@ -32,32 +32,32 @@ pub(super) struct Block<'a> {
     pub arms: Vec<Arm<'a>>,
 }
 
-/// Trials that differ in their seeds alone.
+/// Trials that differ only in their seeds.
 #[derive(Debug)]
 pub(super) struct Arm<'a> {
     /// The value of the compared label.
     pub name: String,
     /// In the order of their seeds.
-    pub runs: Vec<&'a Trial>,
+    pub runs: Vec<&'a StoredTrial>,
 }
 
 impl Block<'_> {
     /// Its labels in words: `radius = 0.6, shape = 2`, or the value alone where the label says nothing.
     pub fn words(&self, others: &[String]) -> String {
-        let told = |(label, value): (&String, &String)| match label.as_str() {
+        let words = |(label, value): (&String, &String)| match label.as_str() {
             "cell" | SETTINGS => value.clone(),
             label => format!("{} = {value}", label.rsplit('.').next().unwrap_or(label)),
         };
-        others.iter().zip(&self.values).filter(|(_, v)| !v.is_empty()).map(told).collect::<Vec<_>>().join(", ")
+        others.iter().zip(&self.values).filter(|(_, v)| !v.is_empty()).map(words).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// The label made up for trials that have equal labels and other settings.
+/// The label added for trials with equal labels but different settings.
 const SETTINGS: &str = "settings";
 
-/// Sorts trials into studies, each in the order the trials came. A trial that is there twice counts once.
-pub(super) fn studies<'a>(trials: &'a [Trial], compared: Option<&str>) -> Vec<Study<'a>> {
-    let mut sorted: Vec<(&str, Kind, Vec<&Trial>)> = Vec::new();
+/// Sorts trials into studies, each in the original order. Duplicates count once.
+pub(super) fn studies<'a>(trials: &'a [StoredTrial], compared: Option<&str>) -> Vec<Study<'a>> {
+    let mut sorted: Vec<(&str, Kind, Vec<&StoredTrial>)> = Vec::new();
     let mut seen = BTreeSet::new();
     for trial in trials.iter().filter(|t| seen.insert(t.manifest.id.as_str())) {
         let (name, kind) = (trial.manifest.experiment.as_str(), trial.manifest.kind);
@@ -69,7 +69,7 @@ pub(super) fn studies<'a>(trials: &'a [Trial], compared: Option<&str>) -> Vec<St
     sorted.into_iter().map(|(name, kind, members)| study(name, kind, &members, compared)).collect()
 }
 
-fn study<'a>(name: &'a str, kind: Kind, members: &[&'a Trial], wanted: Option<&str>) -> Study<'a> {
+fn study<'a>(name: &'a str, kind: Kind, members: &[&'a StoredTrial], wanted: Option<&str>) -> Study<'a> {
     let has = |label: &&str| members.iter().any(|t| t.manifest.labels.iter().any(|(l, _)| l == label));
     let compared = wanted.filter(has).or_else(|| COMPARED.into_iter().find(has)).map(String::from);
     let labels = labels(members, compared.as_deref());
@@ -105,15 +105,15 @@ fn study<'a>(name: &'a str, kind: Kind, members: &[&'a Trial], wanted: Option<&s
 /// The labels of each trial. Trials that differ in a setting no label says (an edited spec in an old store) must not be averaged:
 /// they get one that does. A setting of all arms makes blocks, so that arms of one version are compared; a setting of the rule, or
 /// one in which arms differ anyway, makes arms, which are compared with those that were not edited.
-fn labels(members: &[&Trial], compared: Option<&str>) -> Vec<Vec<(String, String)>> {
+fn labels(members: &[&StoredTrial], compared: Option<&str>) -> Vec<Vec<(String, String)>> {
     // Fields that differ among trials of equal labels, each compared with the first of them.
-    let mut edited: BTreeMap<&[(String, String)], (&Trial, BTreeSet<&str>)> = BTreeMap::new();
+    let mut edited: BTreeMap<&[(String, String)], (&StoredTrial, BTreeSet<&str>)> = BTreeMap::new();
     for trial in members {
         let (first, fields) = edited.entry(&trial.manifest.labels).or_insert_with(|| (trial, BTreeSet::new()));
         fields.extend(differing(&first.manifest.spec, &trial.manifest.spec));
     }
     let all: BTreeSet<&str> = edited.values().flat_map(|(_, fields)| fields.iter().copied()).collect();
-    let is_edited = |trial: &Trial, field: &str| {
+    let is_edited = |trial: &StoredTrial, field: &str| {
         edited.get(trial.manifest.labels.as_slice()).is_some_and(|(_, f)| f.contains(field))
     };
     let of_arms: BTreeSet<&str> = all
@@ -126,11 +126,11 @@ fn labels(members: &[&Trial], compared: Option<&str>) -> Vec<Vec<(String, String
                 && (field.starts_with("rule.") || members.iter().any(|t| !versions.contains(&value(t, field))))
         })
         .collect();
-    let words = |trial: &Trial, fields: &mut dyn Iterator<Item = &str>| {
+    let words = |trial: &StoredTrial, fields: &mut dyn Iterator<Item = &str>| {
         let word = |field: &str| format!("{field} = {}", value(trial, field).unwrap_or("default"));
         fields.map(word).collect::<Vec<_>>().join(", ")
     };
-    let labelled = |trial: &&Trial| {
+    let labelled = |trial: &&StoredTrial| {
         let mut labels = trial.manifest.labels.clone();
         let own = words(trial, &mut of_arms.iter().copied().filter(|field| is_edited(trial, field)));
         if let Some((_, arm)) = labels.iter_mut().find(|(label, _)| Some(label.as_str()) == compared)
@@ -148,26 +148,26 @@ fn labels(members: &[&Trial], compared: Option<&str>) -> Vec<Vec<(String, String
 }
 
 /// The value of a setting.
-fn value<'a>(trial: &'a Trial, field: &str) -> Option<&'a str> {
+fn value<'a>(trial: &'a StoredTrial, field: &str) -> Option<&'a str> {
     trial.manifest.spec.iter().find(|p| p.field == field).map(|p| p.value.as_str())
 }
 
-/// Settings that two trials do not share.
-fn differing<'a>(a: &'a [Parameter], b: &'a [Parameter]) -> Vec<&'a str> {
+/// Settings in which two trials differ.
+fn differing<'a>(a: &'a [StoredParameter], b: &'a [StoredParameter]) -> Vec<&'a str> {
     // Two trials of one grid list the same fields in the same order: that case is the only one that must be fast.
     if a.len() == b.len()
         && a.iter().zip(b).all(|(a, b)| a.field == b.field && (a.value == b.value || is_aside(&a.field)))
     {
         return Vec::new();
     }
-    let lacks = |p: &Parameter, list: &[Parameter]| {
+    let lacks = |p: &StoredParameter, list: &[StoredParameter]| {
         !is_aside(&p.field) && !list.iter().any(|q| q.field == p.field && q.value == p.value)
     };
     let only_a = a.iter().filter(|p| lacks(p, b));
     only_a.chain(b.iter().filter(|p| lacks(p, a))).map(|p| p.field.as_str()).collect()
 }
 
-/// Whether a field says nothing about the numbers of a trial.
+/// Whether a field does not affect the numbers of a trial.
 pub(super) fn is_aside(field: &str) -> bool {
     let whole = field.trim_end_matches(".first").trim_end_matches(".count");
     NOT_SETTINGS.contains(&whole)

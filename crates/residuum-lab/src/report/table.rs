@@ -15,8 +15,8 @@ pub struct Table {
     /// Its columns.
     pub columns: Vec<Column>,
     /// Its rows, a cell for each column.
-    pub rows: Vec<Vec<Cell>>,
-    /// What a reader must know to read it.
+    pub rows: Vec<Vec<TableCell>>,
+    /// Notes needed to read it.
     pub notes: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ impl Column {
 
 /// What stands in a table.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum TableCell {
     /// Words, or the value of a label.
     Text(String),
     /// A whole number.
@@ -63,7 +63,7 @@ pub enum Cell {
     Missing,
 }
 
-impl Cell {
+impl TableCell {
     /// A mean over seeds, if there is one.
     pub fn estimate(summary: Summary) -> Self {
         if summary.n == 0 { Self::Missing } else { Self::Estimate { summary, best: false } }
@@ -81,7 +81,7 @@ impl Cell {
         }
     }
 
-    /// What rows are sorted by: the number, if it is one.
+    /// Sort key: the number, if it is one.
     pub fn key(&self) -> Option<f64> {
         match self {
             Self::Text(text) => text.parse().ok(),
@@ -103,7 +103,7 @@ impl Table {
     /// The table for a terminal.
     pub fn to_text(&self) -> String {
         let mut lines: Vec<Vec<String>> = vec![self.columns.iter().map(|c| c.head.clone()).collect()];
-        lines.extend(self.rows.iter().map(|row| row.iter().map(Cell::plain).collect()));
+        lines.extend(self.rows.iter().map(|row| row.iter().map(TableCell::plain).collect()));
         let width = |i: usize| lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
         let mut text = format!("{}\n\n", self.caption);
@@ -123,7 +123,7 @@ impl Table {
     /// The numbers in full; a mean and its error take a column each.
     pub fn to_csv(&self) -> String {
         let split: Vec<bool> = (0..self.columns.len())
-            .map(|i| self.rows.iter().any(|row| matches!(row[i], Cell::Estimate { .. })))
+            .map(|i| self.rows.iter().any(|row| matches!(row[i], TableCell::Estimate { .. })))
             .collect();
         let mut heads = Vec::new();
         for (column, split) in self.columns.iter().zip(&split) {
@@ -137,12 +137,12 @@ impl Table {
             let mut fields = Vec::new();
             for (cell, split) in row.iter().zip(&split) {
                 match cell {
-                    Cell::Text(words) => fields.push(csv_field(words)),
+                    TableCell::Text(words) => fields.push(csv_field(words)),
                     other => fields.push(other.key().map_or_else(String::new, |x| x.to_string())),
                 }
                 if *split {
                     let error = match cell {
-                        Cell::Estimate { summary, .. } if summary.n > 1 => summary.se.to_string(),
+                        TableCell::Estimate { summary, .. } if summary.n > 1 => summary.se.to_string(),
                         _ => String::new(),
                     };
                     fields.push(error);
@@ -166,8 +166,8 @@ mod tests {
             caption: "c".into(),
             columns: vec![Column::words("rule, or \"kind\""), Column::numbers("gap"), Column::numbers("n")],
             rows: vec![
-                vec![Cell::Text("a,b".into()), Cell::estimate(summary), Cell::Count(3)],
-                vec![Cell::Text("c".into()), Cell::Missing, Cell::Count(0)],
+                vec![TableCell::Text("a,b".into()), TableCell::estimate(summary), TableCell::Count(3)],
+                vec![TableCell::Text("c".into()), TableCell::Missing, TableCell::Count(0)],
             ],
             notes: vec![],
         };

@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::cifar::{SMALL, SMALL_WORDS, resnet_hours};
 use super::curves::{claim, curve_table, trial_settings};
 use super::networks::{Point, Points, Wanted, obtain};
-use super::verdict::{Verdict, written};
-use super::{Finding, Options, ReproduceError, Reproduction, table};
+use super::verdict::{PaperVerdict, written};
+use super::{Finding, ReproduceError, ReproduceOptions, Reproduction, table};
 use crate::figure::{Axis, Color, Figure, Legend, Line, Panel, Points as Dots};
 use crate::progress::Progress;
 
@@ -31,7 +31,7 @@ struct Row<'a> {
     what: &'a str,
 }
 
-pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
+pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
     let named = |prefix: &str| MIXINGS.map(|mixing| format!("{prefix}mixing-{mixing}"));
     let wanted = [
         Wanted { hours: Some(resnet_hours("resnet18")), ..Wanted::new(PAPERS, named("")) },
@@ -93,16 +93,16 @@ fn draw(rows: &[Row<'_>]) -> Option<Figure> {
 }
 
 /// The gain up to γ = 0.1 is there, and what follows changes less than half as much.
-fn saturates(means: &[f64]) -> Verdict {
+fn saturates(means: &[f64]) -> PaperVerdict {
     let gain = means[1] - means[0];
     let rest = means[1..]
         .iter()
         .map(|mean| mean - means[1])
         .fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
     if gain > 0.0 && rest.abs() < SHARE * gain {
-        Verdict::SameOrdering(String::new())
+        PaperVerdict::SameOrdering(String::new())
     } else {
-        Verdict::Differs
+        PaperVerdict::Differs
     }
 }
 
@@ -119,9 +119,9 @@ mod tests {
 
     #[test]
     fn saturation_needs_a_gain_that_stops() {
-        assert_eq!(saturates(&[80.0, 90.0, 91.0, 92.0, 91.0]), Verdict::SameOrdering(String::new()));
-        assert_eq!(saturates(&[80.0, 84.0, 88.0, 92.0, 96.0]), Verdict::Differs, "no saturation");
-        assert_eq!(saturates(&[90.0, 90.0, 90.0, 90.0, 90.0]), Verdict::Differs, "no gain");
-        assert_eq!(saturates(&[80.0, 90.0, 90.0, 90.0, 60.0]), Verdict::Differs, "a fall");
+        assert_eq!(saturates(&[80.0, 90.0, 91.0, 92.0, 91.0]), PaperVerdict::SameOrdering(String::new()));
+        assert_eq!(saturates(&[80.0, 84.0, 88.0, 92.0, 96.0]), PaperVerdict::Differs, "no saturation");
+        assert_eq!(saturates(&[90.0, 90.0, 90.0, 90.0, 90.0]), PaperVerdict::Differs, "no gain");
+        assert_eq!(saturates(&[80.0, 90.0, 90.0, 90.0, 60.0]), PaperVerdict::Differs, "a fall");
     }
 }

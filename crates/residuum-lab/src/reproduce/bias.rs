@@ -6,7 +6,7 @@ use residuum::response::Linear;
 use residuum::{ParameterError, Range, ResponseFunction};
 use serde::Serialize;
 
-use super::{Finding, Options, ReproduceError, Reproduction, Verdict, settings, table};
+use super::{Finding, PaperVerdict, ReproduceError, ReproduceOptions, Reproduction, settings, table};
 use crate::figure::{Arrow, Axis, Band, Color, Dash, Figure, Legend, Line, Marker, Note, Panel, Points, Ramp};
 
 const NAME: &str = "fig-bias";
@@ -113,7 +113,7 @@ fn largest_turn(kappa: f64) -> Result<f64, ParameterError> {
     Ok(steps(kappa, &levels, SETTING.scanned_directions)?.iter().map(Row::turn).fold(0.0, f64::max))
 }
 
-pub(super) fn run(options: &Options) -> Result<Reproduction, ReproduceError> {
+pub(super) fn run(options: &ReproduceOptions) -> Result<Reproduction, ReproduceError> {
     let shown = SETTING
         .shown_conditions
         .iter()
@@ -215,14 +215,14 @@ fn findings(turns: &[TurnRow]) -> Vec<Finding> {
             statement: "The bias of a step grows with the hardware condition number.".into(),
             paper: "The bias is exacerbated when the hardware condition number increases.".into(),
             ours: format!("Largest turn {}.", list.join(", ")),
-            verdict: Verdict::of(rising),
+            verdict: PaperVerdict::of(rising),
             note: "The largest turn is arctan((κ₂ − 1)/(2√κ₂)), met in the corners of the dynamic range.".into(),
         },
         Finding {
             statement: "A realized step never turns against the desired one.".into(),
             paper: "Not said of single steps.".into(),
             ours: format!("Every turn is {} 90°.", if never { "below" } else { "not below" }),
-            verdict: Verdict::NotStated,
+            verdict: PaperVerdict::NotStated,
             note: "Both multipliers are positive, so each coordinate keeps its sign: the harm comes from noise, whose \
                    up and down steps no longer cancel."
                 .into(),

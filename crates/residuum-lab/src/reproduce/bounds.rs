@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Finding, Options, Profile, ReproduceError, Reproduction, Verdict, settings, table};
+use super::{Finding, PaperVerdict, Profile, ReproduceError, ReproduceOptions, Reproduction, settings, table};
 use crate::progress::Progress;
 use crate::verify::{self, Check, verify};
 
@@ -33,8 +33,8 @@ struct Row<'a> {
     verdict: &'a str,
 }
 
-pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
-    let asked = verify::Options { seed: options.seed, quick: options.profile == Profile::Quick };
+pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
+    let asked = verify::VerifyOptions { seed: options.seed, quick: options.profile == Profile::Quick };
     let report = verify(&CLAIMS.map(String::from), &asked, progress)?;
     let checks =
         || report.claims.iter().flat_map(|claim| claim.checks.iter().map(move |c| (claim.claim.id, c)));
@@ -88,9 +88,9 @@ fn finding(claim: &str, check: &Check) -> Option<Finding> {
     };
     let verdict = match (check.verdict, ours_only) {
         (verify::Verdict::Note, _) => return None,
-        (verify::Verdict::Holds, true) => Verdict::NotStated,
-        (verify::Verdict::Holds, false) => Verdict::Agrees,
-        _ => Verdict::DiffersBy(significant(c.measured - c.predicted)),
+        (verify::Verdict::Holds, true) => PaperVerdict::NotStated,
+        (verify::Verdict::Holds, false) => PaperVerdict::Agrees,
+        _ => PaperVerdict::DiffersBy(significant(c.measured - c.predicted)),
     };
     let is_formula = claim == "table-bounds" && check.what.contains("bound");
     let source = if is_formula { "the formula of the bound, evaluated" } else { "measured" };

@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::curves::{claim, curve_table, number, panel, trial_settings};
 use super::networks::{Points, Wanted, obtain};
 use super::paper::{CIFAR_EXPONENTIAL, CIFAR_POWER, CifarCell, Printed};
-use super::verdict::{Verdict, same_order};
-use super::{Finding, Options, ReproduceError, Reproduction, table};
+use super::verdict::{PaperVerdict, same_order};
+use super::{Finding, ReproduceError, ReproduceOptions, Reproduction, table};
 use crate::figure::Figure;
 use crate::progress::Progress;
 
@@ -24,11 +24,17 @@ const SMALL_RULES: [&str; 3] = ["digital", "analog", "mixing-0.4"];
 /// Operations a second that two cores sustain on large convolutions, for estimates.
 const FLOPS: f64 = 2e11;
 
-pub(super) fn power(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
+pub(super) fn power(
+    options: &ReproduceOptions,
+    progress: &dyn Progress,
+) -> Result<Reproduction, ReproduceError> {
     run("table-cifar-power", "power", &CIFAR_POWER, options, progress)
 }
 
-pub(super) fn exponential(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
+pub(super) fn exponential(
+    options: &ReproduceOptions,
+    progress: &dyn Progress,
+) -> Result<Reproduction, ReproduceError> {
     run("table-cifar-exp", "exponential", &CIFAR_EXPONENTIAL, options, progress)
 }
 
@@ -56,7 +62,7 @@ fn run(
     name: &'static str,
     response: &str,
     cells: &[CifarCell],
-    options: &Options,
+    options: &ReproduceOptions,
     progress: &dyn Progress,
 ) -> Result<Reproduction, ReproduceError> {
     let mut findings = Vec::new();
@@ -128,9 +134,9 @@ fn order(response: &str, small: &Points) -> Finding {
         &points,
         |means| {
             if means[1] < means[0].min(means[2]) {
-                Verdict::SameOrdering(String::new())
+                PaperVerdict::SameOrdering(String::new())
             } else {
-                Verdict::Differs
+                PaperVerdict::Differs
             }
         },
         "Judged by means over the seeds, whose spread is shown.",

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::networks::{Point, Points};
 use super::paper::Printed;
-use super::verdict::{ONE_RUN_TOLERANCE, Verdict};
-use super::{Finding, Options, ReproduceError, settings, table};
+use super::verdict::{ONE_RUN_TOLERANCE, PaperVerdict};
+use super::{Finding, ReproduceError, ReproduceOptions, settings, table};
 use crate::figure::{Axis, Band, Color, Dash, Legend, Line, Panel};
 
 /// How one of the paper's rules is called in specs, and what it looks like.
@@ -97,7 +97,7 @@ pub(super) fn curve_table(
 /// What was asked of the experiments, and what each trial was.
 pub(super) fn trial_settings(
     name: &str,
-    options: &Options,
+    options: &ReproduceOptions,
     experiments: &[(&str, &Points)],
 ) -> Result<String, ReproduceError> {
     #[derive(Serialize)]
@@ -140,8 +140,8 @@ pub(super) fn number(
 ) -> Finding {
     let (ours, verdict) = match point.map(|point| (point, point.measured())) {
         Some((point, Ok(measured))) => (point.accuracy(), measured.against(paper, same_order)),
-        Some((_, Err(reason))) => ("–".into(), Verdict::NotRun(reason)),
-        None => ("–".into(), Verdict::NotRun("not part of this profile".into())),
+        Some((_, Err(reason))) => ("–".into(), PaperVerdict::NotRun(reason)),
+        None => ("–".into(), PaperVerdict::NotRun("not part of this profile".into())),
     };
     Finding { statement, paper: format!("{} %", paper.words()), ours, verdict, note: note.into() }
 }
@@ -151,7 +151,7 @@ pub(super) fn claim(
     statement: &str,
     paper: &str,
     points: &[Option<&Point>],
-    judge: impl FnOnce(&[f64]) -> Verdict,
+    judge: impl FnOnce(&[f64]) -> PaperVerdict,
     note: &str,
 ) -> Finding {
     let measured: Result<Vec<f64>, String> = points
@@ -163,7 +163,7 @@ pub(super) fn claim(
         .collect();
     let (ours, verdict) = match measured {
         Ok(means) => (accuracies(points), judge(&means)),
-        Err(reason) => ("–".into(), Verdict::NotRun(reason)),
+        Err(reason) => ("–".into(), PaperVerdict::NotRun(reason)),
     };
     Finding { statement: statement.into(), paper: paper.into(), ours, verdict, note: note.into() }
 }

@@ -13,7 +13,9 @@ use residuum::stats::{LinearFit, Summary, fit_line};
 use residuum::{Control, ExactArray, Key, Noise, Noisy, Objective, ParameterError, minimize_observed};
 use serde::Serialize;
 
-use super::{Finding, Options, Profile, ReproduceError, Reproduction, Verdict, key, settings, table};
+use super::{
+    Finding, PaperVerdict, Profile, ReproduceError, ReproduceOptions, Reproduction, key, settings, table,
+};
 use crate::figure::{Axis, Band, Color, Dash, Figure, Legend, Line, Marker, Panel, Points, Ramp};
 use crate::progress::{Cancelled, Progress};
 
@@ -211,7 +213,7 @@ struct FinalRow {
     first_disorder: Option<usize>,
 }
 
-pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
+pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
     let setting = Setting::new(options.profile);
     let results = simulate(&setting, key(NAME, options), progress)?;
     Ok(Reproduction {
@@ -400,7 +402,7 @@ fn findings(setting: &Setting, results: &Results) -> Vec<Finding> {
             statement: "A larger hardware condition number slows Residual Learning down.".into(),
             paper: "Increasing κ₂ consistently degrades the convergence rate.".into(),
             ours: format!("Final errors for κ₂ = {kappas}: {}.", finals.join("; ")),
-            verdict: Verdict::of(ordered),
+            verdict: PaperVerdict::of(ordered),
             note: format!(
                 "With mixing γ = {}; ordered at every step without noise, at the last step with it.",
                 setting.mixing
@@ -417,7 +419,7 @@ fn findings(setting: &Setting, results: &Results) -> Vec<Finding> {
                     .collect::<Vec<_>>()
                     .join(" and ")
             ),
-            verdict: Verdict::of(steep),
+            verdict: PaperVerdict::of(steep),
             note: "The sweep shows a monotone dependence, not a fourth power: q(W⋄) = 1 for every κ₂ and the steps \
                    are fixed, so κ₂ acts through the transient alone."
                 .into(),
@@ -426,7 +428,7 @@ fn findings(setting: &Setting, results: &Results) -> Vec<Finding> {
             statement: "The order of the curves depends on the mixing coefficient γ.".into(),
             paper: "γ is not given.".into(),
             ours: format!("{}.", orders.join("; ")),
-            verdict: Verdict::NotStated,
+            verdict: PaperVerdict::NotStated,
             note: "With a large γ the smallest κ₂ overshoots, as β is as large as α, and ends worst.".into(),
         },
     ]

@@ -7,8 +7,8 @@
 use super::curves::{claim, curve_table, panel, trial_settings};
 use super::networks::{Points, Wanted, obtain};
 use super::paper::{CNN_ANALOG, MNIST_DROP};
-use super::verdict::{ONE_RUN_TOLERANCE, Verdict, off_by, points as signed, same_fate};
-use super::{Finding, Options, Profile, ReproduceError, Reproduction};
+use super::verdict::{ONE_RUN_TOLERANCE, PaperVerdict, off_by, points as signed, same_fate};
+use super::{Finding, Profile, ReproduceError, ReproduceOptions, Reproduction};
 use crate::figure::Figure;
 use crate::progress::Progress;
 
@@ -35,7 +35,7 @@ fn cnn_radii(profile: Profile) -> &'static [f64] {
     }
 }
 
-fn networks(options: &Options, progress: &dyn Progress) -> Result<Networks, ReproduceError> {
+fn networks(options: &ReproduceOptions, progress: &dyn Progress) -> Result<Networks, ReproduceError> {
     // The slowest first, so that the others are done beside it.
     let rules = ["residual", "digital", "analog", "tiki-taka-mixed", "tiki-taka"];
     let other: Vec<String> = RADII[1..].iter().map(|radius| format!("power-1-{radius}")).collect();
@@ -49,7 +49,7 @@ fn networks(options: &Options, progress: &dyn Progress) -> Result<Networks, Repr
     Ok(Networks { fcn, radii, cnn })
 }
 
-pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
+pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
     let networks = networks(options, progress)?;
     let Networks { fcn, radii, cnn } = &networks;
     let experiments = [("mnist-fcn", fcn), ("mnist-table", radii), ("mnist-cnn", cnn)];
@@ -86,12 +86,12 @@ fn draw(networks: &Networks, profile: Profile) -> Option<Figure> {
 }
 
 /// Residual Learning less than a point below Digital SGD.
-fn drop_verdict(digital: f64, residual: f64) -> Verdict {
+fn drop_verdict(digital: f64, residual: f64) -> PaperVerdict {
     let below = digital - residual;
     if below < MNIST_DROP {
-        return Verdict::Agrees;
+        return PaperVerdict::Agrees;
     }
-    Verdict::DiffersBy(format!("{} beyond the {MNIST_DROP} allowed", signed(MNIST_DROP - below)))
+    PaperVerdict::DiffersBy(format!("{} beyond the {MNIST_DROP} allowed", signed(MNIST_DROP - below)))
 }
 
 const SCRIPTS: &str =
@@ -126,7 +126,7 @@ fn findings(networks: &Networks, profile: Profile) -> Vec<Finding> {
         "FCN, τ = 0.6: Residual Learning outperforms Analog SGD.",
         "Residual Learning outperforms Analog SGD.",
         &[fcn.get("analog"), fcn.get("tiki-taka-mixed")],
-        |means| Verdict::of(means[1] > means[0]),
+        |means| PaperVerdict::of(means[1] > means[0]),
         "The text says that Analog SGD takes a few epochs to learn; the table has it at < 15 % in the end.",
     ));
     for radius in cnn_radii(profile) {
@@ -152,7 +152,7 @@ fn findings(networks: &Networks, profile: Profile) -> Vec<Finding> {
             statement: format!("CNN, {}.", skipped.join(" and ")),
             paper: "Shown as curves without numbers.".into(),
             ours: "–".into(),
-            verdict: Verdict::NotRun(format!("needs --profile full, estimated {CNN_HOURS} hours")),
+            verdict: PaperVerdict::NotRun(format!("needs --profile full, estimated {CNN_HOURS} hours")),
             note: String::new(),
         });
     }
@@ -165,10 +165,10 @@ const ABOUT: f64 = 5.0 * ONE_RUN_TOLERANCE;
 /// 3 radii × 3 rules × 3 seeds × 30 epochs of 60 000 images at about 1600 images a second.
 const CNN_HOURS: u32 = 8;
 
-fn cnn_verdict(analog: f64, residual: f64) -> Verdict {
+fn cnn_verdict(analog: f64, residual: f64) -> PaperVerdict {
     let difference = analog - CNN_ANALOG;
     if difference.abs() <= ABOUT {
-        return Verdict::Agrees;
+        return PaperVerdict::Agrees;
     }
     off_by(signed(difference), analog < residual && same_fate(analog, CNN_ANALOG))
 }
@@ -179,14 +179,14 @@ mod tests {
 
     #[test]
     fn a_drop_of_a_point_is_too_much() {
-        assert_eq!(drop_verdict(98.2, 97.3), Verdict::Agrees);
-        assert_eq!(drop_verdict(98.2, 98.9), Verdict::Agrees);
+        assert_eq!(drop_verdict(98.2, 97.3), PaperVerdict::Agrees);
+        assert_eq!(drop_verdict(98.2, 98.9), PaperVerdict::Agrees);
         assert_eq!(drop_verdict(98.2, 96.2).words(), "differs by −1.00 points beyond the 1 allowed");
     }
 
     #[test]
     fn about_eighty_is_not_ten() {
-        assert_eq!(cnn_verdict(82.0, 98.0), Verdict::Agrees);
+        assert_eq!(cnn_verdict(82.0, 98.0), PaperVerdict::Agrees);
         assert_eq!(cnn_verdict(60.0, 98.0).words(), "same ordering, differs by −20.00 points");
         assert_eq!(cnn_verdict(11.35, 98.0).words(), "differs by −68.65 points");
         assert_eq!(cnn_verdict(99.0, 98.0).words(), "differs by +19.00 points");

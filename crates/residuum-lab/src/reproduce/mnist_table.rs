@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::curves::{claim, curve_table, number, trial_settings};
 use super::networks::{Point, Points, Wanted, obtain};
 use super::paper::{MNIST, MNIST_DIGITAL, MnistCell};
-use super::verdict::{Verdict, same_order, written};
-use super::{Finding, Options, ReproduceError, Reproduction, table};
+use super::verdict::{PaperVerdict, same_order, written};
+use super::{Finding, ReproduceError, ReproduceOptions, Reproduction, table};
 use crate::progress::Progress;
 
 const NAME: &str = "table-mnist";
@@ -63,7 +63,7 @@ struct Row {
     verdict: String,
 }
 
-pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
+pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
     let trials = MNIST.iter().flat_map(|cell| RULES.map(|rule| format!("{}-{rule}", cell.name())));
     let wanted = [Wanted::new("mnist-table", trials), Wanted::new("mnist-fcn", ["digital"])];
     let [points, baseline] = obtain(&wanted, options, NAME, progress)?;
@@ -83,7 +83,7 @@ pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduc
 }
 
 fn rows(cells: &[Cell<'_>]) -> Vec<Row> {
-    let row = |cell: &Cell<'_>, point: &Point, paper: String, verdict: Verdict| {
+    let row = |cell: &Cell<'_>, point: &Point, paper: String, verdict: PaperVerdict| {
         let ends = point.measured().map(|measured| measured.ends).unwrap_or_default();
         let summary = residuum::stats::Summary::of(ends.iter().copied());
         Row {
@@ -109,8 +109,8 @@ fn rows(cells: &[Cell<'_>]) -> Vec<Row> {
         for (point, paper) in printed {
             let Some(point) = point else { continue };
             let verdict = match (point.measured(), paper) {
-                (Err(reason), _) => Verdict::NotRun(reason),
-                (Ok(_), None) => Verdict::NotStated,
+                (Err(reason), _) => PaperVerdict::NotRun(reason),
+                (Ok(_), None) => PaperVerdict::NotStated,
                 (Ok(measured), Some(paper)) => measured.against(paper, cell.same_order()),
             };
             rows.push(row(cell, point, paper.map_or_else(String::new, |p| p.words()), verdict));
@@ -167,13 +167,13 @@ fn findings(cells: &[Cell<'_>], digital: Option<&Point>) -> Vec<Finding> {
                 same_order((pair[0], pair[1]), (cell.paper.analog.level(), cell.paper.residual.level()))
             });
             match same.count() {
-                all if all == cells.len() => Verdict::Agrees,
-                some => Verdict::DiffersBy(format!("{} of {} cells", cells.len() - some, cells.len())),
+                all if all == cells.len() => PaperVerdict::Agrees,
+                some => PaperVerdict::DiffersBy(format!("{} of {} cells", cells.len() - some, cells.len())),
             }
         },
         "",
     );
-    if !matches!(order.verdict, Verdict::NotRun(_)) {
+    if !matches!(order.verdict, PaperVerdict::NotRun(_)) {
         let ahead = cells.iter().filter(|cell| {
             let mean = |point: Option<&Point>| point.and_then(|p| p.measured().ok()).map(|m| m.mean());
             mean(cell.residual) > mean(cell.analog)

@@ -1,7 +1,7 @@
-//! The paper's figures and tables, run again: the numbers, their settings, and what they say of the paper's.
+//! Reproduces the paper's figures and tables: our numbers, their settings, and how they compare with the paper's.
 //!
-//! Everything follows from the name and the [`Options`]: no clock, no thread count, no machine enters a number. Networks are
-//! trained into a [`Store`](crate::store::Store), so that work that was broken off goes on where it was.
+//! Everything follows from the name and the [`ReproduceOptions`]: numbers do not depend on the clock, the thread count or the
+//! machine. Networks are trained into a [`Store`](crate::store::Store), so interrupted work continues where it stopped.
 
 mod ablation;
 mod bias;
@@ -28,8 +28,8 @@ use residuum::{Key, ParameterError};
 use serde::Serialize;
 
 pub use networks::NetworkOptions;
-pub use page::{Entry, Page};
-pub use verdict::{ONE_RUN_TOLERANCE, Verdict};
+pub use page::{Page, PageEntry};
+pub use verdict::{ONE_RUN_TOLERANCE, PaperVerdict};
 
 use crate::figure::Figure;
 use crate::files::{FigureError, save_figure, write_atomic};
@@ -40,7 +40,7 @@ use crate::sweep::SweepError;
 use crate::verify::VerifyError;
 
 /// How a figure or table is run.
-type Run = fn(&Options, &dyn Progress) -> Result<Reproduction, ReproduceError>;
+type Run = fn(&ReproduceOptions, &dyn Progress) -> Result<Reproduction, ReproduceError>;
 
 /// Every figure and table that can be reproduced, the quick ones first: name, label in the paper, what it shows, and how.
 const FIGURES: [(&str, &str, &str, Run); 12] = [
@@ -63,7 +63,7 @@ const FIGURES: [(&str, &str, &str, Run); 12] = [
         bias::run(options)
     }),
     ("fig-shift", "fig:shift-problem", "objective and penalty before and after shifting", shift::run),
-    ("table-bounds", paper::BOUNDS_LABEL, "upper and lower bounds beside what is measured", bounds::run),
+    ("table-bounds", paper::BOUNDS_LABEL, "upper and lower bounds beside measurements", bounds::run),
     ("fig-mnist", paper::MNIST_CURVES_LABEL, "accuracy curves of the FCN and the CNN on MNIST", mnist::run),
     ("fig-weights", paper::WEIGHTS_LABEL, "weights against their dynamic range", weights::run),
     ("table-mnist", paper::MNIST_LABEL, "FCN on MNIST: responses, shapes, radii", mnist_table::run),
@@ -110,9 +110,9 @@ pub enum Profile {
     Full,
 }
 
-/// What a reproduction may be asked.
+/// Options of a reproduction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct ReproduceOptions {
     /// Seed of every random number; networks with several seeds count from it on.
     pub seed: u64,
     /// Replicas of `fig-toy`; the profile decides if not given.
@@ -133,19 +133,19 @@ pub struct Finding {
     /// What we measured.
     pub ours: String,
     /// How the two compare; computed from the numbers, not written down beforehand.
-    pub verdict: Verdict,
-    /// What a reader should know besides; may be empty.
+    pub verdict: PaperVerdict,
+    /// A further note; may be empty.
     pub note: String,
 }
 
-/// A figure or table with everything that is behind it.
+/// A figure or table with everything behind it.
 #[derive(Clone, Debug)]
 pub struct Reproduction {
     /// One of [`NAMES`].
     pub name: &'static str,
     /// The figure, where there is one to draw.
     pub figure: Option<Figure>,
-    /// What the networks behind it took to train, now or earlier.
+    /// Time to train its networks, now or earlier.
     pub training_seconds: f64,
     /// CSV files: stem of the file name, and bytes.
     pub tables: Vec<(String, Vec<u8>)>,
@@ -226,7 +226,7 @@ pub enum ReproduceError {
     /// A shipped experiment could not be read.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// The store refused.
+    /// The store could not be used.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Networks could not be trained.
@@ -240,7 +240,7 @@ pub enum ReproduceError {
     Cancelled(#[from] Cancelled),
 }
 
-/// Refuses names that are not in [`NAMES`], before any work is done.
+/// Rejects names that are not in [`NAMES`], before any work is done.
 ///
 /// # Errors
 /// The first unknown name.
@@ -257,7 +257,7 @@ pub fn check_names(names: &[&str]) -> Result<(), ReproduceError> {
 /// If the name is unknown, an option is impossible, or `progress` asks to stop.
 pub fn reproduce(
     name: &str,
-    options: &Options,
+    options: &ReproduceOptions,
     progress: &dyn Progress,
 ) -> Result<Reproduction, ReproduceError> {
     match FIGURES.iter().find(|figure| figure.0 == name) {
@@ -267,12 +267,16 @@ pub fn reproduce(
 }
 
 /// The root of a figure's random numbers: figures do not share draws.
-fn key(name: &str, options: &Options) -> Key {
+fn key(name: &str, options: &ReproduceOptions) -> Key {
     Key::new(options.seed).named(name)
 }
 
 /// The settings of one figure with the options they were run under.
-fn settings<S: Serialize>(name: &str, options: &Options, settings: &S) -> Result<String, ReproduceError> {
+fn settings<S: Serialize>(
+    name: &str,
+    options: &ReproduceOptions,
+    settings: &S,
+) -> Result<String, ReproduceError> {
     #[derive(Serialize)]
     struct Document<'a, S> {
         figure: &'a str,

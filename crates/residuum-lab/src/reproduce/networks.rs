@@ -7,7 +7,7 @@ use std::sync::Arc;
 use residuum_nn::data::catalogue;
 
 use super::verdict::Measured;
-use super::{Options, Profile, ReproduceError};
+use super::{Profile, ReproduceError, ReproduceOptions};
 use crate::plan::{Plan, Work, plans};
 use crate::progress::{Cancelled, Progress};
 use crate::spec::{DataSpec, Folders, Resolved, TrialSpec};
@@ -52,11 +52,11 @@ pub(super) struct Point {
     pub(super) title: String,
     /// What was done, in words: epochs, seeds, and what the profile leaves out.
     pub(super) words: String,
-    /// Whether nothing was left out.
+    /// Whether nothing was omitted.
     pub(super) complete: bool,
     /// Seed and records of each run.
     pub(super) runs: Result<Vec<(u64, Vec<Row>)>, String>,
-    /// What the runs took.
+    /// Time of the runs.
     pub(super) seconds: f64,
 }
 
@@ -100,7 +100,7 @@ impl Points {
         self.0.iter()
     }
 
-    /// What all runs took.
+    /// Time of all runs.
     pub(super) fn seconds(&self) -> f64 {
         self.0.iter().map(|point| point.seconds).sum()
     }
@@ -141,10 +141,10 @@ struct Prepared {
     obstacle: Option<String>,
 }
 
-/// Trains what can be trained and is not in the store yet, all experiments side by side.
+/// Trains every trial that can be trained and is not in the store yet, all experiments together.
 pub(super) fn obtain<const N: usize>(
     wanted: &[Wanted<'_>; N],
-    options: &Options,
+    options: &ReproduceOptions,
     label: &str,
     progress: &dyn Progress,
 ) -> Result<[Points; N], ReproduceError> {
@@ -169,7 +169,7 @@ pub(super) fn obtain<const N: usize>(
 }
 
 /// The trials of an experiment in the profile, beside what the paper did.
-fn prepare(wanted: &Wanted<'_>, options: &Options) -> Result<Vec<Prepared>, ReproduceError> {
+fn prepare(wanted: &Wanted<'_>, options: &ReproduceOptions) -> Result<Vec<Prepared>, ReproduceError> {
     let text = shipped(wanted.experiment)?;
     let folders = Folders::new(&options.networks.base).with_data(&options.networks.data_root);
     let read = |profile| plans(text, &folders, profile, wanted.experiment);
@@ -238,7 +238,7 @@ fn spec(plan: &Plan) -> Option<&Arc<TrialSpec>> {
 /// Runs trials into the store; gives the sentences of those that have no result.
 fn train(
     open: &[Plan],
-    options: &Options,
+    options: &ReproduceOptions,
     label: &str,
     progress: &dyn Progress,
 ) -> Result<BTreeMap<String, String>, ReproduceError> {
@@ -273,7 +273,7 @@ fn obstacle(spec: &TrialSpec, networks: &NetworkOptions) -> Option<String> {
     spec.network.weights.as_deref().filter(|path| !path.exists()).map(missing)
 }
 
-/// Whether the files of a data set are there, plain or gzipped; whether they are whole is seen when they are read.
+/// Whether the files of a data set exist, plain or gzipped; their contents are checked when they are read.
 fn has_data(data: &DataSpec, root: &Path) -> bool {
     let Ok(entry) = catalogue::find(data.set) else {
         // The others are embedded.
@@ -291,7 +291,7 @@ fn left_out<'a>(own: &'a TrialSpec, full: &TrialSpec) -> Vec<&'a Resolved> {
     own.resolved.iter().filter(|r| !aside(r) && !same(r)).collect()
 }
 
-/// What was done, so that nobody takes it for more.
+/// What was run, with what was omitted.
 fn words(own: &TrialSpec, full: &TrialSpec, seeds: &[u64], left_out: &[&Resolved]) -> String {
     let (epochs, of) = (own.training.epochs, full.training.epochs);
     let epochs = if epochs == of { format!("{epochs} epochs") } else { format!("{epochs} of {of} epochs") };
@@ -302,7 +302,7 @@ fn words(own: &TrialSpec, full: &TrialSpec, seeds: &[u64], left_out: &[&Resolved
     parts.join(", ")
 }
 
-/// Tells how many trials are done.
+/// Reports how many trials are done.
 struct Watch<'a> {
     label: &'a str,
     progress: &'a dyn Progress,
@@ -329,7 +329,7 @@ impl Listener for Watch<'_> {
 mod tests {
     use super::*;
     use crate::progress::Silent;
-    use crate::reproduce::verdict::Verdict;
+    use crate::reproduce::verdict::PaperVerdict;
 
     /// The embedded digits, through the same code as the paper's networks.
     fn digits(folder: &Path, jobs: usize, seed: u64) -> Points {
@@ -339,7 +339,8 @@ mod tests {
             data_root: folder.into(),
             ..Default::default()
         };
-        let options = Options { seed, profile: Profile::Quick, networks, ..Options::default() };
+        let options =
+            ReproduceOptions { seed, profile: Profile::Quick, networks, ..ReproduceOptions::default() };
         let wanted = Wanted::new("digits", ["digital", "analog", "residual"]);
         let [points] = obtain(&[wanted], &options, "digits", &Silent).unwrap();
         points
@@ -366,7 +367,7 @@ mod tests {
         // The digits' number is no agreement with a number it is far from.
         assert!(matches!(
             measured.against(crate::reproduce::paper::Printed::Below(15.0), None),
-            Verdict::DiffersBy(_)
+            PaperVerdict::DiffersBy(_)
         ));
         // A second call trains nothing: what was measured the first time is there, to the microsecond.
         let again = digits(one.path(), 1, 0);
@@ -399,14 +400,14 @@ mod tests {
     #[test]
     fn what_a_profile_leaves_out_is_said() {
         let networks = NetworkOptions { data_root: "nowhere".into(), ..NetworkOptions::default() };
-        let options = Options { profile: Profile::Quick, networks, ..Options::default() };
+        let options = ReproduceOptions { profile: Profile::Quick, networks, ..ReproduceOptions::default() };
         let wanted = || [Wanted::new("cifar10-small", ["power-analog"])];
         let [points] = obtain(&wanted(), &options, "cifar10-small", &Silent).unwrap();
         let point = points.iter().next().unwrap();
         assert!(point.words.contains("5 of 20 epochs, data.train_per_class = 2000"), "{}", point.words);
         assert!(!point.complete);
         assert_eq!(point.runs.as_ref().unwrap_err(), "data missing (cifar10; residuum data fetch cifar10)");
-        let full = Options { profile: Profile::Full, ..options };
+        let full = ReproduceOptions { profile: Profile::Full, ..options };
         let [points] = obtain(&wanted(), &full, "cifar10-small", &Silent).unwrap();
         let point = points.iter().next().unwrap();
         assert_eq!(point.words, "20 epochs, seeds 0, 1, 2");

@@ -4,25 +4,25 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{Finding, ONE_RUN_TOLERANCE, Options, Profile, Reproduction, Verdict, paper_label};
+use super::{Finding, ONE_RUN_TOLERANCE, PaperVerdict, Profile, ReproduceOptions, Reproduction, paper_label};
 
 /// One item of the page.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct PageEntry {
     /// One of [`NAMES`](super::NAMES).
     pub name: String,
     /// What was found, or the sentence of the error that prevented it.
     pub findings: Result<Vec<Finding>, String>,
     /// Files beside the page.
     pub files: Vec<String>,
-    /// What it took this time, by the clock.
+    /// Wall time of this call.
     pub seconds: f64,
-    /// What its networks took to train, now or earlier, on one thread each.
+    /// Time to train its networks, now or earlier, on one thread each.
     pub training_seconds: f64,
 }
 
-impl Entry {
-    /// Of an item that went well.
+impl PageEntry {
+    /// A successful item.
     pub fn new(reproduction: &Reproduction, files: Vec<String>, seconds: f64) -> Self {
         Self {
             name: reproduction.name.into(),
@@ -33,25 +33,25 @@ impl Entry {
         }
     }
 
-    /// Of an item that could not be done.
+    /// A failed item.
     pub fn failed(name: &str, sentence: String, seconds: f64) -> Self {
         Self { name: name.into(), findings: Err(sentence), files: Vec::new(), seconds, training_seconds: 0.0 }
     }
 
-    /// All verdicts in few words: how many of which kind.
+    /// A summary of the verdicts: how many of each kind.
     pub fn verdict(&self) -> String {
         let findings = match &self.findings {
             Ok(findings) => findings,
             Err(sentence) => return format!("not run: {sentence}"),
         };
-        let kinds: [(&str, fn(&Verdict) -> bool); 5] = [
-            ("agree", |v| matches!(v, Verdict::Agrees)),
-            ("same ordering", |v| matches!(v, Verdict::SameOrdering(_))),
-            ("differ", |v| matches!(v, Verdict::Differs | Verdict::DiffersBy(_))),
-            ("not stated in the paper", |v| matches!(v, Verdict::NotStated)),
-            ("not run", |v| matches!(v, Verdict::NotRun(_))),
+        let kinds: [(&str, fn(&PaperVerdict) -> bool); 5] = [
+            ("agree", |v| matches!(v, PaperVerdict::Agrees)),
+            ("same ordering", |v| matches!(v, PaperVerdict::SameOrdering(_))),
+            ("differ", |v| matches!(v, PaperVerdict::Differs | PaperVerdict::DiffersBy(_))),
+            ("not stated in the paper", |v| matches!(v, PaperVerdict::NotStated)),
+            ("not run", |v| matches!(v, PaperVerdict::NotRun(_))),
         ];
-        let count = |is: fn(&Verdict) -> bool| findings.iter().filter(|f| is(&f.verdict)).count();
+        let count = |is: fn(&PaperVerdict) -> bool| findings.iter().filter(|f| is(&f.verdict)).count();
         let parts: Vec<String> = kinds
             .iter()
             .map(|(words, is)| (words, count(*is)))
@@ -91,12 +91,12 @@ pub struct Page {
     /// The commit of the program, if known.
     pub commit: Option<String>,
     /// In the order they were asked for.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<PageEntry>,
 }
 
 impl Page {
     /// An empty page for these options.
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &ReproduceOptions) -> Self {
         Self {
             profile: options.profile,
             seed: options.seed,
@@ -113,7 +113,7 @@ impl Page {
         }
     }
 
-    /// What all items took this time.
+    /// Wall time of all items in this call.
     fn seconds(&self) -> f64 {
         self.entries.iter().map(|entry| entry.seconds).sum()
     }
@@ -140,7 +140,7 @@ impl Page {
             "jobs": self.jobs,
             "tolerance_of_a_single_run_points": ONE_RUN_TOLERANCE,
             "seconds": self.seconds(),
-            "items": self.entries.iter().map(Entry::to_json).collect::<Vec<_>>(),
+            "items": self.entries.iter().map(PageEntry::to_json).collect::<Vec<_>>(),
         })
     }
 
@@ -182,7 +182,7 @@ impl Page {
     }
 }
 
-fn section(text: &mut String, entry: &Entry) {
+fn section(text: &mut String, entry: &PageEntry) {
     let _ = writeln!(text, "\n## {}\n", entry.name);
     let picture = format!("{}.png", entry.name);
     if entry.files.contains(&picture) {
@@ -227,7 +227,7 @@ fn cell(words: &str) -> String {
     words.replace('|', "\\|").replace('<', "&lt;").replace('\n', " ")
 }
 
-/// Seconds as one reads them.
+/// Seconds in readable units.
 fn clock(seconds: f64) -> String {
     match seconds {
         s if s < 99.5 => format!("{s:.0} s"),

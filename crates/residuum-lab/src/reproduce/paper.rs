@@ -164,7 +164,7 @@ impl Printed {
 mod tests {
     use super::*;
 
-    /// Sums of the columns as added up from the source of the paper, so that a slip of the pen shows.
+    /// Sums of the columns as added up from the source of the paper, so that a typo shows.
     #[test]
     fn columns_add_up() {
         let total = |values: &mut dyn Iterator<Item = Printed>| -> f64 {

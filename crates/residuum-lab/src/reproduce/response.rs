@@ -4,8 +4,8 @@ use residuum::response::{Exponential, Power, SoftBounds, Tanh, Wavy};
 use residuum::{ParameterError, Range, ResponseFunction};
 use serde::Serialize;
 
-use super::{Finding, Options, ReproduceError, Reproduction, Verdict, settings, table};
-use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Marker, Note, Panel, Reference};
+use super::{Finding, PaperVerdict, ReproduceError, ReproduceOptions, Reproduction, settings, table};
+use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Marker, Note, Panel, ReferenceLine};
 
 const NAME: &str = "fig-response";
 const POINTS: usize = 241;
@@ -96,7 +96,7 @@ fn rows<'a>(
     })
 }
 
-pub(super) fn run(options: &Options) -> Result<Reproduction, ReproduceError> {
+pub(super) fn run(options: &ReproduceOptions) -> Result<Reproduction, ReproduceError> {
     let (examples, families) = (examples()?, families()?);
     let mut listed: Vec<(&'static str, &dyn ResponseFunction, Range)> =
         examples.iter().map(|e| (e.title, &*e.response, e.shown)).collect();
@@ -138,7 +138,7 @@ fn example_panel(example: &Example) -> Panel {
         .line(curve(example.shown, |w| r.gain(w)).color(Color::GREY).width(1.2).dash(Dash::Dashed).label("F"));
     if let Some(point) = r.symmetric_point() {
         panel = panel
-            .reference(Reference::vertical(point).dash(Dash::Dotted).label("w^{⋄}").along(0.06))
+            .reference(ReferenceLine::vertical(point).dash(Dash::Dotted).label("w^{⋄}").along(0.06))
             .note(Note::point(point, r.gain(point), Marker::Diamond, ""));
     }
     panel
@@ -184,7 +184,7 @@ fn draw(examples: &[Example], families: &[Family]) -> Figure {
 }
 
 fn findings(examples: &[Example], families: &[Family]) -> Vec<Finding> {
-    let holds = Verdict::of;
+    let holds = PaperVerdict::of;
     let conditions: Vec<f64> =
         examples.iter().map(|e| e.response.bounds(e.shown).hardware_condition()).collect();
     let slopes: Vec<f64> = families.iter().map(|f| f.response.asymmetry_ratio_derivative(0.0)).collect();

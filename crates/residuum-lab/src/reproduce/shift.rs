@@ -19,9 +19,11 @@ use residuum::{
 };
 use serde::Serialize;
 
-use super::{Finding, Options, Profile, ReproduceError, Reproduction, Verdict, key, settings, table};
+use super::{
+    Finding, PaperVerdict, Profile, ReproduceError, ReproduceOptions, Reproduction, key, settings, table,
+};
 use crate::figure::{
-    Axis, Band, Color, Compass, Field, Figure, Grid, Legend, Marker, Note, Panel, Pin, Reference, Scene,
+    Axis, Band, Color, Compass, Field, Figure, Grid, Legend, Marker, Note, Panel, Pin, ReferenceLine, Scene,
     Surface,
 };
 use crate::progress::{Cancelled, Progress};
@@ -233,7 +235,7 @@ impl Surfaces<'_> {
     }
 }
 
-pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
+pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
     let setting = Setting::new(options.profile)?;
     let weighed = weigh(&setting.weighing, key(NAME, options), progress)?;
     let landscape = &setting.landscape;
@@ -350,9 +352,11 @@ fn weights(setting: &Weighing, weighed: &Weighed) -> Panel {
         .y_axis(Axis::linear("density of P_{K}, W fixed").range(0.0, top))
         .legend(Legend::Hidden)
         .band(Band::area(grid, heights).color(Color::RESIDUAL_LEARNING))
-        .reference(Reference::vertical(weighed.printed).color(Color::ANALOG_SGD).label("argmin f + ⟨Σ, R_{c}⟩"))
         .reference(
-            Reference::vertical(weighed.weighted)
+            ReferenceLine::vertical(weighed.printed).color(Color::ANALOG_SGD).label("argmin f + ⟨Σ, R_{c}⟩"),
+        )
+        .reference(
+            ReferenceLine::vertical(weighed.weighted)
                 .color(Color::BLACK)
                 .label("argmin f + γ⟨Σ, R_{c}⟩")
                 .along(0.88),
@@ -377,7 +381,7 @@ fn findings(setting: &Setting, surfaces: &Surfaces, weighed: &Weighed) -> Vec<Fi
                  penalized objective at W* is ({:.3}, {:.3}).",
                 at_minimizer[0], at_minimizer[1]
             ),
-            verdict: Verdict::of(shared),
+            verdict: PaperVerdict::of(shared),
             note: "With W = W*; until W gets there, the shifted problem keeps a penalty.".into(),
         },
         Finding {
@@ -388,7 +392,7 @@ fn findings(setting: &Setting, surfaces: &Surfaces, weighed: &Weighed) -> Vec<Fi
                  drift is {:.4}.",
                 setting.weighing.mixing, weighed.printed, weighed.weighted, weighed.fixed_point
             ),
-            verdict: Verdict::of(measured.agrees(weighed.printed, allowed)),
+            verdict: PaperVerdict::of(measured.agrees(weighed.printed, allowed)),
             note: "The weight must be γ, as P meets ∇f and not γ∇f. The solution of the bilevel problem is the same."
                 .into(),
         },

@@ -14,13 +14,15 @@ use residuum::rule::{self, Analog, Digital, ResidualConfig, ResidualLearning, So
 use residuum::stats::{Summary, Z, density};
 use residuum::theory::fixed_point::predict_drift;
 use residuum::theory::magnitude::Sampling;
-use residuum::theory::residual_law::{LocalModel, Rates};
+use residuum::theory::residual_law::{LawRates, LocalModel};
 use residuum::{ExactArray, Key, Noise, Noisy, ParameterError, Range, ResponseFunction, UpdateRule, minimize};
 use serde::Serialize;
 
-use super::{Finding, Options, Profile, ReproduceError, Reproduction, Verdict, key, settings, table};
+use super::{
+    Finding, PaperVerdict, Profile, ReproduceError, ReproduceOptions, Reproduction, key, settings, table,
+};
 use crate::figure::{
-    Axis, Band, Color, Compass, Dash, Figure, Legend, Line, Marker, Note, Panel, Points, Ramp, Reference,
+    Axis, Band, Color, Compass, Dash, Figure, Legend, Line, Marker, Note, Panel, Points, Ramp, ReferenceLine,
 };
 use crate::progress::{Cancelled, Progress};
 
@@ -46,7 +48,7 @@ struct Setting {
 }
 
 impl Setting {
-    fn new(options: &Options) -> Result<Self, ParameterError> {
+    fn new(options: &ReproduceOptions) -> Result<Self, ParameterError> {
         let replicas = options.replicas.unwrap_or(match options.profile {
             Profile::Quick => 2000,
             Profile::Full => 20_000,
@@ -176,7 +178,7 @@ fn predict(setting: &Setting, deviation: f64) -> Result<Prediction, ReproduceErr
     let response = setting.response()?;
     let problem = setting.problem(deviation, 1)?;
     let drift = predict_drift(&problem, &Uniform::new(response), Sampling::new(Key::new(0)))?;
-    let rates = Rates {
+    let rates = LawRates {
         learning_rate: setting.learning_rate,
         transfer_rate: setting.transfer_rate,
         mixing: setting.mixing,
@@ -266,7 +268,7 @@ impl Level {
     }
 }
 
-pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
+pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
     let setting = Setting::new(options)?;
     let samples = simulate(&setting, key(NAME, options), progress)?;
     let levels: Vec<Level> = setting
@@ -364,8 +366,8 @@ fn ridges(setting: &Setting, levels: &[Level], title: &str, filled: Series, dash
                 .ticks(ticks),
         )
         .legend(Legend::Below)
-        .reference(Reference::vertical(setting.minimizer).color(Color::BLACK).label("W^{*}").along(0.965))
-        .reference(Reference::vertical(0.0).label("W^{⋄}").along(0.965));
+        .reference(ReferenceLine::vertical(setting.minimizer).color(Color::BLACK).label("W^{*}").along(0.965))
+        .reference(ReferenceLine::vertical(0.0).label("W^{⋄}").along(0.965));
     for (row, (level, color)) in levels.iter().zip(Ramp::SIGMA.levels(levels.len())).enumerate().rev() {
         let base = row as f64;
         let lifted = |series: Series| {
@@ -446,7 +448,7 @@ fn findings(setting: &Setting, levels: &[Level]) -> Vec<Finding> {
     let analog = |level: &Level| level.summary(Series::Analog).mean;
     let drift = |level: &Level| setting.minimizer - analog(level);
     let bias = |level: &Level| level.summary(Series::Effective).mean - setting.minimizer;
-    let holds = Verdict::of;
+    let holds = PaperVerdict::of;
     let falling = levels.windows(2).all(|pair| analog(&pair[1]) < analog(&pair[0]));
     let leading = levels
         .iter()
@@ -481,7 +483,7 @@ fn findings(setting: &Setting, levels: &[Level]) -> Vec<Finding> {
                 "Zero of T = {}; the means are {from_zero} standard errors away.",
                 list(&|level| level.prediction.fixed_point, 4)
             ),
-            verdict: Verdict::NotStated,
+            verdict: PaperVerdict::NotStated,
             note: "A constant step leaves a difference of order α besides.".into(),
         },
         Finding {

@@ -1,4 +1,4 @@
-//! How a number of ours stands to one of the paper's.
+//! How one of our numbers compares with the paper's.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ pub const ONE_RUN_TOLERANCE: f64 = 1.0;
 
 /// How a claim or a number of the paper fares.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum PaperVerdict {
     /// The numbers support it: within the error bars, or the stated tolerance.
     Agrees,
     /// The number is another one, by so much, but the rules stand in the same order; or the order is all there is to compare.
@@ -28,7 +28,7 @@ pub enum Verdict {
     NotRun(String),
 }
 
-impl Verdict {
+impl PaperVerdict {
     /// For a claim that the numbers support or contradict.
     pub(super) fn of(holds: bool) -> Self {
         if holds { Self::Agrees } else { Self::Differs }
@@ -48,7 +48,7 @@ impl Verdict {
     }
 }
 
-impl Serialize for Verdict {
+impl Serialize for PaperVerdict {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.words())
     }
@@ -95,7 +95,7 @@ impl Measured {
     }
 
     /// The verdict on one number. `same_order` tells whether the rules of its cell stand as in the paper, if that is known.
-    pub(super) fn against(&self, paper: Printed, same_order: Option<bool>) -> Verdict {
+    pub(super) fn against(&self, paper: Printed, same_order: Option<bool>) -> PaperVerdict {
         let difference = match paper {
             Printed::Mean { mean, .. } => self.mean() - mean,
             // How far above the limit; failing is what is to be reproduced.
@@ -106,7 +106,7 @@ impl Measured {
             Printed::Below(_) => 0.0,
         };
         if difference.abs() <= tolerance {
-            return Verdict::Agrees;
+            return PaperVerdict::Agrees;
         }
         let ordered = same_order == Some(true) && same_fate(self.mean(), paper.level());
         off_by(points(difference), ordered)
@@ -114,8 +114,8 @@ impl Measured {
 }
 
 /// The verdict on a number that is another one, `ordered` if the rules stand as in the paper nevertheless.
-pub(super) fn off_by(difference: String, ordered: bool) -> Verdict {
-    if ordered { Verdict::SameOrdering(difference) } else { Verdict::DiffersBy(difference) }
+pub(super) fn off_by(difference: String, ordered: bool) -> PaperVerdict {
+    if ordered { PaperVerdict::SameOrdering(difference) } else { PaperVerdict::DiffersBy(difference) }
 }
 
 /// Whether both learned or neither did: where one of two numbers is that of chance, the order of the rules says little.
@@ -158,27 +158,27 @@ mod tests {
     fn three_seeds_are_judged_by_their_error_bars() {
         // se = 0.1/√3 and 0.3/√3, so two standard errors of the difference are 0.365.
         let ends = |centre: f64| Measured { ends: vec![centre - 0.1, centre, centre + 0.1], complete: true };
-        assert_eq!(ends(97.36).against(PAPER, None), Verdict::Agrees);
-        assert_eq!(ends(97.37).against(PAPER, None), Verdict::DiffersBy("+0.37 points".into()));
-        assert_eq!(ends(96.6).against(PAPER, Some(true)), Verdict::SameOrdering("−0.40 points".into()));
-        assert_eq!(ends(96.6).against(PAPER, Some(false)), Verdict::DiffersBy("−0.40 points".into()));
+        assert_eq!(ends(97.36).against(PAPER, None), PaperVerdict::Agrees);
+        assert_eq!(ends(97.37).against(PAPER, None), PaperVerdict::DiffersBy("+0.37 points".into()));
+        assert_eq!(ends(96.6).against(PAPER, Some(true)), PaperVerdict::SameOrdering("−0.40 points".into()));
+        assert_eq!(ends(96.6).against(PAPER, Some(false)), PaperVerdict::DiffersBy("−0.40 points".into()));
         // A training that was cut short has no error bar worth the name.
         let short = Measured { complete: false, ..ends(97.9) };
-        assert_eq!(short.against(PAPER, None), Verdict::Agrees);
+        assert_eq!(short.against(PAPER, None), PaperVerdict::Agrees);
     }
 
     #[test]
     fn one_seed_is_judged_by_the_tolerance() {
-        assert_eq!(one(96.01).against(PAPER, None), Verdict::Agrees);
-        assert_eq!(one(95.9).against(PAPER, None), Verdict::DiffersBy("−1.10 points".into()));
+        assert_eq!(one(96.01).against(PAPER, None), PaperVerdict::Agrees);
+        assert_eq!(one(95.9).against(PAPER, None), PaperVerdict::DiffersBy("−1.10 points".into()));
     }
 
     #[test]
     fn failing_means_staying_below() {
-        assert_eq!(one(11.35).against(FAILED, None), Verdict::Agrees);
+        assert_eq!(one(11.35).against(FAILED, None), PaperVerdict::Agrees);
         // A rule that learns where the paper's does not is no agreement, and neither is the reverse, whatever the order.
         for order in [None, Some(true)] {
-            assert_eq!(one(95.0).against(FAILED, order), Verdict::DiffersBy("+80.00 points".into()));
+            assert_eq!(one(95.0).against(FAILED, order), PaperVerdict::DiffersBy("+80.00 points".into()));
             assert_eq!(one(11.35).against(PAPER, order).words(), "differs by −85.65 points");
         }
     }

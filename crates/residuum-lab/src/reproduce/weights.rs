@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::curves::{Style, curve_table, style, trial_settings};
 use super::networks::{Point, Points, Wanted, obtain};
-use super::{Finding, Options, ReproduceError, Reproduction, Verdict, table};
-use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Panel, Reference};
+use super::{Finding, PaperVerdict, ReproduceError, ReproduceOptions, Reproduction, table};
+use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Panel, ReferenceLine};
 use crate::progress::Progress;
 use crate::store::Row;
 
@@ -101,7 +101,7 @@ struct Bin<'a> {
     range_high: Option<f64>,
 }
 
-pub(super) fn run(options: &Options, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
+pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
     let wanted = [
         Wanted::new("mnist-fcn", ["digital", "analog", "tiki-taka-mixed"]),
         Wanted::new("mnist-table", ["power-0.5-0.6-analog"]),
@@ -160,7 +160,7 @@ fn draw(fcn: &Points, mild: &Points) -> Option<Figure> {
         {
             let Some(histogram) = cells(point, layer) else { continue };
             let Style { color, .. } = style(&point.name);
-            // The milder device is told from the other by its line.
+            // The milder device is distinguished by its line style.
             let (shape, dash) = if point.name.starts_with("power-0.5") {
                 (", γ_{res} = 0.5", Dash::Dashed)
             } else {
@@ -197,7 +197,7 @@ fn density(histogram: &Histogram, color: Color) -> Line {
 
 fn bounded(panel: Panel, range: Option<[f64; 2]>) -> Panel {
     let Some([low, high]) = range else { return panel };
-    let bound = |at: f64, label: &str| Reference::vertical(at).color(Color::GREY).label(label);
+    let bound = |at: f64, label: &str| ReferenceLine::vertical(at).color(Color::GREY).label(label);
     panel.reference(bound(low, "−τ")).reference(bound(high, "τ").other_side())
 }
 
@@ -233,7 +233,7 @@ fn findings(fcn: &Points, mild: &Points) -> Vec<Finding> {
             statement: format!("Where the arrays of Residual Learning lie ({NETWORK})."),
             paper: "Not shown.".into(),
             ours: format!("{} ({}).", within.join("; "), point.words),
-            verdict: Verdict::NotStated,
+            verdict: PaperVerdict::NotStated,
             note: "Mean of |w|/τ of the main and of the residual array.".into(),
         });
     }
@@ -248,18 +248,18 @@ fn array_words(point: &Point, layer: &str) -> Option<String> {
     Some(format!("{layer}: main {:.2}, residual {:.2}", share("main")?, share("residual")?))
 }
 
-fn compared(digital: Option<&Point>, analog: Option<&Point>, read: Read) -> (String, Verdict) {
+fn compared(digital: Option<&Point>, analog: Option<&Point>, read: Read) -> (String, PaperVerdict) {
     if let Some(reason) = [digital, analog].into_iter().flatten().find_map(|point| point.runs.as_ref().err()) {
-        return ("–".into(), Verdict::NotRun(reason.clone()));
+        return ("–".into(), PaperVerdict::NotRun(reason.clone()));
     }
     let Some((digital, analog)) = digital.zip(analog) else {
-        return ("–".into(), Verdict::NotRun("not part of this profile".into()));
+        return ("–".into(), PaperVerdict::NotRun("not part of this profile".into()));
     };
     let Some((d, a)) = distance(digital, read).zip(distance(analog, read)) else {
-        return ("–".into(), Verdict::NotRun("the records hold no weights".into()));
+        return ("–".into(), PaperVerdict::NotRun("the records hold no weights".into()));
     };
     let ours = format!("Mean |w| {a:.4} against {d:.4} under Digital SGD ({}).", analog.words);
-    (ours, if a < d { Verdict::SameOrdering(String::new()) } else { Verdict::Differs })
+    (ours, if a < d { PaperVerdict::SameOrdering(String::new()) } else { PaperVerdict::Differs })
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
-//! How far a trial of a problem is: the state of its rule and what was recorded.
+//! Checkpoints of a problem's trial: the state of its rule and its records so far.
 
 use residuum::{Rule, Tensors};
 use residuum_nn::checkpoint::Position;
 use serde::{Deserialize, Serialize};
 
 use super::recorder::Kept;
-use crate::spec::RecordSpec;
-use crate::store::Row;
+use crate::store::{rows_from_csv, rows_to_csv};
 
-/// Where a trial was; its numbers are tensors beside it.
+/// The position of a trial; its numbers are stored as tensors next to it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Progressed {
     /// What is run, as text.
@@ -17,8 +16,8 @@ pub(super) struct Progressed {
     pub(super) seconds: f64,
     next: usize,
     tail_count: u64,
-    /// Step, place of the metric in the spec, index; the values are a tensor.
-    rows: Vec<(u64, usize, Option<u64>)>,
+    /// What was recorded, as CSV.
+    rows: String,
 }
 
 impl Position for Progressed {
@@ -32,55 +31,34 @@ pub(super) fn save(
     description: &str,
     (step, seconds): (u64, f64),
     rule: &dyn Rule,
-    metrics: &RecordSpec,
     kept: &Kept,
 ) -> (Progressed, Tensors) {
-    let names: Vec<String> = metrics.metrics.iter().map(ToString::to_string).collect();
-    let place = |row: &Row| names.iter().position(|name| *name == row.metric);
-    let placed: Vec<(&Row, usize)> = kept.rows.iter().filter_map(|r| Some((r, place(r)?))).collect();
-    let values: Vec<f64> = placed.iter().map(|(row, _)| row.value).collect();
-    let mut tensors = Tensors::new();
-    tensors.nest("rule", rule.tensors());
-    tensors.vector("tail_sum", &kept.tail_sum);
-    tensors.vector("rows", &values);
     let position = Progressed {
         description: description.into(),
         step,
         seconds,
         next: kept.next,
         tail_count: kept.tail_count,
-        rows: placed.iter().map(|(row, place)| (row.step, *place, row.index)).collect(),
+        rows: rows_to_csv(&kept.rows),
     };
-    (position, tensors)
+    (position, tensors(rule, &kept.tail_sum))
 }
 
-/// Puts a state back, if all of it fits; nothing is lost otherwise but time.
-pub(super) fn restore(
-    position: &Progressed,
-    state: &Tensors,
-    rule: &mut dyn Rule,
-    metrics: &RecordSpec,
-    kept: &mut Kept,
-) -> bool {
-    let mut values = vec![0.0; position.rows.len()];
+fn tensors(rule: &dyn Rule, tail_sum: &[f64]) -> Tensors {
+    let mut tensors = Tensors::new();
+    tensors.nest("rule", rule.tensors());
+    tensors.vector("tail_sum", tail_sum);
+    tensors
+}
+
+/// Restores a state if all of it fits; otherwise only time is lost.
+pub(super) fn restore(position: &Progressed, state: &Tensors, rule: &mut dyn Rule, kept: &mut Kept) -> bool {
+    let Ok(rows) = rows_from_csv(&position.rows) else { return false };
+    if state.fit(&tensors(rule, &kept.tail_sum)).is_err() || rule.load(&state.within("rule")).is_err() {
+        return false;
+    }
     let mut tail_sum = kept.tail_sum.clone();
-    let mut expected = Tensors::new();
-    expected.nest("rule", rule.tensors());
-    expected.vector("tail_sum", &tail_sum);
-    expected.vector("rows", &values);
-    if state.fit(&expected).is_err() {
-        return false;
-    }
     state.read("tail_sum", &mut tail_sum);
-    state.read("rows", &mut values);
-    let row = |(&(step, place, index), &value): (&(u64, usize, Option<u64>), &f64)| {
-        let metric = metrics.metrics.get(place)?.to_string();
-        Some(Row { epoch: None, step, metric, part: String::new(), index, value })
-    };
-    let Some(rows) = position.rows.iter().zip(&values).map(row).collect() else { return false };
-    if rule.load(&state.within("rule")).is_err() {
-        return false;
-    }
     *kept = Kept { next: position.next, tail_count: position.tail_count, tail_sum, rows };
     true
 }

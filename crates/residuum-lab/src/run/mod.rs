@@ -1,4 +1,4 @@
-//! Trials of problems: one for each seed, records as a tidy table.
+//! Trials of problems: one per seed, with records as a tidy table.
 
 mod checkpoint;
 mod recorder;
@@ -13,12 +13,12 @@ use crate::progress::{Cancelled, Progress};
 use crate::spec::Spec;
 use crate::store::Row;
 
-pub use trial::{Keep, Trial, trial};
+pub use trial::{Keep, ProblemTrial, trial};
 
-/// A run that could not be finished.
+/// Why a run could not be finished.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
-pub enum RunError {
+pub enum ProblemRunError {
     /// The spec cannot be built for this seed.
     #[error("seed {seed}: {message}")]
     Build {
@@ -41,7 +41,7 @@ pub enum RunError {
         variable: &'static str,
         /// Which weight.
         index: usize,
-        /// What it became.
+        /// Its value.
         value: f64,
     },
     /// The user stopped it.
@@ -59,13 +59,13 @@ pub enum RunError {
 ///
 /// # Errors
 /// The error of the first seed that fails; no records are kept then.
-pub fn run(spec: &Spec, progress: &dyn Progress) -> Result<Vec<(u64, Vec<Row>)>, RunError> {
+pub fn run(spec: &Spec, progress: &dyn Progress) -> Result<Vec<(u64, Vec<Row>)>, ProblemRunError> {
     progress.begin("steps", spec.steps * spec.seeds.len() as u64);
     let trials: Vec<_> = spec.seeds.par_iter().map(|&seed| trial(spec, seed, None, progress)).collect();
     spec.seeds.iter().zip(trials).map(|(&seed, trial)| Ok((seed, trial?.rows))).collect()
 }
 
-/// Records as CSV with the columns `seed,step,metric,index,value`; numbers are written so that reading them back gives the
+/// Records as CSV with the columns `seed,step,metric,index,value`; reading a number back gives the
 /// same bits, and `index` is empty for scalars.
 pub fn to_csv(records: &[(u64, Vec<Row>)]) -> String {
     let mut text = String::from("seed,step,metric,index,value\n");

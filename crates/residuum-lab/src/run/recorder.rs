@@ -1,10 +1,10 @@
 use residuum::{Objective, Rule};
 
-use super::RunError;
+use super::ProblemRunError;
 use crate::spec::{Metric, RecordSpec, Variable};
 use crate::store::Row;
 
-/// What a recorder knows of the steps it has seen.
+/// The state of a recorder.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Kept {
     /// Which of the recorded steps comes next.
@@ -14,7 +14,7 @@ pub(super) struct Kept {
     pub(super) rows: Vec<Row>,
 }
 
-/// Looks at a rule after every step and keeps what the spec asks for.
+/// Observes a rule after every step and records what the spec asks for.
 pub(super) struct Recorder<'a> {
     spec: &'a RecordSpec,
     objective: &'a dyn Objective,
@@ -22,10 +22,10 @@ pub(super) struct Recorder<'a> {
     seed: u64,
     effective: Vec<f64>,
     wants_tail: bool,
-    /// The scalar that is shown while the trial runs: the gap, or the first there is.
+    /// The scalar shown while the trial runs: the gap, or the first one recorded.
     shown: Option<Metric>,
     newest: Option<f64>,
-    /// What a checkpoint keeps.
+    /// The state that checkpoints save.
     pub(super) kept: Kept,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    pub(super) fn observe(&mut self, k: u64, rule: &dyn Rule) -> Result<(), RunError> {
+    pub(super) fn observe(&mut self, k: u64, rule: &dyn Rule) -> Result<(), ProblemRunError> {
         let due = self.spec.steps.get(self.kept.next) == Some(&k);
         let in_tail = self.wants_tail && k >= self.spec.tail_from;
         if !due && !in_tail {
@@ -73,15 +73,21 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// The newest value of what is shown while the trial runs, once.
+    /// The latest value of the scalar shown while the trial runs, once.
     pub(super) fn take_newest(&mut self) -> Option<(String, f64)> {
         Some((self.shown?.to_string(), self.newest.take()?))
     }
 
-    pub(super) fn check_finite(&self, step: u64, rule: &dyn Rule) -> Result<(), RunError> {
+    pub(super) fn check_finite(&self, step: u64, rule: &dyn Rule) -> Result<(), ProblemRunError> {
         for (variable, state) in rule.states() {
             if let Some(index) = state.iter().position(|w| !w.is_finite()) {
-                return Err(RunError::Diverged { seed: self.seed, step, variable, index, value: state[index] });
+                return Err(ProblemRunError::Diverged {
+                    seed: self.seed,
+                    step,
+                    variable,
+                    index,
+                    value: state[index],
+                });
             }
         }
         Ok(())
@@ -136,7 +142,7 @@ impl<'a> Recorder<'a> {
             Variable::Main => rule.states()[0].1.to_vec(),
             Variable::Residual => rule.states()[1].1.to_vec(),
             Variable::Effective => self.effective.clone(),
-            // Before the tail begins there is nothing to average: NaN says so.
+            // Before the tail begins there is nothing to average, hence NaN.
             Variable::TailAverage => {
                 self.kept.tail_sum.iter().map(|sum| sum / self.kept.tail_count as f64).collect()
             }

@@ -1,42 +1,41 @@
-//! One trial of a problem, from its beginning or from a checkpoint.
+//! One trial of a problem, from the start or from a checkpoint.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use residuum::{Control, Key, Rule, minimize_observed};
-
 use residuum_nn::checkpoint::{Checkpoint, Checkpoints};
 
-use super::RunError;
+use super::ProblemRunError;
 use super::checkpoint::{Progressed, restore, save};
 use super::recorder::Recorder;
 use crate::progress::{Cancelled, Progress};
 use crate::spec::{Spec, noisy};
 use crate::store::Row;
 
-/// Steps between two looks at the progress, at the user's wish to stop and at the clock.
+/// Steps between two checks of progress, cancellation and the clock.
 const REPORT_EVERY: u64 = 256;
 
-/// A checkpoint must not take more than this share of the time between two.
+/// Largest share of the time that checkpoints may take.
 const CHECKPOINT_SHARE: f64 = 0.02;
 
 /// Where a trial keeps its checkpoint, and how often it writes one.
 #[derive(Clone, Copy, Debug)]
 pub struct Keep<'a> {
-    /// The folder of checkpoints. A trial that finds its own there goes on from the newest that is whole.
+    /// The folder of checkpoints. A trial that finds its own there resumes from the newest intact one.
     pub path: &'a Path,
-    /// What is run, as text: a checkpoint of anything else is passed over.
+    /// What is run, as text; checkpoints of anything else are ignored.
     pub description: &'a str,
     /// Time between checkpoints.
     pub every: Duration,
 }
 
-/// What came of a trial.
+/// The outcome of a trial.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trial {
+pub struct ProblemTrial {
     /// Its numbers.
     pub rows: Vec<Row>,
-    /// Wall time of the steps, those before a resumption included.
+    /// Wall time of the steps, including those before a resumption.
     pub seconds: f64,
 }
 
@@ -51,9 +50,9 @@ pub fn trial(
     seed: u64,
     keep: Option<Keep<'_>>,
     progress: &dyn Progress,
-) -> Result<Trial, RunError> {
+) -> Result<ProblemTrial, ProblemRunError> {
     let key = Key::new(seed);
-    let fail = |message: String| RunError::Build { seed, message };
+    let fail = |message: String| ProblemRunError::Build { seed, message };
     let objective = spec.problem.build(key.named("problem")).map_err(|e| fail(e.to_string()))?;
     let oracle = noisy(objective, &spec.noise).map_err(|e| fail(e.to_string()))?;
     let mut rule = spec.build_rule(seed).map_err(fail)?;
@@ -62,11 +61,11 @@ pub fn trial(
 
     let (mut k, mut before) = (0, 0.0);
     let mut checkpoints = keep.map(|keep| Checkpoints::<Progressed>::new(keep.path));
-    // A checkpoint that is damaged, or of something else, costs the time of its steps and no more.
+    // A checkpoint that is damaged, or of something else, only costs the time to repeat its steps.
     if let (Some(keep), Some(checkpoints)) = (keep, &mut checkpoints)
         && let Ok(Some(Checkpoint { position, state, .. })) = checkpoints.newest(|_, _| ())
         && position.description == keep.description
-        && restore(&position, &state, &mut *rule, &spec.record, &mut recorder.kept)
+        && restore(&position, &state, &mut *rule, &mut recorder.kept)
     {
         checkpoints.tidy();
         (k, before) = (position.step, position.seconds);
@@ -94,18 +93,17 @@ pub fn trial(
         }
         k = until;
         if k == spec.steps {
-            return Ok(Trial { rows: recorder.kept.rows, seconds: seconds() });
+            return Ok(ProblemTrial { rows: recorder.kept.rows, seconds: seconds() });
         }
-        // A diverging run need not be recorded to be stopped.
+        // A diverging run is stopped even if it is not recorded here.
         recorder.check_finite(k, &*rule)?;
         let cancelled = progress.cancelled();
         if let (Some(keep), Some(checkpoints), Some(pace)) = (keep, &mut checkpoints, &mut pace)
             && (cancelled || pace.is_due())
         {
-            let (position, state) =
-                save(keep.description, (k, seconds()), &*rule, &spec.record, &recorder.kept);
+            let (position, state) = save(keep.description, (k, seconds()), &*rule, &recorder.kept);
             pace.wrote(|| checkpoints.write(&position, &state).map(|_| ()))
-                .map_err(|e| RunError::Checkpoint { message: e.to_string() })?;
+                .map_err(|e| ProblemRunError::Checkpoint { message: e.to_string() })?;
         }
         if cancelled {
             return Err(Cancelled.into());
@@ -113,7 +111,7 @@ pub fn trial(
     }
 }
 
-/// When a checkpoint is due: after the time asked for, or later where writing one takes long.
+/// When a checkpoint is due: after the requested time, or later if writing one is slow.
 struct Pace {
     every: Duration,
     since: Instant,

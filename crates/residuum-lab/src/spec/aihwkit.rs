@@ -35,6 +35,8 @@ fn device(json: &Json) -> Result<Device, String> {
                 class.set("drift_nu", Value::Number(nu)).map_err(|e| e.to_string())?;
                 continue;
             }
+            // What the class derives from other parameters.
+            (_, Json::Null) => continue,
             (_, Json::Bool(flag)) => Value::Flag(*flag),
             (_, Json::Array(items)) => {
                 let numbers = items.iter().map(Json::as_f64).collect::<Option<_>>();

@@ -1,4 +1,4 @@
-//! `[data]`: the images, what is done to them, and how many of them are used.
+//! `[data]`: the images, how they are transformed, and how many are used.
 
 use std::path::{Path, PathBuf};
 
@@ -14,40 +14,40 @@ use super::table::At;
 use super::types::{TakesExt as _, choice, count, list, number, path, table, word};
 
 section! {
-    /// The images, what is done to them, and how many of them are used.
+    /// The images, how they are transformed, and how many are used.
     pub(crate) struct DataTable {
-        /// the first two are embedded, `residuum data fetch` gets the others
+        /// the data set; the first two are built in, `residuum data fetch` gets the others
         set: &'static str = word(SETS.map(|set| set.name)), "–", Required;
         /// folder of the files, relative to the spec
         directory: Option<PathBuf> = path(), "–", Optional("the folder of the set in the data folder");
-        /// the first so many of each class, for training
+        /// use only the first so many images of each class for training
         train_per_class: Option<usize> = count().at_least(1).size(), "images", Optional("all");
-        /// the first so many of each class, for testing
+        /// use only the first so many images of each class for testing
         test_per_class: Option<usize> = count().at_least(1).size(), "images", Optional("all");
-        /// half of each class of the training images
+        /// use only this half of each class of the training images
         half: Option<Half> = choice([("first", Half::First), ("second", Half::Second)]), "–", Optional("both");
-        /// what happens to values in [0, 1]: nothing; mean 0 and deviation 1 for each channel; ImageNet's means and deviations;
+        /// normalisation of values in [0, 1]: none; mean 0 and deviation 1 per channel; ImageNet's means and deviations;
         /// bytes minus ImageNet's means, for the weights that `residuum convert` writes
         normalize: Normalize = choice([
             ("none", Normalize::None), ("channels", Normalize::Channels), ("imagenet", Normalize::imagenet()), ("keras", Normalize::Keras),
         ]).or(table::<NormalizeTable>().map(|t| Normalize::By { mean: t.mean, deviation: t.deviation })), "–", Or("\"none\"");
-        /// side, bilinear, before everything else
+        /// side length after bilinear resizing, before everything else
         resize: Option<usize> = count().at_least(1).size(), "pixels", Optional("off");
-        /// left becomes right, while training
+        /// horizontal flip during training
         flip_horizontal: f64 = number().share(), "probability", Or("0.0");
-        /// top becomes bottom, while training
+        /// vertical flip during training
         flip_vertical: f64 = number().share(), "probability", Or("0.0");
-        /// zeros around the image, out of which a window of the old size is cut at random, while training
+        /// zero padding around the image before a random crop to its old size, during training
         crop_padding: Option<usize> = count().at_least(1).size(), "pixels", Optional("off");
     }
 }
 
 section! {
-    /// Means and deviations of its own.
+    /// Custom means and deviations.
     pub(crate) struct NormalizeTable {
-        /// a number a channel, subtracted
+        /// one number per channel, subtracted
         mean: Vec<f32> = list(number().map(|x| x as f32), "a list of numbers", [0, usize::MAX]), "value", Required;
-        /// a number a channel, by which the rest is divided
+        /// one number per channel, to divide by
         deviation: Vec<f32> = list(number().map(|x| x as f32), "a list of numbers", [0, usize::MAX]), "value", Required;
     }
 }
@@ -109,7 +109,7 @@ pub struct Augment {
     pub crop_padding: Option<usize>,
 }
 
-/// Data that cannot be had as the spec asks.
+/// Why the data of a spec cannot be loaded.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DataSpecError {

@@ -99,7 +99,7 @@ impl Node {
             names.push(own);
         }
         let given = name.map_or_else(|| "none".into(), |name| format!("{name:?}"));
-        let message = format!("one trial must be chosen of {}, got {given}", names.join(", "));
+        let message = format!("trial must be one of {}, got {given}", names.join(", "));
         Err(SpecError { line: None, message })
     }
 
@@ -246,7 +246,7 @@ mod tests {
         let file = "x = { y = 1 }\n[[cell]]\nname = \"r\"\nx = { y = 2 }\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nz = 3";
         let trial = |name| Node::trial(file, name, None);
         assert_eq!(trial(Some("r-b")).unwrap().to_toml(), "x = { y = 2 }\nz = 3\n");
-        assert_eq!(trial(None).unwrap_err().to_string(), "one trial must be chosen of r-a, r-b, got none");
+        assert_eq!(trial(None).unwrap_err().to_string(), "trial must be one of r-a, r-b, got none");
         assert!(trial(Some("c")).is_err());
         assert_eq!(Node::trial("seeds = 1", None, None).unwrap().to_toml(), "seeds = 1\n");
         let seeded =

@@ -78,7 +78,7 @@ impl Experiment {
         let mut seen = BTreeSet::new();
         match trials.iter().find(|trial| !seen.insert(trial.name.clone())) {
             Some(double) => {
-                let message = format!("variant.name must be different for each, got {:?} twice", double.name);
+                let message = format!("variant.name must be unique, got {:?} twice", double.name);
                 Err(document.error(message))
             }
             None => Ok(Self { title: grid.title, name: grid.name, trials }),
@@ -139,7 +139,7 @@ impl TrialSpec {
 /// Builds the rule once for a small tile: what cannot be is refused while the line is at hand.
 fn check_rule(root: &Table<'_>, rule: &RuleSpec, devices: Option<&Devices>) -> Result<(), SpecError> {
     if let RuleKind::Residual(ResidualSpec { chosen_by: Some(_), .. }) = rule.kind {
-        return Err(root.error("rule.rates must be left out with [network]: the theory is that of a problem"));
+        return Err(root.error("rule.rates must not be given with [network]: the theory covers problems only"));
     }
     if rule.is_digital() && !matches!(rule.source, Source::Sgd | Source::Momentum { .. }) {
         let message = "rule.source must be \"sgd\" or \"momentum\" for kind = \"digital\" with [network]";

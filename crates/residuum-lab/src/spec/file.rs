@@ -17,7 +17,8 @@ use super::training::{DigitalTable, MappingTable, TrainingTable};
 use super::types::{count, interval, table, text};
 
 /// What a spec is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// An objective: `[problem]`.
     Problem,
@@ -59,13 +60,13 @@ section! {
         record: RecordTable = table::<RecordTable>(), "–", Or("{}"), of spec ["problem"];
         /// what is trained
         network: Option<NetworkTable> = table::<NetworkTable>(), "–", RequiredIf, of spec ["network"];
-        /// what is learned
+        /// the images
         data: Option<DataTable> = table::<DataTable>(), "–", RequiredIf, of spec ["network"];
-        /// how long
+        /// how it is trained
         training: Option<TrainingTable> = table::<TrainingTable>(), "–", RequiredIf, of spec ["network"];
-        /// how weights lie on tiles
+        /// how weights are mapped to tiles
         mapping: MappingTable = table::<MappingTable>(), "–", Or("{}"), of spec ["network"];
-        /// how everything beside tiles learns
+        /// how everything that is not on tiles learns
         digital: Option<DigitalTable> = table::<DigitalTable>(), "–", Optional("by the rule"), of spec ["network"];
         /// the cells of arrays
         device: Option<DevicesRead> = DeviceField, "–", Optional("required by analog rules");
@@ -92,7 +93,7 @@ pub(super) fn read_devices(
         && !devices.residual.is_symmetric()
     {
         return Err(root.error(
-            "rule.symmetric_point must be chosen, since not every cell of this device has it at exactly 0: \
+            "rule.symmetric_point must be given, since not every cell of this device has it at exactly 0: \
              \"zero\", \"known\", a number, { error = … } or { zero_shift = { pairs = … } }",
         ));
     }

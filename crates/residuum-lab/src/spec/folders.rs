@@ -42,12 +42,12 @@ impl Folders {
         &self.base
     }
 
-    /// The digest of a file; none if it cannot be read, which is told when it is needed.
+    /// The digest of a file; none if it cannot be read, which is reported when it is needed.
     pub(crate) fn file(&self, path: &Path) -> Option<String> {
         once(&self.digests, path, || digest_of_file(path).ok())
     }
 
-    /// What is wrong with a file of weights; one that is not there yet is told when it is needed.
+    /// What is wrong with a file of weights; a missing one is reported when it is needed.
     pub(crate) fn weights_fault(&self, path: &Path) -> Option<String> {
         once(&self.faults, path, || match read_safetensors(path) {
             Err(_) if !path.exists() => None,
@@ -61,7 +61,7 @@ impl Folders {
         })
     }
 
-    /// The digest of a data set that is not the published one; none too if it is missing, which is told when it is needed.
+    /// The digest of a data set that is not the published one; none if it is missing, which is reported when it is needed.
     pub(crate) fn data(&self, spec: &DataSpec) -> Option<String> {
         // Embedded sets are not in the catalogue.
         let entry = catalogue::find(spec.set).ok()?;

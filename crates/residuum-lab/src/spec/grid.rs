@@ -20,16 +20,16 @@ use super::section::{Optional, Required, section};
 use super::types::{table, text};
 
 section! {
-    /// A file stands for a grid of trials: every cell with every variant and every combination of swept values. A table that
-    /// names its `kind`, `response`, `preset`, `model` or `set` replaces the one it is laid over; any other changes the fields it
-    /// has.
+    /// A file describes a grid of trials: every cell with every variant and every combination of swept values. A table that
+    /// names its `kind`, `response`, `preset`, `model` or `set` replaces the table it overrides; any other changes only the fields
+    /// it has.
     #[allow(dead_code)]
     pub(crate) struct GridTable {
-        /// named changes of the file; every cell is tried with every variant
+        /// named changes to the file; every cell is combined with every variant
         cell: Option<ChangeTable> = table::<ChangeTable>(), "–", Optional("none");
-        /// named changes of the file: one trial each
+        /// named changes to the file, one trial each
         variant: Option<ChangeTable> = table::<ChangeTable>(), "–", Optional("none");
-        /// tables by name: changes that are laid over all others with `--profile NAME`; `full` is the file without one
+        /// tables by name: changes applied after cells and variants with `--profile NAME`; `full` is the file without a profile
         profile: Option<AnyTable> = table::<AnyTable>(), "–", Optional("none");
         /// axes of the grid, by dotted path, each a list: every combination is tried, after cells, variants and profile; tables in
         /// a list may have a `name` or `title`
@@ -38,12 +38,12 @@ section! {
 }
 
 section! {
-    /// A named change: the other fields of the table are laid over the file.
+    /// A named change: the other fields of the table override those of the file.
     #[allow(dead_code)]
     pub(crate) struct ChangeTable {
         /// its name
         name: String = text("letters, digits, `-`, `_`, `.`"), "–", Required;
-        /// the words for it in tables and legends
+        /// its label in tables and legends
         title: Option<String> = text("text"), "–", Optional("the name");
     }
 }
@@ -52,9 +52,9 @@ section! {
     /// Lists of values by dotted path.
     #[allow(dead_code)]
     pub(crate) struct SweepTable {
-        /// axes that move together: tables of lists of one length
+        /// axes that move together: tables of lists of equal length
         zip: Option<AnyTable> = table::<AnyTable>(), "–", Optional("none");
-        /// points that have all of these values are left out; `cell` and `variant` go by name
+        /// points with all of these values are skipped; `cell` and `variant` are given by name
         exclude: Option<AnyTable> = table::<AnyTable>(), "–", Optional("none");
     }
 }
@@ -64,13 +64,13 @@ section! {
     pub(crate) struct AnyTable {}
 }
 
-/// The profile that a file is without one.
+/// Name of the file itself, without a profile.
 const FULL: &str = "full";
 
-/// More trials than this are a slip of the pen, refused before they fill the memory.
+/// Most trials of a grid; more are taken for a mistake and rejected before they fill the memory.
 pub(crate) const MAX_TRIALS: u64 = 1_000_000;
 
-/// Fields of a document that are about its trials, not of one of them.
+/// Fields that describe the grid, not a single trial.
 const ABOUT: [&str; 6] = ["title", "name", "profile", "cell", "variant", "sweep"];
 
 /// A named change of the file.
@@ -138,7 +138,7 @@ pub(crate) struct Point<'a> {
 }
 
 impl Grid {
-    /// Reads what a document says about its trials, in the given profile.
+    /// Reads the grid of a document, in the given profile.
     pub(crate) fn read(document: &Node, profile: Option<&str>) -> Result<Self, SpecError> {
         let title = text_of(document, "title", "title")?.map(String::from);
         let name = name_of(document, "name")?.map(String::from);
@@ -206,11 +206,11 @@ impl Grid {
             }
         }
         if let Some(unused) = used.iter().position(|used| !used) {
-            let message = "sweep.exclude must match a point of the grid, got one that matches none".into();
+            let message = "sweep.exclude must match a point of the grid, got an entry that matches none".into();
             return Err(SpecError { line: self.exclusions[unused].line, message });
         }
         if places.is_empty() {
-            return Err(self.error("sweep.exclude must leave a point of the grid, got none left".into()));
+            return Err(self.error("sweep.exclude must leave at least one point of the grid, got none".into()));
         }
         Ok(places)
     }
@@ -268,7 +268,10 @@ impl Grid {
                 return Err(wanted.error(format!("sweep.exclude: {path} must be one of {known}")));
             };
             if !these.contains(&true) {
-                let message = format!("sweep.exclude: {path} has no value {} in the sweep", wanted.show());
+                let message = format!(
+                    "sweep.exclude: {path} must be one of its values in the sweep, got {}",
+                    wanted.show()
+                );
                 return Err(wanted.error(message));
             }
             conditions.push((dimension, these));
@@ -296,7 +299,7 @@ impl Grid {
 }
 
 impl Point<'_> {
-    /// What tells the point from the others: cell, variant and swept fields.
+    /// What distinguishes the point from the others: cell, variant and swept fields.
     pub(crate) fn labels(&self) -> Vec<(String, String)> {
         let change = |word: &str, change: Option<&Change>| change.map(|c| (word.into(), c.words().into()));
         let swept = self.swept.iter().map(|(path, label)| ((*path).into(), (*label).into()));
@@ -307,7 +310,7 @@ impl Point<'_> {
             .collect()
     }
 
-    /// An error of this point says which one it is.
+    /// Adds the name of this point to an error.
     pub(crate) fn blame(&self, error: SpecError) -> SpecError {
         let labels: Vec<String> =
             self.labels().iter().map(|(field, value)| format!("{field} = {value}")).collect();
@@ -356,7 +359,7 @@ fn read_axes(sweep: &Node) -> Result<Vec<Vec<Axis>>, SpecError> {
             let (line, message) = (
                 odd.line,
                 format!(
-                    "sweep.zip: {} and {} must have as many values, got {} and {}",
+                    "sweep.zip: {} and {} must have equally many values, got {} and {}",
                     first.path,
                     odd.path,
                     first.values.len(),
@@ -390,15 +393,17 @@ fn read_lists(table: &Node, prefix: &str, axes: &mut Vec<Axis>) -> Result<(), Sp
                 }
                 if path == "seeds" || path == "training.seeds" {
                     return Err(
-                        node.error(format!("sweep: {path} must not be an axis: seeds are a list of their own"))
+                        node.error(format!("sweep: {path} must not be an axis: seeds have their own list"))
                     );
                 }
                 let values = items.iter().map(AxisValue::read).collect();
                 axes.push(Axis { path, line: node.line, values });
             }
             _ => {
-                return Err(node
-                    .error(format!("sweep: {path} must be a list with a value or more, got {}", node.show())));
+                return Err(node.error(format!(
+                    "sweep: {path} must be a list of at least one value, got {}",
+                    node.show()
+                )));
             }
         }
     }

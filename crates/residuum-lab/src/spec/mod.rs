@@ -1,8 +1,8 @@
 //! A TOML file that says everything about an experiment: an objective to be minimised, or networks to be trained.
 //!
-//! `docs/spec.md` explains the language, `docs/reference.md` has every field. Reading is strict: an unknown field, an impossible
-//! value or a missing field is an error that names the line and the field, and nothing runs before the whole spec has been read.
-//! A field is declared once, see `section`: adding one means touching the file of its table.
+//! `docs/spec.md` explains how to write specs, `docs/reference.md` lists every field. Reading is strict: an unknown field, an
+//! impossible value or a missing field is an error that names the line and the field, and nothing runs before the whole spec has been
+//! read. A field is declared once, see `section`: to add one, edit the file of its table.
 
 mod aihwkit;
 mod build;
@@ -65,7 +65,7 @@ use file::{FileTable, read_devices};
 use section::Section as _;
 use table::{Context, Table};
 
-/// More rows than this are refused: a table nobody can open.
+/// Most rows of a run's records; more would make a table nobody can open.
 const MAX_ROWS: u64 = 50_000_000;
 
 /// A spec as it was written, or made by a program.
@@ -84,7 +84,7 @@ impl Document {
     /// Takes a tree of values, such as a JSON document or a Python dict; its errors have no lines.
     ///
     /// # Errors
-    /// If a value is none of a spec.
+    /// If a value has no counterpart in a spec.
     pub fn from_value(value: &serde_json::Value) -> Result<Self, SpecError> {
         Node::from_json(value).map(Self)
     }
@@ -123,7 +123,7 @@ impl Spec {
     /// Reads a spec; relative paths in it are relative to `base`.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its line.
+    /// The first fault, with its line.
     pub fn parse(text: &str, base: &Path) -> Result<Self, SpecError> {
         Self::of(&Document::parse(text)?, base)
     }
@@ -131,12 +131,13 @@ impl Spec {
     /// Reads a document of one trial; relative paths in it are relative to `base`.
     ///
     /// # Errors
-    /// The first thing that is wrong, with its line if it has one.
+    /// The first fault, with its line if it has one.
     pub fn of(Document(document): &Document, base: &Path) -> Result<Self, SpecError> {
         for name in ["sweep", "variant", "cell", "profile"] {
             if let Some(node) = document.field(name) {
-                let message =
-                    format!("{name} must not stand in a spec of one trial: sweep it, or take it away");
+                let message = format!(
+                    "{name} must not be given in a spec of one trial; read the spec as a grid, or remove it"
+                );
                 return Err(node.error(message));
             }
         }
@@ -192,7 +193,7 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Fills in the rates of a rule that leaves them to the theory.
+    /// Fills in the rates of a rule that takes them from theory.
     fn choose_rates(&mut self, root: &Table<'_>) -> Result<(), SpecError> {
         let RuleKind::Residual(ResidualSpec { chosen_by: Some(choice), .. }) = &self.rule.kind else {
             return Ok(());
@@ -224,7 +225,7 @@ impl Spec {
         self.rule.rates(Schedule::Constant)
     }
 
-    /// What only the parts together reveal.
+    /// Checks that involve several parts.
     fn check(&self, objective: &dyn residuum::Objective) -> Result<(), String> {
         let rule = self.build_rule(self.seeds[0])?;
         for &metric in &self.record.metrics {
@@ -251,7 +252,7 @@ impl Spec {
 /// Reads a device alone: the content of a `[device]` table.
 ///
 /// # Errors
-/// The first thing that is wrong, with its line.
+/// The first fault, with its line.
 pub fn parse_device(text: &str, base: &Path) -> Result<DeviceSpec, SpecError> {
     let (document, folders) = (Node::parse(text)?, Folders::new(base));
     let root = Table::root(&document, Context::new(Kind::Problem, &folders))?;

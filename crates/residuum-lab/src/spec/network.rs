@@ -16,12 +16,12 @@ use super::types::{choice, count, flag, list, path, text, word};
 section! {
     /// Which layers, where their weights live, and what they start from.
     pub(crate) struct NetworkTable by model {
-        /// the layers
+        /// the architecture
         model: &'static str = word(["fcn", "cnn", "mlp", "resnet18", "resnet34", "resnet50", "keras_resnet50"]), "–", Required;
-        /// hidden layers
+        /// sizes of the hidden layers
         hidden: Vec<usize> = list(count().at_least(1).size(), "a list of sizes of at least 1", [0, usize::MAX]), "units",
             Or("[32]"), of model ["mlp"];
-        /// between layers
+        /// activation between layers
         activation: Activation = choice([
             ("sigmoid", Activation::Sigmoid), ("tanh", Activation::Tanh), ("relu", Activation::Relu)
         ]), "–", Or("\"sigmoid\""), of model ["mlp"];
@@ -31,7 +31,7 @@ section! {
         frozen: String = text("`none`, `backbone`, or patterns"), "–", Or("\"none\"");
         /// safetensors file to start from, relative to the spec
         weights: Option<PathBuf> = path(), "–", Optional("drawn");
-        /// whether the head is drawn although there are weights
+        /// draw a new head even though weights are given
         fresh_head: bool = flag(), "–", Or("false");
     }
 }
@@ -115,7 +115,8 @@ impl NetworkSpec {
         }
         if fresh_head && weights.is_none() {
             let path = table.path("fresh_head");
-            return Err(table.error(format!("{path} must not stand without weights: everything is drawn then")));
+            return Err(table
+                .error(format!("{path} must not be given without weights: then all layers are drawn anyway")));
         }
         Ok(Self { model, analog, frozen, weights, fresh_head })
     }

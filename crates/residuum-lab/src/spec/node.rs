@@ -86,12 +86,12 @@ impl Node {
     pub(crate) fn from_json(value: &serde_json::Value) -> Result<Self, SpecError> {
         let error = |message: &str| SpecError { line: None, message: message.into() };
         let value = match value {
-            serde_json::Value::Null => return Err(error("null is not a value of a spec: leave the field out")),
+            serde_json::Value::Null => return Err(error("null is not a value of a spec: omit the field")),
             serde_json::Value::Bool(b) => Value::Bool(*b),
             serde_json::Value::Number(n) => match (n.as_i64(), n.as_f64()) {
                 (Some(i), _) => Value::Integer(i),
                 (None, Some(x)) => Value::Number(x),
-                (None, None) => return Err(error(&format!("{n} is not a number of a spec"))),
+                (None, None) => return Err(error(&format!("{n} is not a number that a spec can hold"))),
             },
             serde_json::Value::String(s) => Value::Text(s.clone()),
             serde_json::Value::Array(items) => {
@@ -178,7 +178,7 @@ impl Node {
             Value::List(items) => {
                 let shown: Vec<_> = items.iter().take(limit).map(|item| item.shown(limit)).collect();
                 let rest =
-                    if items.len() > limit { format!(", … {} in all", items.len()) } else { String::new() };
+                    if items.len() > limit { format!(", … {} in total", items.len()) } else { String::new() };
                 format!("[{}{rest}]", shown.join(", "))
             }
             Value::Table(entries) => {

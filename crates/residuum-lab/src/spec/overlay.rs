@@ -40,9 +40,10 @@ impl Node {
     pub(crate) fn put(&mut self, path: &str, node: &Self) -> Result<(), SpecError> {
         let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
         let Value::Table(entries) = &mut self.value else {
-            return Err(
-                node.error(format!("{name} must be a field of a table, got {} in its place", self.show()))
-            );
+            return Err(node.error(format!(
+                "{name} must be a field of a table, got {} instead of the table",
+                self.show()
+            )));
         };
         let i = entries.iter().position(|(n, _)| n == name).unwrap_or_else(|| {
             entries.push((name.into(), Self { line: node.line, value: Value::Table(Vec::new()) }));

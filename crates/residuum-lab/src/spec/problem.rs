@@ -28,7 +28,7 @@ section! {
         /// number of weights
         dim: Option<usize> = count().at_least(1).at_most(MAX_DIM).size(), "weights", Optional("that of the lists, else 1"),
             of kind ["quadratic"];
-        /// X, a row a sample
+        /// X, one row per sample
         features: Option<MatrixSpec> = matrix(), "–", RequiredIf, of kind ["least_squares" "logistic"];
         /// y; ±1 for `logistic`
         targets: Option<VectorSpec> = vector(), "–", RequiredIf, of kind ["least_squares" "logistic"];
@@ -53,14 +53,14 @@ section! {
             of kind ["gaussian" "two_point" "cosine"];
         /// p
         probability: Option<f64> = number().checked_later(", 0 < p < 1"), "probability", RequiredIf, of kind ["two_point"];
-        /// of data problems
+        /// samples per step, for problems with data
         batch: Option<usize> = count().size(), "samples", RequiredIf, of kind ["mini_batch"];
-        /// row k is used in step k, from the start again at the end
+        /// row k is used in step k, starting over at the end
         csv: Option<PathBuf> = path(), "–", RequiredIf, of kind ["recorded"];
     }
 }
 
-/// More weights than this are a slip of the pen, refused before they fill the memory.
+/// Most weights of a problem; more are taken for a mistake and rejected before they fill the memory.
 const MAX_DIM: u64 = 100_000_000;
 
 /// The objective of a spec.
@@ -102,7 +102,7 @@ impl ProblemSpec {
             let minimizer = needed(f.minimizer, "minimizer")?;
             if let Some(hessian) = f.hessian {
                 if let Some(other) = ["curvature", "dim"].into_iter().find(|name| at.has(name)) {
-                    return Err(at.error(format!("problem.{other} must not stand beside hessian")));
+                    return Err(at.error(format!("problem.{other} must not be given together with hessian")));
                 }
                 return Ok(Self::Dense { hessian, minimizer });
             }
@@ -137,7 +137,7 @@ impl ProblemSpec {
     /// The objective of one seed; `key` decides random entries only.
     ///
     /// # Errors
-    /// If a vector does not fit or the numbers make no problem.
+    /// If a vector does not fit or the numbers do not define a problem.
     pub fn build(&self, key: Key) -> Result<Arc<dyn Objective>, ProblemError> {
         let vector = |spec: &VectorSpec, name: &'static str, n: usize| {
             spec.build(n, key.named(name)).map_err(|message| ProblemError::Vector { name, message })
@@ -173,7 +173,7 @@ pub enum ProblemError {
         /// What must hold.
         message: String,
     },
-    /// Numbers that make no problem.
+    /// Numbers that do not define a problem.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
 }

@@ -74,7 +74,7 @@ fn schedule(fields: &ScheduleTable, at: &At<'_>) -> Result<Rate, SpecError> {
     let counted = |value: Option<u64>, name: &str| value.ok_or_else(|| table.missing(name));
     let schedule = match (fields.kind.unwrap_or("constant"), fields.constant, fields.constant_rate) {
         ("constant", Some(_), Some(_)) => {
-            return Err(table.error(format!("{}.rate must not stand beside constant", at.path)));
+            return Err(table.error(format!("{}.rate must not be given together with constant", at.path)));
         }
         ("constant", constant, rate) => Schedule::Constant(needed(constant.or(rate), "constant")?),
         ("inverse", ..) => Schedule::Inverse {

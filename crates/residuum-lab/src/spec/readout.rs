@@ -14,7 +14,7 @@ use super::types::{TakesExt as _, choice, count, flag, number, table, word};
 
 section! {
     /// The converters around tiles, by which networks read them and rules transfer. `readout = "ideal"` reads exactly,
-    /// `readout = "aihwkit"` has that library's defaults; a table starts from `preset` and changes what it names.
+    /// `readout = "aihwkit"` uses that library's defaults; a table starts from `preset` and changes the fields it names.
     pub(crate) struct ReadTable {
         /// what the table starts from
         preset: Option<fn() -> Settings> = preset(), "–", Optional("`ideal`, or the forward readout");
@@ -41,19 +41,19 @@ section! {
         ]).or(table::<BoundManagementTable>().then(bound_management)), "–", Optional("that of the preset");
         /// voltage lost along the lines
         ir_drop: Option<IrDropTable> = table::<IrDropTable>(), "–", Optional("off");
-        /// whether positive and negative inputs are read apart
+        /// read positive and negative inputs separately
         passes: Option<Passes> = choice([
             ("one", Passes::One), ("signs_analog", Passes::SignsAnalog), ("signs_digital", Passes::SignsDigital)
         ]), "–", Optional("`one`");
-        /// what the line to the output converter does
+        /// imperfections of the line to the output converter
         output_line: Option<OutputLineTable> = table::<OutputLineTable>(), "–", Optional("off");
-        /// of outputs
+        /// nonlinearity of the outputs
         nonlinearity: Option<NonlinearityTable> = table::<NonlinearityTable>(), "–", Optional("off");
-        /// error of the slope of the output converter
+        /// fraction of the output bound at which the mean characteristic is calibrated to slope 1; 0 for no calibration
         slope_calibration: Option<f64> = number(), "relative", Optional("0");
-        /// of negative against positive inputs
+        /// spread between cells of the weight that negative inputs see, relative to positive ones
         read_asymmetry: Option<f64> = number(), "relative", Optional("0");
-        /// of the output noise, between lines
+        /// spread of the output noise between lines
         output_noise_spread: Option<f64> = number().checked_later(" ≥ 0"), "relative", Optional("0");
     }
 }
@@ -63,9 +63,9 @@ section! {
     /// without bound and noise management.
     #[allow(dead_code)]
     pub(crate) struct OtherReads {
-        /// of errors
+        /// reads of errors
         backward: Option<ReadTable> = table::<ReadTable>(), "–", Optional("the forward readout");
-        /// of columns of P
+        /// reads of columns of P
         transfer: Option<ReadTable> = table::<ReadTable>(), "–", Optional("the forward readout");
     }
 }
@@ -89,17 +89,17 @@ section! {
 section! {
     /// How inputs are scaled into the range of their converter.
     pub(crate) struct NoiseManagementTable by kind {
-        /// by what
+        /// how the scale is chosen
         kind: &'static str = word(["abs_max", "max", "constant", "abs_max_sum", "average_abs_max"]), "–", Required;
         /// largest scale
         ceiling: Option<f64> = number().checked_later(" > 0"), "signal", Optional("none"), of kind ["abs_max" "max"];
         /// the scale
         scale: Option<f64> = number().checked_later(" > 0"), "signal", RequiredIf, of kind ["constant"];
-        /// of the largest weight
+        /// assumed size of the largest weight
         assumed_weight: Option<f64> = number().checked_later(" > 0"), "weight", RequiredIf, of kind ["abs_max_sum"];
         /// largest reduction
         max_factor: Option<f64> = number().checked_later(" > 0"), "–", RequiredIf, of kind ["abs_max_sum"];
-        /// of the running mean
+        /// decay of the running mean
         decay: Option<f64> = number().checked_later(", 0 to 1"), "share per read", RequiredIf, of kind ["average_abs_max"];
     }
 }
@@ -111,7 +111,7 @@ section! {
         kind: &'static str = word(["iterative", "worst_case"]), "–", Required;
         /// largest reduction of the inputs
         max_factor: u32 = count().small(), "–", Or("16");
-        /// of the largest weight
+        /// assumed size of the largest weight
         assumed_weight: Option<f64> = number().checked_later(" > 0"), "weight", RequiredIf, of kind ["worst_case"];
     }
 }
@@ -121,29 +121,29 @@ section! {
     pub(crate) struct IrDropTable {
         /// factor of the effect
         strength: f64 = number().checked_later(" ≥ 0"), "–", Required;
-        /// of lines to cells
+        /// conductance of lines relative to cells
         conductance_ratio: f64 = number().checked_later(" > 0"), "–", Required;
     }
 }
 
 section! {
-    /// What the line to the output converter does.
+    /// Imperfections of the line to the output converter.
     pub(crate) struct OutputLineTable {
-        /// of offsets, between lines
+        /// spread of offsets between lines
         offset_spread: f64 = number().checked_later(" ≥ 0"), "signal", Or("0.0");
-        /// that the resistance is relative to
+        /// weight of every cell of the reference line; 0 for no reference
         reference_weight: f64 = number(), "weight", Or("0.0");
-        /// of the line
+        /// series resistance of the line
         series_resistance: f64 = number().checked_later(" ≥ 0"), "relative", Or("0.0");
     }
 }
 
 section! {
-    /// A bend of the outputs.
+    /// Nonlinearity of the outputs.
     pub(crate) struct NonlinearityTable {
         /// mean over the outputs
         strength: f64 = number(), "–", Required;
-        /// between outputs
+        /// spread between outputs
         spread: f64 = number().checked_later(" ≥ 0"), "–", Or("0.0");
     }
 }

@@ -17,21 +17,21 @@ section! {
         /// W₀
         main: VectorSpec = vector(), "weight", Or("0");
         /// P₀
-        residual: Option<VectorSpec> = vector(), "weight", Optional("the symmetric point that the rule believes in");
+        residual: Option<VectorSpec> = vector(), "weight", Optional("the symmetric point that the rule assumes");
     }
 }
 
 section! {
-    /// Which numbers a run leaves, and when.
+    /// Which numbers a run records, and when.
     pub(crate) struct RecordTable {
         /// `main`, `residual`, `effective`, `tail_average` (each also with `_mean` and `_std`), `objective`, `gap`, `main_gap`,
         /// `tail_gap`, `distance`, `lyapunov`, `pulses`
         metrics: Vec<Metric> = Metrics, "–", Or("[\"gap\", \"effective\"]");
-        /// when; step 0 is the start
+        /// steps to record; step 0 is the start
         steps: Option<Vec<u64>> = list(count(), "a list of whole numbers", [0, usize::MAX]), "steps", Optional("by `every`");
-        /// when: 0, n, 2n, … and the last step
+        /// interval: steps 0, n, 2n, … and the last
         every: Option<u64> = count().at_least(1), "steps", Optional("1/100 of the run");
-        /// which entries of vectors, from 0
+        /// entries of vectors to record, from 0
         indices: Option<Vec<u64>> = list(count(), "a list of whole numbers", [0, usize::MAX]), "–", Optional("all");
         /// first step of `tail_average`
         tail_from: Option<u64> = count(), "steps", Optional("half of the run");
@@ -200,13 +200,15 @@ pub struct RecordSpec {
 impl RecordSpec {
     pub(crate) fn new(f: RecordTable, steps: u64, dim: usize, at: &Table<'_>) -> Result<Self, SpecError> {
         let taken = match (f.steps, f.every) {
-            (Some(_), Some(_)) => return Err(at.error("record.every must not stand beside record.steps")),
+            (Some(_), Some(_)) => {
+                return Err(at.error("record.every must not be given together with record.steps"));
+            }
             (Some(list), None) => ascending(at, "steps", list, steps, "at most the number of steps")?,
             // Refused before the list of steps fills the memory.
             (None, Some(n)) if steps / n >= MAX_ROWS => {
                 let least = steps / MAX_ROWS + 1;
                 return Err(at.error(format!(
-                    "record.every must be at least {least}, or more than {MAX_ROWS} rows are written, got {n}"
+                    "record.every must be at least {least} to stay within {MAX_ROWS} rows, got {n}"
                 )));
             }
             (None, Some(n)) => every(n, steps),

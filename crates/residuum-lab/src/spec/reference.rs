@@ -37,9 +37,9 @@ pub fn page() -> String {
         uses: BTreeMap::new(),
         shared: Vec::new(),
         text: String::from(
-            "# Every field of a spec\n\nMade from the declarations that read a spec. A field that is *of* some words is there where \
-             the field that chooses has one of them. Weights and rates are in the units of the problem: a weight is what the \
-             device's bounds are measured in. `spec.md` explains the language.\n",
+            "# Every field of a spec\n\nGenerated from the declarations that read a spec. A field marked *of* some words applies only if \
+             the field that selects the kind has one of them. Weights and rates are in the units of the problem: weights are in the \
+             units of the device's bounds. `spec.md` explains how to write specs.\n",
         ),
     };
     for root in [FileTable::declaration(), GridTable::declaration()] {

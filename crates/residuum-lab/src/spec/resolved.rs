@@ -25,9 +25,9 @@ pub(crate) fn describe(resolved: &[Resolved], seed: u64) -> String {
         "name",
         "data.directory",
     ];
-    // Of a file its contents are told, not its path.
-    let told = |path: &str| resolved.iter().any(|r| r.path.strip_suffix(".contents") == Some(path));
-    let is_path = |path: &str| told(path) || path.strip_suffix(".csv").is_some_and(told);
+    // Files count by content, not by path.
+    let has_contents = |path: &str| resolved.iter().any(|r| r.path.strip_suffix(".contents") == Some(path));
+    let is_path = |path: &str| has_contents(path) || path.strip_suffix(".csv").is_some_and(has_contents);
     let mut lines: Vec<String> = resolved
         .iter()
         .filter(|r| !NOT_VALUES.contains(&r.path.as_str()) && !is_path(&r.path))

@@ -7,7 +7,7 @@ use super::section::{Declaration, Or, Required, Section as _, Takes, section};
 use super::table::At;
 use super::types::{count, table};
 
-/// More seeds than this are a slip of the pen, refused before their list fills the memory.
+/// Most seeds; more are taken for a mistake and rejected before their list fills the memory.
 const MAX_SEEDS: u64 = 1_000_000;
 
 section! {
@@ -52,7 +52,7 @@ impl Takes for Seeds {
                         }
                     })
                     .collect::<Result<_, _>>()?;
-                // The rows of a seed could not be told from those of its double.
+                // The rows of a repeated seed could not be distinguished.
                 if let Some((_, seed)) = seeds.iter().enumerate().find(|(i, seed)| seeds[..*i].contains(seed)) {
                     return Err(at.error(format_args!(" must be different, got {seed} twice")));
                 }

@@ -338,7 +338,7 @@ fn digest_of_numbers(values: &[f64], columns: usize) -> String {
     digest(&bytes)
 }
 
-/// Whether one word may be a slip of the pen for the other; `hi` is none for `lo`.
+/// Whether one word may be a typo for the other; `hi` is not one for `lo`.
 fn is_slip(written: &str, meant: &str) -> bool {
     let edits = strsim::levenshtein(written, meant);
     edits <= 2 && 2 * edits <= meant.len()

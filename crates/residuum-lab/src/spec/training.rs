@@ -15,26 +15,26 @@ use super::table::{At, Table};
 use super::types::{TakesExt as _, choice, count, flag, number, table, word};
 
 section! {
-    /// How long, in which steps.
+    /// How long to train, and in which steps.
     pub(crate) struct TrainingTable {
         /// passes over the training images
         epochs: u64 = count().at_least(1), "epochs", Required;
-        /// of a step
+        /// images per step
         batch_size: usize = count().at_least(1).size(), "samples", Required;
-        /// what is lowered
+        /// the loss to minimise
         loss: Option<&'static str> = word(["cross_entropy", NLL]), "–",
             Optional("by the model: the latter for `fcn` and `cnn`, which end in log-probabilities");
-        /// of the target spread over all classes, with `cross_entropy`
+        /// share of the target spread over all classes, with `cross_entropy`
         label_smoothing: Option<f64> = number().checked_later(", 0 to 1"), "share", Optional("0");
-        /// factor of every rate that is a number
+        /// factor applied to every rate given as a number
         schedule: ScheduleSpec = table::<FactorTable>().then(factor), "–", Or("{ kind = \"constant\" }");
-        /// one trial each
+        /// one trial per seed
         seeds: Vec<u64> = Seeds, "–", Or("[0]");
-        /// when to give up
+        /// when to stop early
         early_stop: Option<EarlyStopTable> = table::<EarlyStopTable>(), "–", Optional("off");
-        /// between further checkpoints
+        /// interval between additional checkpoints
         checkpoint_every: Option<u64> = count().at_least(1), "steps", Optional("after epochs only");
-        /// whether weights are counted against their range after each epoch
+        /// record histograms of the weights within their range after each epoch
         histograms: bool = flag(), "–", Or("false");
     }
 }
@@ -42,35 +42,35 @@ section! {
 section! {
     /// How the factor of the rates changes; times in epochs.
     pub(crate) struct FactorTable by kind {
-        /// not at all; by drops; by half a cosine over all epochs; on a line from 0 during the first epochs
+        /// no change; drops; half a cosine over all epochs; a linear rise from 0 during the first epochs
         kind: &'static str = word(["constant", "step", "cosine", "warm_up"]), "–", Required;
-        /// between drops
+        /// interval between drops
         every: Option<u64> = count().at_least(1), "epochs", RequiredIf, of kind ["step"];
-        /// of each drop
+        /// factor of each drop
         factor: Option<f64> = number().share(), "–", RequiredIf, of kind ["step"];
         /// share of the rate at the end
         last: f64 = number().share(), "–", Or("0.0"), of kind ["cosine"];
-        /// in which the rate rises on a line first
+        /// initial epochs in which the rate rises linearly
         warm_up: Option<u64> = count().at_least(1), "epochs", Optional("none"), of kind ["step" "cosine"];
-        /// how long
+        /// length of the rise
         epochs: Option<u64> = count().at_least(1), "epochs", RequiredIf, of kind ["warm_up"];
     }
 }
 
 section! {
-    /// When to give up.
+    /// When to stop early.
     pub(crate) struct EarlyStopTable {
-        /// without a gain
+        /// epochs without improvement before training stops
         patience: u64 = count().at_least(1), "epochs", Required;
-        /// what counts as a gain
-        min_delta: f64 = number().not_negative(), "that of what is watched", Or("0.0");
-        /// on the test images
+        /// smallest change that counts as an improvement
+        min_delta: f64 = number().not_negative(), "that of the watched metric", Or("0.0");
+        /// what is watched, on the test images
         watch: &'static str = word(["accuracy", "loss"]), "–", Or("\"accuracy\"");
     }
 }
 
 section! {
-    /// How everything beside tiles learns: biases, output scales, digital layers. A digital rule says it itself.
+    /// How everything that is not on tiles learns: biases, output scales, digital layers. A digital rule has its own settings.
     pub(crate) struct DigitalTable {
         /// α
         learning_rate: Option<Rate> = rate(), "weight²/loss per step", Optional("that of `[rule]`");
@@ -82,18 +82,18 @@ section! {
 }
 
 section! {
-    /// How weights lie on tiles.
+    /// How weights are mapped to tiles.
     pub(crate) struct MappingTable {
-        /// largest tile
+        /// most rows of a tile
         max_rows: usize = count().at_least(1).size(), "rows", Or("512");
-        /// largest tile
+        /// most columns of a tile
         max_cols: usize = count().at_least(1).size(), "columns", Or("512");
-        /// weights are scaled so that the largest is this, in units of a tile; the rest is an output scale. It changes no rate: α
-        /// is that of the weights of the network
+        /// scales weights so that the largest is this, in units of a tile; an output scale makes up for it. Rates are unaffected: α
+        /// is that of the network's weights
         omega: Option<f64> = number().positive(), "weight", Optional("off");
-        /// whether there is a scale for each output
+        /// one scale per output instead of one per tile
         columnwise: bool = flag(), "–", Or("false");
-        /// scales learned by SGD: one for each tile, or one for each output
+        /// output scales learned by SGD: one per tile, or one per output
         output_scaling: OutputScaling = choice([
             ("off", OutputScaling::Off), ("tile", OutputScaling::PerTile), ("output", OutputScaling::PerOutput)
         ]), "–", Or("\"off\"");
@@ -115,7 +115,7 @@ pub struct TrainingSpec {
     pub schedule: ScheduleSpec,
     /// One run each.
     pub seeds: Vec<u64>,
-    /// When to give up.
+    /// When to stop early.
     pub early_stop: Option<EarlyStopSpec>,
     /// Steps between checkpoints.
     pub checkpoint_every: Option<u64>,
@@ -168,7 +168,7 @@ impl ScheduleSpec {
     }
 }
 
-/// When to give up.
+/// When to stop early.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EarlyStopSpec {
     /// Epochs without a gain.
@@ -208,7 +208,7 @@ fn loss(fields: &TrainingTable, model: &Model, table: &Table<'_>) -> Result<Loss
         if fields.label_smoothing.is_some() {
             let path = table.path("label_smoothing");
             return Err(
-                table.error(format!("{path} has no effect with loss = {NLL:?}: it is of cross_entropy"))
+                table.error(format!("{path} has no effect with loss = {NLL:?}: it belongs to cross_entropy"))
             );
         }
         return Ok(Loss::NegativeLogLikelihood);
@@ -296,7 +296,7 @@ impl DigitalSpec {
 }
 
 impl MappingTable {
-    /// How weights lie on tiles.
+    /// How weights are mapped to tiles.
     pub(crate) fn mapping(self) -> Mapping {
         let Self { max_rows, max_cols, omega, columnwise, output_scaling } = self;
         Mapping { max_rows, max_cols, omega: omega.map(|omega| omega as f32), columnwise, output_scaling }

@@ -22,12 +22,12 @@ pub enum StoreError {
         /// The path.
         path: PathBuf,
     },
-    /// A folder of somebody else.
-    #[error("{} must be a run store or an empty folder, but holds {found}; name another with --out", path.display())]
+    /// A folder with other contents.
+    #[error("{} must be a run store or an empty folder, got one with {found} in it; choose another with --out", path.display())]
     Foreign {
         /// The folder.
         path: PathBuf,
-        /// Something it holds.
+        /// Something in it.
         found: String,
     },
     /// A store of another version.
@@ -35,9 +35,9 @@ pub enum StoreError {
     Schema {
         /// The file.
         path: PathBuf,
-        /// What is known here.
+        /// What this version supports.
         expected: &'static str,
-        /// What it says.
+        /// What the file says.
         found: String,
     },
     /// Nothing can be written there.
@@ -45,15 +45,15 @@ pub enum StoreError {
     NotWritable {
         /// The store.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
-    /// A file or folder that the system refuses.
+    /// A file or folder that cannot be accessed.
     #[error("{} must be readable and writable: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
     /// A file that could not be written.
@@ -72,7 +72,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A manifest that cannot be used.
-    #[error("{} must be the manifest of its trial: {reason}; `residuum runs rm` removes the trial", path.display())]
+    #[error("{} must be the manifest of its trial: {reason}; remove the trial with `residuum runs rm`", path.display())]
     Manifest {
         /// The file.
         path: PathBuf,
@@ -80,23 +80,23 @@ pub enum StoreError {
         reason: String,
     },
     /// Records that cannot be read.
-    #[error("{}: {source}; `residuum runs rm` removes the trial", path.display())]
+    #[error("{}: {source}; remove the trial with `residuum runs rm`", path.display())]
     Records {
         /// The file.
         path: PathBuf,
         /// The line.
         source: RowError,
     },
-    /// A process is at work on the trial.
+    /// Another process is running the trial.
     #[error("trial {id} is being run by another process")]
     Busy {
         /// The trial.
         id: String,
     },
     /// No trial, or more than one.
-    #[error("a trial's id must begin with {prefix:?} once, but {count} do")]
+    #[error("ID must match exactly one trial, got {prefix:?}, which matches {count}")]
     NotOne {
-        /// The beginning.
+        /// The prefix.
         prefix: String,
         /// How many there are.
         count: usize,
@@ -104,7 +104,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// For `map_err`: the system's refusal of `path`.
+    /// For `map_err`: an I/O error at `path`.
     pub(super) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { path: path.into(), source }
     }

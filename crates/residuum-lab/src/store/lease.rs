@@ -1,4 +1,4 @@
-//! The right to run a trial: a lock of its folder that the system takes back when the process ends, however it ends.
+//! The right to run a trial: a lock on its folder, which the system releases when the process ends, however it ends.
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -8,11 +8,11 @@ use super::{CHECKPOINT, FAILURE, LOCK, MANIFEST, RECORDS, RUN};
 use super::{Failure, Row, StoreError, TrialManifest, rows_to_csv};
 use crate::files::{FileError, open_lock, write_atomic, write_whole};
 
-/// Results of longer work are on the disk before the trial counts as done; shorter work is quickly done again after a power
+/// Results of longer work are flushed to disk before the trial counts as done. Shorter work is quick to repeat after a power
 /// cut, and waiting for the disk would take longer than the work.
 const SYNC_FROM_SECONDS: f64 = 1.0;
 
-/// A trial that is ours to run until this is dropped.
+/// The exclusive right to run a trial, until dropped.
 #[derive(Debug)]
 pub struct Lease {
     folder: PathBuf,
@@ -21,7 +21,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Takes the lock of a trial's folder; none if another process has it.
+    /// Locks a trial's folder; none if another process has the lock.
     pub(super) fn take(folder: &Path) -> Result<Option<Self>, StoreError> {
         let path = folder.join(LOCK);
         loop {
@@ -52,7 +52,7 @@ impl Lease {
         self.folder.join(CHECKPOINT)
     }
 
-    /// Removes what a kill has left half written.
+    /// Removes files left half written by a kill.
     pub(super) fn tidy(&self) -> Result<(), StoreError> {
         for entry in fs::read_dir(&self.folder).map_err(StoreError::io(&self.folder))? {
             let entry = entry.map_err(StoreError::io(&self.folder))?;
@@ -63,7 +63,7 @@ impl Lease {
         Ok(())
     }
 
-    /// Says what is run here, so that others can read the trial's checkpoints.
+    /// Writes what is run here, so that others can read the trial's checkpoints.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -71,7 +71,7 @@ impl Lease {
         Ok(write_whole(self.folder.join(MANIFEST), json(manifest)?.as_bytes())?)
     }
 
-    /// Refuses to go on in a folder that is no longer ours: writing would make a new one.
+    /// Fails if the folder is no longer ours: writing would create a new one.
     fn check(&self) -> Result<(), StoreError> {
         match is_current(&self.lock, &self.folder.join(LOCK)) {
             Ok(true) => Ok(()),
@@ -79,7 +79,7 @@ impl Lease {
         }
     }
 
-    /// Keeps the result: from here on the trial is done.
+    /// Stores the result; the trial is then done.
     ///
     /// # Errors
     /// If the folder is gone or the files cannot be written; the trial is not done then.
@@ -94,7 +94,7 @@ impl Lease {
         self.remove(LOCK)
     }
 
-    /// Keeps why there is no result.
+    /// Stores why there is no result.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -105,9 +105,9 @@ impl Lease {
         self.remove(LOCK)
     }
 
-    /// Removes all that is there of the trial.
+    /// Removes everything of the trial.
     pub(super) fn discard(self) -> Result<(), StoreError> {
-        // Away in one step: whoever wants to run the trial from now on makes a folder of his own.
+        // Rename first, in one step: anyone who runs the trial from now on creates a new folder.
         let name = self.folder.file_name().unwrap_or_default().to_string_lossy();
         let away = self.folder.with_file_name(format!(".removed-{name}-{}", std::process::id()));
         fs::rename(&self.folder, &away).map_err(StoreError::io(&self.folder))?;
@@ -126,13 +126,13 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // Closing the file would do; this says what happens.
+        // Closing the file would be enough; this is explicit.
         let _ = self.lock.unlock();
     }
 }
 
-/// Whether the lock that we hold is that of the file now at `path`: whoever held it before may have removed the file, and
-/// somebody else may have made a new one.
+/// Whether our lock is on the file that is now at `path`: the previous holder may have removed the file, and another process
+/// may have created a new one.
 #[cfg(unix)]
 fn is_current(lock: &File, path: &Path) -> std::io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
@@ -144,7 +144,7 @@ fn is_current(lock: &File, path: &Path) -> std::io::Result<bool> {
     Ok((held.dev(), held.ino()) == (here.dev(), here.ino()))
 }
 
-/// Elsewhere a file that is open cannot be removed.
+/// On other systems an open file cannot be removed.
 #[cfg(not(unix))]
 fn is_current(_: &File, path: &Path) -> std::io::Result<bool> {
     path.try_exists()

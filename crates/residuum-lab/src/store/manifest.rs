@@ -1,20 +1,12 @@
-//! What a trial is, and what it took.
+//! What a trial is, and how long it took.
 
 use serde::{Deserialize, Serialize};
 
-/// What a trial did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Minimised an objective.
-    Problem,
-    /// Trained a network.
-    Network,
-}
+use crate::spec::Kind;
 
 /// One parameter as it was used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parameter {
+pub struct StoredParameter {
     /// Dotted path of the field.
     pub field: String,
     /// Its value in TOML notation.
@@ -38,12 +30,12 @@ pub struct TrialManifest {
     pub name: String,
     /// What was done.
     pub kind: Kind,
-    /// What tells the trial from the others of its experiment, seeds aside.
+    /// What distinguishes the trial from others of its experiment, apart from the seed.
     pub labels: Vec<(String, String)>,
     /// Its seed.
     pub seed: u64,
     /// Every parameter.
-    pub spec: Vec<Parameter>,
+    pub spec: Vec<StoredParameter>,
     /// Version of the program.
     pub version: String,
     /// Version of the numbers.
@@ -54,12 +46,12 @@ pub struct TrialManifest {
     pub threads: usize,
     /// Model of the CPU, if known.
     pub cpu: Option<String>,
-    /// Wall time of the work, interruptions left out.
+    /// Wall time of the work, without interruptions.
     pub seconds: f64,
 }
 
 impl TrialManifest {
-    /// What trials are sorted by.
+    /// Sort key of trials.
     pub(super) fn place(&self) -> (&str, &[(String, String)], u64) {
         (&self.experiment, &self.labels, self.seed)
     }

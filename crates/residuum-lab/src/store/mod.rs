@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! STORE/store.json                    the schema of the store
-//!       trials/<id>/manifest.json     what the trial is; once it is done, also what it took
+//!       trials/<id>/manifest.json     what the trial is; once it is done, also its time
 //!                   records.csv       its numbers; written last: a trial that has them is done
 //!                   failed.json       instead of both: why the trial has no numbers
 //!                   run/              of a network: checkpoints, metrics, events
-//!                   checkpoints/      of a problem that is not done: how far it is
+//!                   checkpoints/      of an unfinished problem: its state so far
 //!                   .lock             locked by the process that runs the trial
 //! ```
 //!
@@ -24,9 +24,10 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+pub use crate::spec::Kind;
 pub use error::StoreError;
 pub use lease::Lease;
-pub use manifest::{Failure, Kind, Parameter, TrialManifest};
+pub use manifest::{Failure, StoredParameter, TrialManifest};
 pub use row::{Row, RowError, rows_from_csv, rows_to_csv};
 
 use crate::files::write_atomic;
@@ -41,7 +42,7 @@ const RUN: &str = "run";
 const CHECKPOINT: &str = "checkpoints";
 const LOCK: &str = ".lock";
 
-/// Bytes written to find out whether there is room.
+/// Bytes written to check for free space.
 const PROBE: usize = 4096;
 
 /// A folder of trials.
@@ -50,28 +51,28 @@ pub struct Store {
     path: PathBuf,
 }
 
-/// How far a trial is.
+/// The state of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Nothing is there.
+pub enum TrialState {
+    /// Nothing is stored.
     Absent,
-    /// It was begun; it may be going on.
+    /// It was started and may still be running.
     Begun,
-    /// It cannot be done; see [`Store::failures`].
+    /// It failed; see [`Store::failures`].
     Failed,
-    /// Its records are there.
+    /// Its records are stored.
     Done,
 }
 
 /// Whether a trial may be run.
 #[derive(Debug)]
-pub enum Claim {
-    /// By us.
+pub enum TrialClaim {
+    /// Yes, by us.
     Ours(Lease),
     /// Another process runs it.
     Busy,
-    /// There is nothing left to do: it is done or has failed.
-    Settled(State),
+    /// Nothing is left to do: it is done or has failed.
+    Settled(TrialState),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -80,7 +81,7 @@ struct Header {
 }
 
 impl Store {
-    /// The store at `path` for writing; made if the folder is new or empty.
+    /// The store at `path`, for writing; created if the folder is new or empty.
     ///
     /// # Errors
     /// If it cannot be written, or the folder holds something else.
@@ -133,7 +134,7 @@ impl Store {
         Ok(Self { path: path.into() })
     }
 
-    /// The store and the id of a trial's folder, `STORE/trials/ID`; the beginning of the id will do.
+    /// The store and the id of a trial's folder, `STORE/trials/ID`; a prefix of the id is enough.
     ///
     /// # Errors
     /// If there is no such trial.
@@ -145,7 +146,7 @@ impl Store {
         if trials.file_name() != Some(TRIALS.as_ref()) {
             return Err(missing());
         }
-        // The folder of a relative path of two parts is the empty one, which names nothing.
+        // The parent of a two-part relative path may be the empty path, which names nothing.
         let root = trials.parent().filter(|root| !root.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let store = Self::open(root).map_err(|_| missing())?;
         let id = store.find(&name.to_string_lossy())?;
@@ -168,16 +169,16 @@ impl Store {
     }
 
     /// How far a trial is.
-    pub fn state(&self, id: &str) -> State {
+    pub fn state(&self, id: &str) -> TrialState {
         let folder = self.folder(id);
         if ends_in_line(&folder.join(RECORDS)) {
-            State::Done
+            TrialState::Done
         } else if ends_in_line(&folder.join(FAILURE)) {
-            State::Failed
+            TrialState::Failed
         } else if folder.is_dir() {
-            State::Begun
+            TrialState::Begun
         } else {
-            State::Absent
+            TrialState::Absent
         }
     }
 
@@ -185,23 +186,23 @@ impl Store {
     ///
     /// # Errors
     /// If its folder cannot be written.
-    pub fn claim(&self, id: &str) -> Result<Claim, StoreError> {
+    pub fn claim(&self, id: &str) -> Result<TrialClaim, StoreError> {
         if !self.path.join(STORE).is_file() {
             return Err(StoreError::NoStore { path: self.path.clone() });
         }
         let before = self.state(id);
-        if matches!(before, State::Done | State::Failed) {
-            return Ok(Claim::Settled(before));
+        if matches!(before, TrialState::Done | TrialState::Failed) {
+            return Ok(TrialClaim::Settled(before));
         }
-        let Some(lease) = Lease::take(&self.folder(id))? else { return Ok(Claim::Busy) };
-        // Somebody may have finished it before the lock was ours.
+        let Some(lease) = Lease::take(&self.folder(id))? else { return Ok(TrialClaim::Busy) };
+        // Another process may have finished it before we got the lock.
         match self.state(id) {
-            settled @ (State::Done | State::Failed) => Ok(Claim::Settled(settled)),
+            settled @ (TrialState::Done | TrialState::Failed) => Ok(TrialClaim::Settled(settled)),
             _ => {
-                if before == State::Begun {
+                if before == TrialState::Begun {
                     lease.tidy()?;
                 }
-                Ok(Claim::Ours(lease))
+                Ok(TrialClaim::Ours(lease))
             }
         }
     }
@@ -213,7 +214,7 @@ impl Store {
     pub fn trials(&self) -> Result<Vec<TrialManifest>, StoreError> {
         let mut trials = Vec::new();
         for id in self.ids()? {
-            if self.state(&id) == State::Done {
+            if self.state(&id) == TrialState::Done {
                 trials.push(self.manifest(&id)?);
             }
         }
@@ -221,14 +222,14 @@ impl Store {
         Ok(trials)
     }
 
-    /// The trials that cannot be done, in the same order.
+    /// The failed trials, in the same order.
     ///
     /// # Errors
     /// If one cannot be read.
     pub fn failures(&self) -> Result<Vec<Failure>, StoreError> {
         let mut failures = Vec::new();
         for id in self.ids()? {
-            if self.state(&id) == State::Failed {
+            if self.state(&id) == TrialState::Failed {
                 failures.push(self.failure(&id)?);
             }
         }
@@ -236,7 +237,7 @@ impl Store {
         Ok(failures)
     }
 
-    /// Why a trial that has failed did.
+    /// Why a trial failed.
     ///
     /// # Errors
     /// If it has not, or the file cannot be read.
@@ -247,7 +248,7 @@ impl Store {
         Ok(failure)
     }
 
-    /// The ids of all trials there is anything of, in their own order.
+    /// The ids of all trials in the store, sorted.
     ///
     /// # Errors
     /// If the folder cannot be read.
@@ -285,7 +286,7 @@ impl Store {
         }
     }
 
-    /// The manifest of a trial that was begun.
+    /// The manifest of a trial that was started.
     ///
     /// # Errors
     /// If it cannot be read, or is that of another trial.
@@ -296,7 +297,7 @@ impl Store {
         Ok(manifest)
     }
 
-    /// The numbers of a trial that is done.
+    /// The records of a finished trial.
     ///
     /// # Errors
     /// If they cannot be read.
@@ -309,9 +310,9 @@ impl Store {
     /// Removes a trial.
     ///
     /// # Errors
-    /// If another process runs it, or the system refuses.
+    /// If another process runs it, or its files cannot be removed.
     pub fn remove(&self, id: &str) -> Result<(), StoreError> {
-        if self.state(id) == State::Absent {
+        if self.state(id) == TrialState::Absent {
             return Err(StoreError::NotOne { prefix: id.into(), count: 0 });
         }
         match Lease::take(&self.folder(id))? {
@@ -321,7 +322,7 @@ impl Store {
     }
 }
 
-/// Whether a file is there and whole: a power cut may leave an empty one, or one that ends in zeros.
+/// Whether a file exists and is complete: a power cut may leave an empty one, or one that ends in zeros.
 fn ends_in_line(path: &Path) -> bool {
     let last = |path: &Path| -> std::io::Result<u8> {
         let mut file = fs::File::open(path)?;
@@ -333,7 +334,7 @@ fn ends_in_line(path: &Path) -> bool {
     last(path).is_ok_and(|byte| byte == b'\n')
 }
 
-/// The name of a trial's folder is its id; a manifest that says otherwise is not believed.
+/// The name of a trial's folder is its id; a manifest with another id is rejected.
 fn check_id(path: &Path, manifest: &TrialManifest, id: &str) -> Result<(), StoreError> {
     if manifest.id == id {
         return Ok(());
@@ -347,7 +348,7 @@ fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
     serde_json::from_str(&text).map_err(|e| StoreError::Manifest { path: path.into(), reason: e.to_string() })
 }
 
-/// Another process may be making the same store: what it is writing is hidden.
+/// Ignores hidden files: another process may be creating the same store.
 fn check_empty(path: &Path) -> Result<(), StoreError> {
     for entry in fs::read_dir(path).map_err(StoreError::io(path))? {
         let found = entry.map_err(StoreError::io(path))?.file_name().to_string_lossy().into_owned();
@@ -358,7 +359,7 @@ fn check_empty(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Writes a little and removes it: better now than after hours of work.
+/// Writes and removes a small file: better to fail now than after hours of work.
 fn probe(path: &Path) -> std::io::Result<()> {
     let file = path.join(format!(".probe-{}", std::process::id()));
     let written = fs::write(&file, [0; PROBE]);

@@ -1,4 +1,4 @@
-//! Records: one number a row.
+//! Records: one number per row.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ pub struct Row {
     pub value: f64,
 }
 
-/// A line that is no record.
+/// A line that is not a record.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {message}")]
 pub struct RowError {
@@ -33,7 +33,7 @@ pub struct RowError {
 
 const HEADER: &str = "epoch,step,metric,part,index,value";
 
-/// Records as CSV; numbers are written so that reading them back gives the same bits.
+/// Records as CSV; reading a number back gives the same bits.
 pub fn rows_to_csv(rows: &[Row]) -> String {
     let mut text = format!("{HEADER}\n");
     let optional = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
@@ -47,7 +47,7 @@ pub fn rows_to_csv(rows: &[Row]) -> String {
 /// Records from CSV as [`rows_to_csv`] writes it.
 ///
 /// # Errors
-/// The first line that is no record.
+/// The first line that is not a record.
 pub fn rows_from_csv(text: &str) -> Result<Vec<Row>, RowError> {
     let mut lines = text.lines().enumerate();
     let wrong = |line: usize, message: String| RowError { line: line + 1, message };

@@ -1,4 +1,4 @@
-//! What trials cost: a few steps of one trial of each kind are timed, and its numbers are counted.
+//! The cost of trials: times a few steps of one trial of each kind, and counts the numbers it holds.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,15 +14,15 @@ use crate::progress::Silent;
 use crate::run::run;
 use crate::spec::{DataSpec, Resolved, Spec, TrialSpec};
 use crate::store::Row;
-use crate::train::{Origin, Parts};
+use crate::train::{NetworkParts, WeightsFrom};
 
-/// Measuring all kinds goes on for about this long, in seconds, where their steps are shorter than that.
+/// About how long measuring all kinds takes, in seconds, unless a single step takes longer.
 const ENOUGH_FOR_ALL: f64 = 2.0;
-/// Measuring one kind goes on until a sample takes so long, in seconds.
+/// Measuring one kind continues until a sample takes this long, in seconds.
 const ENOUGH: [f64; 2] = [0.02, 0.3];
-/// Longest single measurement that is asked for, in seconds.
+/// Longest single measurement, in seconds.
 const LONGEST: f64 = 1.0;
-/// Kinds that are measured; further ones cost what those most like them do.
+/// Most kinds that are measured; others are assumed to cost as much as the most similar one.
 const MOST_KINDS: usize = 24;
 /// A test batch, as trials have it.
 const TEST_BATCH: usize = 200;
@@ -38,9 +38,9 @@ pub struct Cost {
     pub total_seconds: f64,
     /// Trials at a time.
     pub jobs: usize,
-    /// Seconds of all trials, so many at a time.
+    /// Seconds of all trials, `jobs` at a time.
     pub wall_seconds: f64,
-    /// Kinds of trials, by what decides the cost of a step.
+    /// Kinds of trials that differ in the cost of a step.
     pub kinds: usize,
     /// Memory of the largest trial that was measured.
     pub memory: Memory,
@@ -49,18 +49,18 @@ pub struct Cost {
 /// Bytes of one trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Arrays, what the rule and the optimiser remember, and biases.
+    /// Arrays, the state of the rule and the optimiser, and biases.
     pub state: u64,
     /// Parameters of cells: four numbers for each cell of every array.
     pub devices: u64,
     /// Samples, or records.
     pub data: u64,
-    /// What a step holds of a batch: inputs and outputs of layers, what they keep for the backward pass, errors.
+    /// What a step keeps for a batch: inputs and outputs of layers, data for the backward pass, errors.
     pub activations: u64,
 }
 
 impl Memory {
-    /// All of it.
+    /// Total.
     pub fn total(&self) -> u64 {
         self.state + self.devices + self.data + self.activations
     }
@@ -84,7 +84,7 @@ impl Cost {
         };
         let probes: Vec<Probe> =
             pool.install(|| kinds[..measured].iter().map(probe).collect::<Result<_, _>>())?;
-        let Some(first) = probes.first() else { return Err("there is no trial".into()) };
+        let Some(first) = probes.first() else { return Err("there must be a trial, got none".into()) };
         let like: Vec<&Probe> = kinds.iter().map(|kind| &probes[kind.most_like(&kinds[..measured])]).collect();
         let seconds: Vec<f64> =
             plans.iter().zip(&of_plan).map(|(plan, &kind)| like[kind].seconds(plan)).collect();
@@ -114,12 +114,12 @@ fn wall(seconds: &[f64], jobs: usize) -> f64 {
 /// Trials whose steps cost the same.
 struct Kind<'a> {
     plan: &'a Plan,
-    /// What decides the cost.
+    /// What determines the cost.
     fields: Vec<String>,
 }
 
 impl Kind<'_> {
-    /// The place of the kind that has most in common with this one: itself, if it is among them.
+    /// Index of the kind most similar to this one: its own, if it is among them.
     fn most_like(&self, others: &[Kind<'_>]) -> usize {
         let common = |other: &Kind<'_>| other.fields.iter().filter(|f| self.fields.contains(f)).count();
         let differs = |other: &Kind<'_>| self.fields.len().max(other.fields.len()) - common(other);
@@ -127,7 +127,7 @@ impl Kind<'_> {
     }
 }
 
-/// The kinds of some trials in the order they come, and which one each trial is of.
+/// The kinds of some trials in order of appearance, and the kind of each trial.
 fn kinds(plans: &[Plan]) -> (Vec<Kind<'_>>, Vec<usize>) {
     let mut kinds: Vec<Kind> = Vec::new();
     let mut of_plan: Vec<usize> = Vec::with_capacity(plans.len());
@@ -155,7 +155,7 @@ fn same_work(a: &Work, b: &Work) -> bool {
     }
 }
 
-/// A parameter that decides what a step costs, as text: choices and sizes, not rates and spreads.
+/// A parameter that affects the cost of a step, as text: choices and sizes, not rates and spreads.
 fn costly(r: &Resolved) -> Option<String> {
     let (table, field) = r.path.split_once('.').unwrap_or(("", &r.path));
     let is_size = matches!(table, "network" | "data" | "mapping") || field == "dim" || field == "batch_size";
@@ -168,7 +168,7 @@ fn costly(r: &Resolved) -> Option<String> {
     if is_aside || (is_number && !is_size) {
         return None;
     }
-    // The numbers of a vector cost the same whatever they are.
+    // The cost depends on the length of a vector, not on its values.
     let value = match table {
         "problem" if r.value.starts_with('[') => r.value.matches(',').count().to_string(),
         _ => r.value.clone(),
@@ -176,7 +176,7 @@ fn costly(r: &Resolved) -> Option<String> {
     Some(format!("{} = {value}", r.path))
 }
 
-/// What was measured of one kind.
+/// Measurements of one kind.
 struct Probe {
     /// Seconds of a step.
     step: f64,
@@ -239,8 +239,8 @@ fn of_network(spec: &TrialSpec, seed: u64, enough: f64) -> Result<Probe, String>
     let [train, test] = samples(&spec.data)?;
     let batch = spec.training.batch_size.min(train);
     let steps = train.div_ceil(batch);
-    let mut parts =
-        Parts::build(spec, seed, (image, classes), steps as u64, Origin::Spec).map_err(|e| e.to_string())?;
+    let mut parts = NetworkParts::build(spec, seed, (image, classes), steps as u64, WeightsFrom::Spec)
+        .map_err(|e| e.to_string())?;
     let key = Key::new(seed).named("estimate");
     let features = match &mut parts.backbone {
         Some(backbone) => forward_seconds(backbone, 1, key),
@@ -256,11 +256,11 @@ fn of_network(spec: &TrialSpec, seed: u64, enough: f64) -> Result<Probe, String>
     })
 }
 
-/// Images to train and to test on, without a look at files.
+/// Numbers of training and test images, without reading files.
 fn samples(data: &DataSpec) -> Result<[usize; 2], String> {
     let Known { classes, images: [train, test], origin, .. } = data.known();
     if let catalogue::Origin::Embedded(_) = origin {
-        // No folder is looked into.
+        // Embedded sets need no folder.
         let split = data.load(std::path::Path::new(".")).map_err(|e| e.to_string())?;
         return Ok([split.train.len(), split.test.len()]);
     }
@@ -269,7 +269,7 @@ fn samples(data: &DataSpec) -> Result<[usize; 2], String> {
     Ok([limited(train, data.per_class[0]), limited(test, data.per_class[1])])
 }
 
-/// Images of noise, since the time hardly depends on what is seen.
+/// Images of noise: the time hardly depends on the content.
 fn images(network: &Network, batch: usize, key: Key) -> Tensor {
     let shape = network.input_shape();
     let mut values = vec![0.0; batch * shape.len()];
@@ -277,7 +277,7 @@ fn images(network: &Network, batch: usize, key: Key) -> Tensor {
     Tensor::from_values(shape, values.into_iter().map(|v| v as f32).collect())
 }
 
-/// Seconds a sample of reading a network, in batches if that is quick.
+/// Seconds per sample of reading a network, in batches if that is fast.
 fn forward_seconds(network: &mut Network, batch: usize, key: Key) -> f64 {
     let one = images(network, 1, key);
     let (single, ()) = seconds(|| _ = network.forward(&one, Pass::evaluate(key)));
@@ -289,7 +289,7 @@ fn forward_seconds(network: &mut Network, batch: usize, key: Key) -> f64 {
     all / batch as f64
 }
 
-/// Seconds of a training step; of large ones a single sample is measured.
+/// Seconds of a training step; for large ones, only a single sample is measured.
 fn step_seconds(
     network: &mut Network,
     spec: &TrialSpec,
@@ -320,7 +320,7 @@ fn step_seconds(
     Ok(taken / f64::from(count))
 }
 
-fn memory(parts: &mut Parts, spec: &TrialSpec, batch: usize, samples: usize) -> Memory {
+fn memory(parts: &mut NetworkParts, spec: &TrialSpec, batch: usize, samples: usize) -> Memory {
     let (image, _) = spec.data.image();
     let mut memory = Memory { data: (samples * image.len()) as u64, ..Memory::default() };
     for network in [Some(&mut parts.network), parts.backbone.as_mut()].into_iter().flatten() {
@@ -330,7 +330,7 @@ fn memory(parts: &mut Parts, spec: &TrialSpec, batch: usize, samples: usize) -> 
         }
     }
     if spec.devices.is_some() && !spec.rule.is_digital() {
-        // State is one number a cell; its parameters are four.
+        // One number of state per cell, and four parameters.
         memory.devices = 4 * memory.state;
     }
     memory.activations = (4 * batch * parts.network.held()) as u64;
@@ -364,7 +364,7 @@ steps = [10, 1000000]
     fn every_kind_is_measured_and_every_trial_counted() {
         let plans = plans(SPEC, &Folders::new("."), None, "cost").unwrap();
         let cost = Cost::estimate(&plans, 2).unwrap();
-        // Neither rates nor lengths make a kind; sizes do.
+        // Rates and lengths do not make a kind; sizes do.
         assert_eq!((plans.len(), cost.kinds), (8, 2));
         let work = |plans: &[Plan]| Cost::estimate(plans, 1).unwrap().total_seconds;
         // The first trial has 10 steps: measuring it alone says nothing of those with a million.

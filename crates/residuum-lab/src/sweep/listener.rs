@@ -1,13 +1,13 @@
 use crate::plan::Plan;
 
-/// Watches a sweep. Called from several threads.
+/// Receives the progress of a sweep. Called from several threads.
 pub trait Listener: Sync {
-    /// Of `total` trials, `settled` are in the store already.
+    /// Of `total` trials, `settled` are already in the store.
     fn begins(&self, total: usize, settled: usize) {
         let _ = (total, settled);
     }
 
-    /// A trial begins, or goes on from its checkpoint.
+    /// A trial starts, or resumes from its checkpoint.
     fn trial_begins(&self, plan: &Plan) {
         let _ = plan;
     }
@@ -17,7 +17,7 @@ pub trait Listener: Sync {
         let _ = (plan, share);
     }
 
-    /// The newest value of what is watched of a trial: the test accuracy of a network, the gap of a problem.
+    /// The latest value of a trial's watched metric: the test accuracy of a network, the gap of a problem.
     fn trial_measured(&self, plan: &Plan, metric: &str, value: f64) {
         let _ = (plan, metric, value);
     }
@@ -27,31 +27,27 @@ pub trait Listener: Sync {
         let _ = (plan, end);
     }
 
-    /// Something is not as it should be, and the trial goes on.
+    /// Something is wrong, but the trial continues.
     fn warned(&self, plan: &Plan, warning: &str) {
         let _ = (plan, warning);
     }
 
-    /// Whether the user wants to stop; asked often, so it must be cheap.
+    /// Whether the sweep should stop. Called often, so it must be cheap.
     fn cancelled(&self) -> bool {
         false
     }
 }
 
-/// Nobody listens.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
-
-impl Listener for Silent {}
+impl Listener for crate::progress::Silent {}
 
 /// How a trial ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     /// Its records are in the store.
     Done,
-    /// Another process has settled it.
+    /// Another process has finished it.
     Elsewhere,
-    /// Another process runs it; it is looked at again later.
+    /// Another process is running it; it is checked again later.
     Busy,
     /// It has no result.
     Failed {
@@ -60,6 +56,6 @@ pub enum End {
         /// Whether the store keeps it as failed.
         kept: bool,
     },
-    /// The user stopped it; its checkpoint is there.
+    /// The user stopped it; its checkpoint is kept.
     Interrupted,
 }

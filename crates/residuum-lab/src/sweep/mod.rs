@@ -1,8 +1,8 @@
-//! Running the trials of a spec into a store, several at a time, each once.
+//! Runs the trials of a spec into a store, several at a time, each once.
 //!
 //! A trial that is in the store is not run again; one that another process runs is left to it, and taken over if that
-//! process dies. What is recorded depends neither on the number of jobs and threads, nor on shards, nor on how often the work
-//! was killed and taken up again.
+//! process dies. Records do not depend on the number of jobs and threads, on shards, or on how often the work was killed and
+//! resumed.
 
 mod estimate;
 mod listener;
@@ -16,18 +16,19 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+pub use crate::progress::Silent;
 pub use estimate::{Cost, Memory};
-pub use listener::{End, Listener, Silent};
+pub use listener::{End, Listener};
 pub use network::network_rows;
 
 use crate::plan::{Plan, Work};
-use crate::store::{State, Store, StoreError};
+use crate::store::{Store, StoreError, TrialState};
 use queue::Queue;
 #[cfg(test)]
 pub(crate) use trial::manifest_of;
 use trial::{Environment, run_trial};
 
-/// How a sweep is run. None of it changes a number.
+/// How a sweep is run. None of these options affects the results.
 #[derive(Clone, Debug)]
 pub struct SweepOptions {
     /// Trials at a time.
@@ -73,14 +74,14 @@ impl SweepOptions {
     }
 }
 
-/// A sweep that cannot begin or go on. Trials done before it stay.
+/// A sweep that cannot start or continue. Finished trials are kept.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SweepError {
-    /// The store refuses.
+    /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// An option that makes no sense.
+    /// An invalid option.
     #[error("{name} must be {must}, got {given}")]
     Option {
         /// The option.
@@ -98,8 +99,8 @@ pub enum SweepError {
         /// The sentence.
         message: String,
     },
-    /// Trials that were done are no longer there.
-    #[error("{gone} of {of} trials that were done are no longer in {}: they were removed during the work", path.display())]
+    /// Finished trials have disappeared.
+    #[error("{gone} of {of} finished trials are no longer in {}: they were removed while the sweep ran", path.display())]
     Gone {
         /// The store.
         path: PathBuf,
@@ -118,7 +119,7 @@ pub enum SweepError {
 pub struct FailedTrial {
     /// Its id.
     pub id: String,
-    /// What tells it from the others.
+    /// What distinguishes it from the others.
     pub labels: Vec<(String, String)>,
     /// Its seed.
     pub seed: u64,
@@ -133,11 +134,11 @@ pub struct FailedTrial {
 pub struct SweepSummary {
     /// Trials of the spec, or of the shard.
     pub total: usize,
-    /// Run here to their end.
+    /// Finished by this sweep.
     pub done: usize,
-    /// In the store before.
+    /// Already in the store.
     pub already: usize,
-    /// Run by another process meanwhile.
+    /// Finished by another process meanwhile.
     pub elsewhere: usize,
     /// Without a result, now or before.
     pub failed: Vec<FailedTrial>,
@@ -145,16 +146,16 @@ pub struct SweepSummary {
     pub interrupted: bool,
 }
 
-/// How many trials are run at a time unless somebody says: problems take a thread each, networks share all.
+/// Default number of trials at a time: problems take one thread each, networks share all.
 pub fn default_jobs(plans: &[Plan], threads: usize) -> usize {
     let is_problem = |plan: &Plan| matches!(plan.work, Work::Problem(_));
     if plans.iter().all(is_problem) { threads.min(plans.len()).max(1) } else { 1 }
 }
 
-/// Runs what is not in the store yet. A trial that fails does not stop the others.
+/// Runs the trials that are not in the store yet. A failed trial does not stop the others.
 ///
 /// # Errors
-/// If an option makes no sense, or the store cannot be written; what was running is checkpointed then.
+/// If an option is invalid, or the store cannot be written; running trials are then checkpointed.
 pub fn sweep(
     plans: &[Plan],
     store: &Store,
@@ -167,12 +168,12 @@ pub fn sweep(
     let (mut open, mut settled) = (Vec::new(), Vec::new());
     for job in jobs {
         match store.state(&job.id) {
-            State::Done => {
+            TrialState::Done => {
                 summary.already += 1;
                 settled.push(job.id);
             }
-            State::Failed => summary.failed.push(job.failed(store.failure(&job.id)?.sentence, true)),
-            State::Absent | State::Begun => open.push(job),
+            TrialState::Failed => summary.failed.push(job.failed(store.failure(&job.id)?.sentence, true)),
+            TrialState::Absent | TrialState::Begun => open.push(job),
         }
     }
     listener.begins(summary.total, summary.total - open.len());
@@ -205,7 +206,7 @@ impl Job<'_> {
     }
 }
 
-/// The trials of a shard, each once: two points of a grid may come to the same.
+/// The trials of a shard, without duplicates: two points of a grid may be the same trial.
 fn select(plans: &[Plan], shard: Option<(usize, usize)>) -> Vec<Job<'_>> {
     let mut seen = BTreeSet::new();
     let jobs = plans.iter().map(|plan| Job { plan, id: plan.id() }).filter(|job| seen.insert(job.id.clone()));
@@ -213,7 +214,7 @@ fn select(plans: &[Plan], shard: Option<(usize, usize)>) -> Vec<Job<'_>> {
     jobs.skip(i).step_by(n).collect()
 }
 
-/// What one job does until nothing is left.
+/// Runs one job until no trial is left.
 fn work(queue: &Queue<'_>, environment: &Environment<'_>, listener: &dyn Listener) {
     while let Some(job) = queue.next(|| environment.stopped(listener)) {
         match run_trial(&job, environment, listener) {

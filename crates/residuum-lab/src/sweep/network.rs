@@ -17,11 +17,11 @@ const BINS: usize = 64;
 /// |---|---|---|
 /// | `train_loss`, `train_accuracy`, `test_loss`, `test_accuracy`, `learning_rate` | – | after an epoch |
 /// | `pulses` | layer | pulses its devices have taken |
-/// | `energy` | layer | joules they took, where the spec gives `device.pulse_energy` |
+/// | `energy` | layer | joules, if the spec gives `device.pulse_energy` |
 /// | `weight_count` | layer, layer.main, layer.residual, … | weights in bin `index` of 64 between `weight_low` and `weight_high`: effective weights, or cells of an array |
 /// | `range_low`, `range_high` | the same | dynamic range of the mean device, in the same units |
 /// | `kappa2` | layer | q_max/q_min of the mean main device between the smallest and the largest weight of the main array before and after training |
-/// | `drift` | layer | mean of \|w − w⋄\| before less that after, over the main array: positive where weights were pulled towards the symmetric point |
+/// | `drift` | layer | mean of \|w − w⋄\| before training minus that after, over the main array: positive where weights were pulled towards the symmetric point |
 pub fn network_rows(trained: &Trained, devices: Option<&Devices>) -> Vec<Row> {
     let records = &trained.summary.records;
     let pulse_energy = devices.and_then(|devices| devices.pulse_energy);
@@ -35,7 +35,7 @@ pub fn network_rows(trained: &Trained, devices: Option<&Devices>) -> Vec<Row> {
     rows
 }
 
-/// When a row was taken.
+/// When a row was recorded.
 #[derive(Clone, Copy)]
 struct At {
     epoch: u64,

@@ -1,4 +1,4 @@
-//! Trials waiting for a job, and what came of the others.
+//! Trials waiting for a job, and the outcomes of the others.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,9 +6,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{End, Job, SweepError, SweepSummary};
-use crate::store::{State, Store};
+use crate::store::{Store, TrialState};
 
-/// Time between two looks at a trial that another process runs.
+/// Time between two checks of a trial that another process runs.
 const POLL: Duration = Duration::from_millis(50);
 
 pub(super) struct Queue<'a>(Mutex<Inner<'a>>);
@@ -32,7 +32,7 @@ impl<'a> Queue<'a> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next trial; none if nothing is left or the sweep is to stop. Trials of other processes come last.
+    /// The next trial; none if nothing is left or the sweep should stop. Trials of other processes come last.
     pub(super) fn next(&self, stopped: impl Fn() -> bool) -> Option<Job<'a>> {
         let (job, seen) = self.inner().waiting.pop_front()?;
         loop {
@@ -43,7 +43,7 @@ impl<'a> Queue<'a> {
                 return None;
             }
             match seen.and_then(|seen| POLL.checked_sub(seen.elapsed())) {
-                Some(rest) if !rest.is_zero() => thread::sleep(rest),
+                Some(wait) if !wait.is_zero() => thread::sleep(wait),
                 _ => return Some(job),
             }
         }
@@ -63,14 +63,14 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Gives up; the first error is the one worth reporting.
+    /// Stops the sweep; the first error is the one reported.
     pub(super) fn stop(&self, error: SweepError) {
         let mut inner = self.inner();
         inner.waiting.clear();
         inner.error.get_or_insert(error);
     }
 
-    /// What came of it all. Trials that were done must still be in the store.
+    /// The summary. Finished trials must still be in the store.
     pub(super) fn finish(self, store: &Store) -> Result<SweepSummary, SweepError> {
         let Inner { mut summary, settled, error, .. } =
             self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +78,7 @@ impl<'a> Queue<'a> {
         if let Some(error) = error {
             return Err(error);
         }
-        let gone = settled.iter().filter(|id| store.state(id) != State::Done).count();
+        let gone = settled.iter().filter(|id| store.state(id) != TrialState::Done).count();
         if gone > 0 {
             return Err(SweepError::Gone { path: store.path().into(), gone, of: settled.len() });
         }

@@ -1,4 +1,4 @@
-//! One trial of a sweep: claimed, run, kept.
+//! One trial of a sweep: claimed, run, stored.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::plan::{Plan, VALUE_VERSION, Work};
 use crate::progress::Progress;
 use crate::run::{self, Keep, trial};
 use crate::spec::{Spec, TrialSpec};
-use crate::store::{Claim, Failure, Kind, Lease, Parameter, Row, State, Store, TrialManifest};
-use crate::train::{Place, RunError, Trained, train_in};
+use crate::store::{Failure, Kind, Lease, Row, Store, StoredParameter, TrialClaim, TrialManifest, TrialState};
+use crate::train::{NetworkError, Trained, TrialFolders, train_in};
 
 const SCHEMA: &str = "residuum.trial/1";
 
@@ -63,10 +63,13 @@ impl<'a> Environment<'a> {
     }
 }
 
-/// What a trial is, without what only a machine knows.
+/// The manifest of a trial, without what depends on the machine.
 pub(crate) fn manifest_of(plan: &Plan) -> TrialManifest {
-    let parameter =
-        |r: &crate::spec::Resolved| Parameter { field: r.path.clone(), value: r.value.clone(), given: r.given };
+    let parameter = |r: &crate::spec::Resolved| StoredParameter {
+        field: r.path.clone(),
+        value: r.value.clone(),
+        given: r.given,
+    };
     TrialManifest {
         schema: SCHEMA.into(),
         id: String::new(),
@@ -88,27 +91,27 @@ pub(crate) fn manifest_of(plan: &Plan) -> TrialManifest {
     }
 }
 
-/// What running a trial came to.
+/// The outcome of running a trial.
 pub(super) enum Outcome {
     Rows { rows: Vec<Row>, seconds: f64 },
     Failed { sentence: String, kept: bool },
     Interrupted,
 }
 
-/// Runs a trial, unless somebody else does or did.
+/// Runs a trial, unless another process is running it or has finished it.
 pub(super) fn run_trial(
     job: &Job<'_>,
     environment: &Environment<'_>,
     listener: &dyn Listener,
 ) -> Result<End, SweepError> {
     let lease = match environment.store.claim(&job.id)? {
-        Claim::Busy => return Ok(End::Busy),
-        Claim::Settled(state) => {
+        TrialClaim::Busy => return Ok(End::Busy),
+        TrialClaim::Settled(state) => {
             let end = settled(job, environment.store, state)?;
             listener.trial_ends(job.plan, &end);
             return Ok(end);
         }
-        Claim::Ours(lease) => lease,
+        TrialClaim::Ours(lease) => lease,
     };
     lease.begin(&environment.manifest(job, 0.0))?;
     listener.trial_begins(job.plan);
@@ -135,10 +138,10 @@ pub(super) fn run_trial(
     Ok(end)
 }
 
-/// What another process has made of a trial.
-fn settled(job: &Job<'_>, store: &Store, state: State) -> Result<End, SweepError> {
+/// The outcome of a trial in another process.
+fn settled(job: &Job<'_>, store: &Store, state: TrialState) -> Result<End, SweepError> {
     Ok(match state {
-        State::Failed => End::Failed { sentence: store.failure(&job.id)?.sentence, kept: true },
+        TrialState::Failed => End::Failed { sentence: store.failure(&job.id)?.sentence, kept: true },
         _ => End::Elsewhere,
     })
 }
@@ -150,11 +153,13 @@ fn problem(job: &Job<'_>, spec: &Spec, lease: &Lease, watch: Watch<'_, '_>) -> R
     let keep = Keep { path: &path, description: &description, every };
     match trial(spec, job.plan.seed, Some(keep), &watch) {
         Ok(done) => Ok(Outcome::Rows { rows: done.rows, seconds: done.seconds }),
-        Err(run::RunError::Cancelled(_)) => Ok(Outcome::Interrupted),
-        Err(run::RunError::Checkpoint { message }) => Err(SweepError::Files { id: job.id.clone(), message }),
+        Err(run::ProblemRunError::Cancelled(_)) => Ok(Outcome::Interrupted),
+        Err(run::ProblemRunError::Checkpoint { message }) => {
+            Err(SweepError::Files { id: job.id.clone(), message })
+        }
         Err(error) => {
             // The same steps would diverge again.
-            let kept = matches!(error, run::RunError::Diverged { .. });
+            let kept = matches!(error, run::ProblemRunError::Diverged { .. });
             Ok(Outcome::Failed { sentence: error.to_string(), kept })
         }
     }
@@ -167,34 +172,37 @@ fn network(
     mut watch: Watch<'_, '_>,
 ) -> Result<Outcome, SweepError> {
     let (folder, environment) = (lease.run_folder(), watch.environment);
-    let place = Place {
+    let place = TrialFolders {
         data_root: environment.data_root,
         folder: &folder,
         shared: environment.store.path(),
         checkpoint_every: environment.checkpoint_every,
     };
     match train_in(spec, job.plan.seed, &job.plan.description(), place, &mut watch) {
-        Ok(Trained { summary: train::Summary { outcome: train::Outcome::Cancelled { .. }, .. }, .. }) => {
-            Ok(Outcome::Interrupted)
-        }
+        Ok(Trained {
+            summary: train::TrainingSummary { outcome: train::Outcome::Cancelled { .. }, .. },
+            ..
+        }) => Ok(Outcome::Interrupted),
         Ok(trained) => {
             let seconds = trained.summary.records.iter().map(|r| r.seconds).sum();
             Ok(Outcome::Rows { rows: network_rows(&trained, spec.devices.as_ref()), seconds })
         }
         Err(error) => match error {
-            RunError::Train(TrainError::Step { .. } | TrainError::TestDiverged { .. }) => {
+            NetworkError::Train(TrainError::Step { .. } | TrainError::TestDiverged { .. }) => {
                 Ok(Outcome::Failed { sentence: error.to_string(), kept: true })
             }
-            RunError::Train(TrainError::Io { .. } | TrainError::Checkpoint { .. })
-            | RunError::Features(_)
-            | RunError::Tensors(_) => Err(SweepError::Files { id: job.id.clone(), message: error.to_string() }),
-            // Such as data that are missing: next time they may be there.
+            NetworkError::Train(TrainError::Io { .. } | TrainError::Checkpoint { .. })
+            | NetworkError::Features(_)
+            | NetworkError::Tensors(_) => {
+                Err(SweepError::Files { id: job.id.clone(), message: error.to_string() })
+            }
+            // Missing data, for instance, may be there next time.
             other => Ok(Outcome::Failed { sentence: other.to_string(), kept: false }),
         },
     }
 }
 
-/// Tells the listener of a sweep how far a trial is.
+/// Forwards the progress of a trial to the listener of the sweep.
 struct Watch<'a, 'b> {
     plan: &'a Plan,
     environment: &'a Environment<'b>,
@@ -227,7 +235,7 @@ impl Progress for Watch<'_, '_> {
     }
 }
 
-impl train::Listener for Watch<'_, '_> {
+impl train::TrainingListener for Watch<'_, '_> {
     fn epoch_begins(&mut self, _: u64, steps: u64) {
         if let Work::Network(spec) = &self.plan.work {
             self.steps = steps * spec.training.epochs;
@@ -251,7 +259,7 @@ impl train::Listener for Watch<'_, '_> {
     }
 }
 
-/// The model of the CPU, where the system tells it in a file.
+/// The model of the CPU, if the system gives it in a file.
 fn cpu_model() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;

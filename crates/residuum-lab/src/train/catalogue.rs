@@ -1,4 +1,4 @@
-//! The experiments that ship with the program.
+//! The built-in experiments.
 
 /// A spec by name.
 #[derive(Clone, Copy, Debug)]

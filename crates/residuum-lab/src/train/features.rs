@@ -1,9 +1,9 @@
-//! What the head of a network is given, computed once when all below it is frozen.
+//! Features: the inputs of a network's head, computed once if all layers below it are frozen.
 //!
-//! The numbers lie beside the runs, for every variant and seed: `features-DIGEST/` holds safetensors files of [`PART`] samples
-//! each. The digest is over all they depend on (layers with their weights, images and what is done to them), so another
-//! network or another subset has another folder. A part is written whole or not at all: work that is broken off goes on after
-//! the last part.
+//! They are stored next to the runs, for every variant and seed: `features-DIGEST/` holds safetensors files of [`PART`] samples
+//! each. The digest covers everything they depend on (layers with their weights, images and transforms), so another network or
+//! another subset has another folder. A part is written completely or not at all: interrupted work continues after the last
+//! part.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,29 +12,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use residuum::ParameterError;
-use residuum::state::{Data, Tensor as Saved, Tensors};
+use residuum::state::{Data, SavedTensor, Tensors};
 use residuum_nn::data::Batches;
 use residuum_nn::layer::Pass;
 use residuum_nn::state::{self, Scope, read_safetensors, write_safetensors};
-use residuum_nn::train::Listener;
+use residuum_nn::train::TrainingListener;
 use residuum_nn::{Network, Shape, Tensor};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-use super::trial::{Parts, Trial};
+use super::trial::{NetworkParts, NetworkTrial};
 use crate::spec::Model;
 
-/// Samples of a file.
+/// Samples per file.
 const PART: usize = 200;
 /// Most samples that pass through the backbone at a time.
 const BATCH: usize = 20;
-/// Most pixels of them, for whole images at least: activations stay at some hundred megabytes, and it can be broken off within
+/// Most pixels at a time, but at least one image: this keeps activations to some hundred megabytes, and cancellation within
 /// about a second.
 const PIXELS: usize = 5 * 224 * 224;
-/// The tensor of a file.
+/// Name of the tensor in a file.
 const TENSOR: &str = "features";
 
-/// Features that cannot be kept.
+/// Features that cannot be stored.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FeatureError {
@@ -43,38 +43,38 @@ pub enum FeatureError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A part cannot be written.
     #[error(transparent)]
-    Write(#[from] state::FileError),
+    Write(#[from] state::TensorFileError),
     /// They do not fit the samples.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
 }
 
-/// Whether to go on.
+/// Whether to continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// Everything is there.
+    /// All features are ready.
     Continue,
-    /// The listener has cancelled; what was done is kept.
+    /// The listener cancelled; finished parts are kept.
     Cancel,
 }
 
-/// What may be done in the folder of features.
+/// Access to the folder of features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Parts that are there are read.
+    /// Existing parts are read.
     Read,
-    /// And new ones are written.
+    /// Existing parts are read, and new ones written.
     Write,
 }
 
-impl Trial {
-    /// Sends all images through the backbone, if there is one, and lets the batches hold what comes out. With `beside`, parts
-    /// that lie in this folder are read instead, and new ones are written there where that is allowed.
+impl NetworkTrial {
+    /// Sends all images through the backbone, if there is one, and puts its outputs into the batches. With `beside`, parts in
+    /// that folder are read instead, and new ones are written there if allowed.
     ///
     /// # Errors
     /// If the folder cannot be written.
@@ -82,9 +82,9 @@ impl Trial {
         &mut self,
         model: &Model,
         beside: Option<(&Path, Access)>,
-        listener: &mut dyn Listener,
+        listener: &mut dyn TrainingListener,
     ) -> Result<Flow, FeatureError> {
-        let Parts { backbone: Some(backbone), .. } = &mut self.parts else { return Ok(Flow::Continue) };
+        let NetworkParts { backbone: Some(backbone), .. } = &mut self.parts else { return Ok(Flow::Continue) };
         let of = self.train.dataset().len() + self.test.dataset().len();
         let mut done = 0;
         for batches in [&mut self.train, &mut self.test] {
@@ -115,13 +115,13 @@ impl Trial {
     }
 }
 
-/// The features of some samples: those in the file if they are whole, else new ones; `None` if the listener has cancelled.
+/// The features of some samples: from the file if it is complete, else computed; `None` if the listener cancelled.
 fn part(
     backbone: &mut Network,
     batches: &Batches,
     samples: &Range<usize>,
     file: Option<&(PathBuf, Access)>,
-    listener: &dyn Listener,
+    listener: &dyn TrainingListener,
 ) -> Result<Option<Vec<f32>>, FeatureError> {
     if listener.cancelled() {
         return Ok(None);
@@ -129,7 +129,7 @@ fn part(
     let shape = vec![samples.len(), backbone.classes()];
     if let Some((path, _)) = file
         && let Ok(mut state) = read_safetensors(path)
-        && let Some(Saved { shape: given, data: Data::F32(values) }) = state.remove(TENSOR)
+        && let Some(SavedTensor { shape: given, data: Data::F32(values) }) = state.remove(TENSOR)
         && given == shape
     {
         return Ok(Some(values));
@@ -144,7 +144,10 @@ fn part(
         values.extend(features(backbone, batches, first..samples.end.min(first + batch)));
     }
     if let Some((path, Access::Write)) = file {
-        write_safetensors(path, &Tensors::from([(TENSOR.to_owned(), Saved::f32(&shape, values.clone()))]))?;
+        write_safetensors(
+            path,
+            &Tensors::from([(TENSOR.to_owned(), SavedTensor::f32(&shape, values.clone()))]),
+        )?;
     }
     Ok(Some(values))
 }
@@ -160,13 +163,13 @@ fn features(backbone: &mut Network, batches: &Batches, samples: Range<usize>) ->
     backbone.forward(&images, Pass::evaluate(key)).values().to_vec()
 }
 
-/// Tells apart features that may differ.
+/// A digest of everything the features depend on.
 fn digest(model: &Model, backbone: &mut Network, batches: &Batches) -> String {
     let mut hash = Sha256::new();
     // Layers and transforms with their options; the program's version stands for its arithmetic.
     let text = |hash: &mut Sha256, text: String| hash.update(format!("{} {text}", text.len()));
     text(&mut hash, format!("{} {model:?} {:?}", env!("CARGO_PKG_VERSION"), batches.pipeline()));
-    let mut state: Vec<(String, Saved)> = backbone.state(Scope::Network).into_iter().collect();
+    let mut state: Vec<(String, SavedTensor)> = backbone.state(Scope::Network).into_iter().collect();
     state.sort_by(|a, b| a.0.cmp(&b.0));
     for (name, tensor) in state {
         text(&mut hash, format!("{name} {:?}", tensor.shape));

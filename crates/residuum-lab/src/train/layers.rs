@@ -1,4 +1,4 @@
-//! What lies on the tiles of a network.
+//! The weights on a network's tiles.
 
 use residuum_nn::Network;
 use residuum_nn::model::Select;
@@ -9,7 +9,7 @@ use residuum_nn::state::{Collection, Role};
 pub struct LayerWeights {
     /// Name of the layer.
     pub layer: String,
-    /// What the network computes with, scales of the outputs included.
+    /// The weights the network computes with, output scales included.
     pub effective: Vec<f32>,
     /// The dynamic range of the main array in the same units, where the devices have one.
     pub range: Option<[f64; 2]>,
@@ -34,17 +34,17 @@ pub(super) fn layer_weights(network: &Network, analog: &Select) -> Vec<LayerWeig
     let all = Collection::of(network);
     let mut layers: Vec<LayerWeights> = Vec::new();
     for (name, role, tensor) in all.iter() {
-        let (Some((layer, rest)), Some(values)) = (name.split_once(".weight"), tensor.data.as_f32()) else {
+        let (Some((layer, suffix)), Some(values)) = (name.split_once(".weight"), tensor.data.as_f32()) else {
             continue;
         };
-        if rest.is_empty() && role == Role::Parameter && tensor.shape.len() > 1 {
+        if suffix.is_empty() && role == Role::Parameter && tensor.shape.len() > 1 {
             let range = all.range(name).map(|range| range.map(f64::from));
             let (layer, effective) = (layer.to_owned(), values.to_vec());
             layers.push(LayerWeights { layer, effective, range, arrays: Vec::new() });
             continue;
         }
         // `.tile0.main.weights`, after the matrix that it holds a part of.
-        let array = rest.strip_prefix(".tile").and_then(|rest| rest.split_once('.'));
+        let array = suffix.strip_prefix(".tile").and_then(|tile| tile.split_once('.'));
         let Some(array) = array.and_then(|(_, tensor)| tensor.strip_suffix(".weights")) else { continue };
         let Some(own) = layers.last_mut().filter(|own| own.layer == layer) else { continue };
         match own.arrays.iter_mut().find(|known| known.name == array) {

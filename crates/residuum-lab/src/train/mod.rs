@@ -1,6 +1,6 @@
 //! Trials with networks: from a spec to a trained network in the folder of a store, and back from there.
 //!
-//! [`train_in`] trains one; [`Opened`] is one that lies in a store.
+//! [`train_in`] trains one; [`Opened`] is one loaded from a store.
 
 mod catalogue;
 mod features;
@@ -13,5 +13,5 @@ pub use catalogue::{CATALOGUE, Shipped};
 pub use features::{Access, FeatureError, Flow};
 pub use layers::{ArrayWeights, LayerWeights};
 pub use opened::{Damage, Exported, Opened, export};
-pub use run::{Place, RunError, Trained, train_in};
-pub use trial::{Origin, Parts, Trial, TrialError};
+pub use run::{NetworkError, Trained, TrialFolders, train_in};
+pub use trial::{NetworkParts, NetworkTrial, TrialError, WeightsFrom};

@@ -6,47 +6,49 @@ use std::thread;
 use std::time::Duration;
 
 use residuum_nn::state;
-use residuum_nn::train::{EarlyStop, Listener, Metric, Outcome, Run, Summary, TrainError, Training};
+use residuum_nn::train::{
+    EarlyStop, Outcome, Run, StopMetric, TrainError, Training, TrainingListener, TrainingSummary,
+};
 use thiserror::Error;
 
 use super::features::{Access, FeatureError, Flow};
 use super::layers::{LayerWeights, layer_weights};
-use super::trial::{Origin, Trial, TrialError};
+use super::trial::{NetworkTrial, TrialError, WeightsFrom};
 use crate::files::open_lock;
 use crate::spec::{SpecError, TrialSpec};
 use crate::store::StoreError;
 
-/// Locked by the trial that makes features for all.
+/// Locked by the trial that computes features for all.
 const FEATURES_LOCK: &str = ".features.lock";
-/// Time between two looks at that lock.
+/// Time between two checks of that lock.
 const LOCK_POLL: Duration = Duration::from_millis(100);
 
 /// Why a network cannot be trained or opened.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum RunError {
+pub enum NetworkError {
     /// It cannot be prepared.
     #[error(transparent)]
-    Trial(#[from] TrialError),
-    /// What its head is given cannot be kept.
+    NetworkTrial(#[from] TrialError),
+    /// Its features cannot be stored.
     #[error(transparent)]
     Features(#[from] FeatureError),
-    /// It cannot go on.
+    /// Training failed.
     #[error(transparent)]
     Train(#[from] TrainError),
     /// Tensors cannot be written.
     #[error(transparent)]
-    Tensors(#[from] state::FileError),
+    Tensors(#[from] state::TensorFileError),
     /// Its trial cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The trial has no network.
-    #[error("trial {id} minimises an objective and has no network")]
+    #[error("trial {id} must have a network, got one that minimises an objective")]
     NoNetwork {
         /// The trial.
         id: String,
     },
-    /// The manifest no longer makes a spec.
+    /// The manifest is not a valid spec.
     #[error("trial {id}: {source}")]
     Spec {
         /// The trial.
@@ -54,9 +56,9 @@ pub enum RunError {
         /// What is wrong.
         source: SpecError,
     },
-    /// The newest checkpoint cannot be read, and an older one was not asked for.
+    /// The newest checkpoint cannot be read, and using an older one was not allowed.
     #[error(
-        "checkpoint {} is damaged ({reason}); the newest that is whole is after {steps} steps, take it with --allow-older",
+        "checkpoint {} is damaged ({reason}); use the newest intact one, after {steps} steps, with --allow-older",
         path.display()
     )]
     Damaged {
@@ -72,15 +74,15 @@ pub enum RunError {
 /// A network trained in the folder of a store, and its weights before and after.
 #[derive(Debug)]
 pub struct Trained {
-    /// What came of the run.
-    pub summary: Summary,
+    /// The outcome of the run.
+    pub summary: TrainingSummary,
     /// Every layer that the spec puts on tiles.
     pub layers: Vec<LayerWeights>,
 }
 
-/// Where a trial is at work.
+/// The folders a trial uses.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct TrialFolders<'a> {
     /// The folders of data sets.
     pub data_root: &'a Path,
     /// For its checkpoints, metrics and events.
@@ -100,14 +102,17 @@ pub fn train_in(
     spec: &TrialSpec,
     seed: u64,
     description: &str,
-    place: Place<'_>,
-    listener: &mut dyn Listener,
-) -> Result<Trained, RunError> {
-    let Place { data_root, folder, shared, checkpoint_every } = place;
-    let mut trial = Trial::prepare(spec, seed, data_root, Origin::Spec)?;
+    place: TrialFolders<'_>,
+    listener: &mut dyn TrainingListener,
+) -> Result<Trained, NetworkError> {
+    let TrialFolders { data_root, folder, shared, checkpoint_every } = place;
+    let mut trial = NetworkTrial::prepare(spec, seed, data_root, WeightsFrom::Spec)?;
     if take_shared_features(&mut trial, spec, shared, listener)? == Flow::Cancel {
         let outcome = Outcome::Cancelled { k: 0, resume_from: None };
-        return Ok(Trained { summary: Summary { outcome, steps: 0, records: Vec::new() }, layers: Vec::new() });
+        return Ok(Trained {
+            summary: TrainingSummary { outcome, steps: 0, records: Vec::new() },
+            layers: Vec::new(),
+        });
     }
     let start = layer_weights(&trial.parts.network, &spec.network.analog);
     let mut training = training(spec, &trial);
@@ -116,7 +121,7 @@ pub fn train_in(
         Err(TrainError::NoCheckpoint { .. }) => {
             trial.run(&training, Some(folder), description).start(listener)?
         }
-        // What a power cut has left of a run is begun again.
+        // A run damaged by a power cut is started again.
         Err(TrainError::AllDamaged { .. }) => {
             fs::remove_dir_all(folder).map_err(|source| TrainError::Io { path: folder.into(), source })?;
             trial.run(&training, Some(folder), description).start(listener)?
@@ -132,13 +137,13 @@ pub fn train_in(
     Ok(Trained { summary, layers })
 }
 
-/// Features that lie in a folder which other trials use at the same time: one of them makes them, the others read.
+/// Features in a folder that several trials share: one of them computes them, the others read.
 fn take_shared_features(
-    trial: &mut Trial,
+    trial: &mut NetworkTrial,
     spec: &TrialSpec,
     shared: &Path,
-    listener: &mut dyn Listener,
-) -> Result<Flow, RunError> {
+    listener: &mut dyn TrainingListener,
+) -> Result<Flow, NetworkError> {
     if trial.parts.backbone.is_none() {
         return Ok(Flow::Continue);
     }
@@ -155,11 +160,11 @@ fn take_shared_features(
     Ok(trial.take_features(&spec.network.model, Some((shared, Access::Write)), listener)?)
 }
 
-fn training(spec: &TrialSpec, trial: &Trial) -> Training {
+fn training(spec: &TrialSpec, trial: &NetworkTrial) -> Training {
     let own = &spec.training;
     let mut training = Training::new(own.epochs, own.loss);
     training.early_stop = own.early_stop.map(|stop| EarlyStop {
-        metric: if stop.loss { Metric::TestLoss } else { Metric::TestAccuracy },
+        metric: if stop.loss { StopMetric::TestLoss } else { StopMetric::TestAccuracy },
         patience: stop.patience,
         min_delta: stop.min_delta,
     });
@@ -169,7 +174,7 @@ fn training(spec: &TrialSpec, trial: &Trial) -> Training {
     training
 }
 
-impl Trial {
+impl NetworkTrial {
     fn run<'a>(
         &'a mut self,
         training: &'a Training,

@@ -1,4 +1,4 @@
-//! From one trial of a spec and a seed to a network, its data, and how it is trained.
+//! Builds the network, the data and the training settings of one trial and seed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use residuum::{Key, ParameterError, Rule, Schedule};
 use residuum_nn::analog::{AnalogFactory, Reads, Recipe};
 use residuum_nn::data::Batches;
 use residuum_nn::model::{BuildError, DigitalFactory, Factory};
-use residuum_nn::state::{FileError, Scope, StateError, Tensors, read_safetensors};
+use residuum_nn::state::{Scope, StateError, TensorFileError, Tensors, read_safetensors};
 use residuum_nn::{Network, Shape};
 use thiserror::Error;
 
@@ -15,10 +15,10 @@ use crate::spec::{
     BuildError as RuleError, DataSpecError, Devices, NetworkSpec, RuleSpec, ScheduleSpec, TrialSpec,
 };
 
-/// Samples evaluated at a time; changes no number but those of a running average in the converters.
+/// Samples evaluated at a time; affects only running averages in the converters.
 const TEST_BATCH: usize = 200;
 
-/// Why a trial cannot begin.
+/// Why a trial cannot start.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TrialError {
@@ -33,7 +33,7 @@ pub enum TrialError {
     Parameter(#[from] ParameterError),
     /// The file of weights.
     #[error("network.weights: {0}")]
-    File(#[from] FileError),
+    File(#[from] TensorFileError),
     /// Weights of another network.
     #[error("network.weights: {}: {source}", path.display())]
     State {
@@ -44,12 +44,12 @@ pub enum TrialError {
     },
     /// Images that the model cannot take.
     #[error(
-        "network.model takes images of {expected} and {classes} classes, but those of data.set have {given} and {given_classes}"
+        "network.model must fit data.set: it takes images of {expected} and {classes} classes, got {given} and {given_classes}"
     )]
     Shape {
         /// What it takes.
         expected: Shape,
-        /// How many it tells apart.
+        /// Number of classes it has.
         classes: usize,
         /// What there is.
         given: Shape,
@@ -58,10 +58,10 @@ pub enum TrialError {
     },
 }
 
-/// Where layers have their parameters from.
+/// Where layers get their parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The weights that the spec names, or draws.
+pub enum WeightsFrom {
+    /// The weights named in the spec, or random ones.
     Spec,
     /// A checkpoint that is loaded next. It holds everything but the backbone, for which alone the weights of the spec are read.
     Checkpoint,
@@ -69,14 +69,14 @@ pub enum Origin {
 
 /// The layers of a trial at their start.
 #[derive(Debug)]
-pub struct Parts {
+pub struct NetworkParts {
     /// What learns: the whole network, or what is above the backbone.
     pub network: Network,
-    /// Layers that give the same for an image in every epoch, so that they need see it only once.
+    /// Layers whose output for an image is the same in every epoch, so it is computed once.
     pub backbone: Option<Network>,
 }
 
-impl Parts {
+impl NetworkParts {
     /// The layers of a spec for one seed. `steps` is the length of an epoch.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl Parts {
         seed: u64,
         (image, classes): (Shape, usize),
         steps: u64,
-        origin: Origin,
+        origin: WeightsFrom,
     ) -> Result<Self, TrialError> {
         let key = Key::new(seed);
         let shape = Shaped::new(spec, steps);
@@ -109,7 +109,7 @@ impl Parts {
             return Err(TrialError::Shape { expected, classes: own, given: image, given_classes: classes });
         }
         let fixed = spec.data.is_fixed() && spec.network.learns_head_only(&mut network);
-        if fixed || origin == Origin::Spec {
+        if fixed || origin == WeightsFrom::Spec {
             load_weights(&mut network, &spec.network)?;
         }
         let head = if fixed { network.split_off(&spec.network.model.head()) } else { None };
@@ -131,27 +131,27 @@ impl Parts {
 
 /// A network with its data, ready to be trained.
 #[derive(Debug)]
-pub struct Trial {
+pub struct NetworkTrial {
     /// The network at its start.
-    pub parts: Parts,
-    /// What it learns from.
+    pub parts: NetworkParts,
+    /// Training data.
     pub train: Batches,
-    /// What it is tested on.
+    /// Test data.
     pub test: Batches,
-    /// Where its draws come from.
+    /// Key of its random draws.
     pub key: Key,
     /// Rate of the rule, for records.
     pub learning_rate: Schedule,
 }
 
-impl Trial {
+impl NetworkTrial {
     /// Prepares the run of one seed. `root` holds the folders of data sets. Trials of one seed start from the same weights
     /// and see the same images in the same order, whatever their rules are. Where there is a backbone, the batches hold
     /// images until `take_features` has sent them through it.
     ///
     /// # Errors
     /// If data are missing, or the network cannot be built.
-    pub fn prepare(spec: &TrialSpec, seed: u64, root: &Path, origin: Origin) -> Result<Self, TrialError> {
+    pub fn prepare(spec: &TrialSpec, seed: u64, root: &Path, origin: WeightsFrom) -> Result<Self, TrialError> {
         let key = Key::new(seed);
         let split = spec.data.load(root)?;
         let classes = split.train.classes();
@@ -162,7 +162,7 @@ impl Trial {
         let test = Batches::new(split.test, test_pipeline, TEST_BATCH, key.named("test"))?;
         let input = Shape::image(image.height, image.width, image.channels);
         let steps = train.len() as u64;
-        let parts = Parts::build(spec, seed, (input, classes), steps, origin)?;
+        let parts = NetworkParts::build(spec, seed, (input, classes), steps, origin)?;
         let shape = Shaped::new(spec, steps);
         let learning_rate = spec.rule.rates(|rate| shape.of(rate)).learning;
         Ok(Self { parts, train, test, key: key.named("run"), learning_rate })
@@ -180,7 +180,7 @@ fn load_weights(network: &mut Network, spec: &NetworkSpec) -> Result<(), TrialEr
     loaded.map_err(|source| TrialError::State { path: path.clone(), source })
 }
 
-/// What the schedule makes of a rate.
+/// Applies the schedule to a rate.
 #[derive(Clone, Copy, Debug)]
 struct Shaped {
     schedule: ScheduleSpec,

@@ -4,7 +4,7 @@ use residuum::Array;
 use residuum::rule::{ResidualConfig, ResidualLearning, Transfer};
 use residuum::stats::{Summary, Z, fit_line};
 use residuum::theory::hard_instance::HardInstance;
-use residuum::theory::residual_law::{LocalModel, Rates, StationaryLaw};
+use residuum::theory::residual_law::{LawRates, LocalModel, StationaryLaw};
 
 use super::check::Check;
 use super::context::Context;
@@ -61,7 +61,7 @@ pub(super) const CLAIMS: &[Claim] = &[
 /// The toy at σ = 1, γ and α as given, β = α/2 at γ = 1: the setting of the comparison, with its law.
 struct Setting {
     toy: Toy,
-    rates: Rates,
+    rates: LawRates,
     law: StationaryLaw,
     steps: u64,
     replicas: usize,
@@ -71,7 +71,7 @@ impl Setting {
     fn new(context: &Context, mixing: f64) -> Result<Self, ClaimError> {
         let (toy, device) = (Toy::gaussian(1.0), devices::power(1.0)?);
         let alpha = 0.004;
-        let rates = Rates { learning_rate: alpha / mixing, transfer_rate: 0.5 * alpha, mixing };
+        let rates = LawRates { learning_rate: alpha / mixing, transfer_rate: 0.5 * alpha, mixing };
         let model = LocalModel::new(toy.curvature, 1.0, toy.minimizer, &*device, &*device)?;
         let law = model.stationary(rates)?;
         let steps = 20_000;

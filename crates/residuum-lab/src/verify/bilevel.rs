@@ -5,7 +5,7 @@ use residuum::response::Tanh;
 use residuum::stats::{Summary, Z, fit_line};
 use residuum::theory::lyapunov::Bowl;
 use residuum::theory::operator::NonMonotone;
-use residuum::theory::residual_law::{LocalModel, Rates, StationaryLaw};
+use residuum::theory::residual_law::{LawRates, LocalModel, StationaryLaw};
 use residuum::{Key, Noise, ResponseFunction};
 
 use super::check::Check;
@@ -221,7 +221,7 @@ pub(super) fn biases(context: &Context, rates: &[f64], replicas: usize) -> Resul
     rates
         .iter()
         .map(|&alpha| {
-            let rates = Rates { learning_rate: alpha, transfer_rate: 0.5 * alpha, mixing: 1.0 };
+            let rates = LawRates { learning_rate: alpha, transfer_rate: 0.5 * alpha, mixing: 1.0 };
             let law = model.stationary(rates)?;
             let key = context.key("residual-learning-exact").fold(alpha.to_bits());
             let ends = settle(context, &toy, key, rates, ((12.0 / law.slow_rate) as u64, replicas))?;
@@ -237,7 +237,7 @@ fn settle(
     context: &Context,
     toy: &Toy,
     key: Key,
-    rates: Rates,
+    rates: LawRates,
     (steps, replicas): (u64, usize),
 ) -> Result<Ends, ClaimError> {
     let device = devices::power(1.0)?;
@@ -251,8 +251,8 @@ fn settle(
 fn settings(context: &Context) -> Outcome {
     let device = devices::power(1.0)?;
     let mut checks = Vec::new();
-    let a = Rates { learning_rate: 2e-3, transfer_rate: 4e-3, mixing: 1.0 };
-    let b = Rates { learning_rate: 5e-4, transfer_rate: 2e-3, mixing: 4.0 };
+    let a = LawRates { learning_rate: 2e-3, transfer_rate: 4e-3, mixing: 1.0 };
+    let b = LawRates { learning_rate: 5e-4, transfer_rate: 2e-3, mixing: 4.0 };
     for (name, rates) in [("A", a), ("B", b)] {
         for deviation in [0.1, 0.5, 1.0, 2.0] {
             let toy = Toy::gaussian(deviation);
@@ -277,7 +277,7 @@ fn settings(context: &Context) -> Outcome {
 /// The deviation of W where the two time scales are apart.
 fn deviation(context: &Context) -> Outcome {
     let (toy, device) = (Toy::gaussian(0.5), devices::power(1.0)?);
-    let rates = Rates { learning_rate: 1.6e-2, transfer_rate: 8e-4, mixing: 1.0 };
+    let rates = LawRates { learning_rate: 1.6e-2, transfer_rate: 8e-4, mixing: 1.0 };
     let law = LocalModel::new(toy.curvature, 0.5, toy.minimizer, &*device, &*device)?.stationary(rates)?;
     let replicas = context.pick(8000, 4000);
     let ends = settle(context, &toy, context.key("stationary-deviation"), rates, (10_000, replicas))?;
@@ -294,7 +294,7 @@ fn deviation(context: &Context) -> Outcome {
     ])
 }
 
-/// Rates proposed for a horizon and for a bias keep what they promise.
+/// LawRates proposed for a horizon and for a bias keep what they promise.
 fn proposals(context: &Context) -> Outcome {
     let (toy, device) = (Toy::gaussian(1.0), devices::power(1.0)?);
     let model = LocalModel::new(toy.curvature, 1.0, toy.minimizer, &*device, &*device)?;

@@ -8,7 +8,7 @@ use residuum::response::Exponential;
 use residuum::rule::{self, Analog, ResidualConfig, Rule, SymmetricPoint};
 use residuum::stats::{Summary, Z};
 use residuum::theory::pulse_flow::{flow, flow_minus_step, pulses_minus_flow};
-use residuum::theory::residual_law::{LocalModel, Rates};
+use residuum::theory::residual_law::{LawRates, LocalModel};
 use residuum::theory::zero_shift::CyclePrediction;
 use residuum::{Array, ExactArray, Key, Pulses, ResponseFunction, Rounding, Update};
 
@@ -257,7 +257,7 @@ fn wrong_symmetric_point(context: &Context) -> Outcome {
     let (toy, device) = (Toy::gaussian(1.0), devices::power(1.0)?);
     let model = LocalModel::new(toy.curvature, 1.0, toy.minimizer, &*device, &*device)?;
     let alpha: f64 = 2e-3;
-    let rates = Rates { learning_rate: alpha, transfer_rate: alpha, mixing: 1.0 };
+    let rates = LawRates { learning_rate: alpha, transfer_rate: alpha, mixing: 1.0 };
     let errors = [0.0, 0.05, 0.1];
     let key = context.key("symmetric-point-error");
     let ends = replicate(context, key, (context.pick(8000, 2000), 1), 12_000, |n| {

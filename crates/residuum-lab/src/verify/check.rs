@@ -2,7 +2,7 @@
 
 use residuum::stats::{Summary, Z};
 
-/// How a measured number should stand to the predicted one.
+/// The expected relation of a measured number to the predicted one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// |measured − predicted| ≤ tolerance.
@@ -24,12 +24,12 @@ impl Relation {
     }
 }
 
-/// Two numbers, how they should stand to each other, and how much is left to chance and to derived bias.
+/// Two numbers, their expected relation, and the tolerance for chance and derived bias.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
     /// What the experiment gave.
     pub measured: f64,
-    /// How it should stand to the prediction.
+    /// Its expected relation to the prediction.
     pub relation: Relation,
     /// The predicted value or bound.
     pub predicted: f64,
@@ -160,7 +160,7 @@ impl Check {
     }
 
     /// The same comparison as a sentence of the paper that is known to be wrong: it must fail. One that holds after
-    /// all, or that could not be evaluated, refutes the correction and so fails in earnest.
+    /// all, or that could not be evaluated, refutes the correction, and so is a real failure.
     pub(super) fn misprinted(self) -> Self {
         let refuted = self.verdict == Verdict::Fails && self.is_number();
         Self { verdict: if refuted { Verdict::AsPrintedFails } else { Verdict::Fails }, ..self }

@@ -1,9 +1,9 @@
-//! What an experiment is given: size, random numbers, and the hardware under test.
+//! The inputs of an experiment: size, random numbers, and the hardware under test.
 
 use std::sync::Arc;
 
 use residuum::response::Swapped;
-use residuum::theory::coefficients::Rates;
+use residuum::theory::coefficients::LemmaRates;
 use residuum::theory::operator::Inequality;
 use residuum::{Key, ResponseFunction};
 
@@ -38,7 +38,7 @@ pub(super) struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The first number in earnest, the second when time is short.
+    /// The first number normally, the second in quick mode.
     pub(super) fn pick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
@@ -83,8 +83,8 @@ impl Context<'_> {
     }
 
     /// The same for all rates of Residual Learning.
-    pub(super) fn rates(&self, rates: Rates) -> Rates {
+    pub(super) fn rates(&self, rates: LemmaRates) -> LemmaRates {
         let (learning_rate, transfer_rate) = (self.rate(rates.learning_rate), self.rate(rates.transfer_rate));
-        Rates { learning_rate, transfer_rate, ..rates }
+        LemmaRates { learning_rate, transfer_rate, ..rates }
     }
 }

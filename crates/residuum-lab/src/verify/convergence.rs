@@ -9,7 +9,7 @@ use residuum::objective::DiagonalQuadratic;
 use residuum::response::Tanh;
 use residuum::rule::{self, ResidualConfig, ResidualLearning};
 use residuum::stats::{Summary, Z};
-use residuum::theory::coefficients::{Coefficients, Problem, Rates};
+use residuum::theory::coefficients::{Coefficients, LemmaRates, Problem};
 use residuum::theory::hard_instance::HardInstance;
 use residuum::theory::practical::practical_rates;
 use residuum::{Noise, Noisy, Range};
@@ -92,7 +92,7 @@ fn posed(
 fn start(
     context: &Context,
     conditions: (f64, f64),
-    rates: Rates,
+    rates: LemmaRates,
     deviation: f64,
     n: usize,
 ) -> Result<Setting, ParameterError> {

@@ -3,7 +3,7 @@
 //! Noise sits on two or three atoms, so the expectations are sums and the inequalities are checked exactly.
 
 use residuum::response::{Ceiling, Constant, Tanh};
-use residuum::theory::coefficients::{Problem, Rates};
+use residuum::theory::coefficients::{LemmaRates, Problem};
 use residuum::theory::lyapunov::{Bowl, OneStep};
 use residuum::theory::operator::{FiniteNoise, Inequality};
 use residuum::{Bounds, Range, ResponseFunction};
@@ -114,7 +114,7 @@ fn from_random_states(
             let smooth = Tanh::new(1.0, slope, 1.0, draw(3) - 0.5)?;
             let (main, residual): (&dyn ResponseFunction, &dyn ResponseFunction) =
                 if draw(4) < 0.5 { (&smooth, &smooth) } else { (&constant, &ceiling) };
-            let unit = Rates { learning_rate: 1.0, transfer_rate: 1.0, mixing: 1.0, weight: 1.0 };
+            let unit = LemmaRates { learning_rate: 1.0, transfer_rate: 1.0, mixing: 1.0, weight: 1.0 };
             let mut step = OneStep { objective, main, residual, rates: unit, noise: &noise };
             let bounds = step.bounds();
             let problem = Problem {
@@ -129,7 +129,7 @@ fn from_random_states(
             let fastest = bounds.min / (4.0 * mixing * objective_condition * bounds.max.powi(2));
             // Three states in ten meet the largest step allowed.
             let share = if draw(6) < 0.3 { 1.0 } else { draw(6) };
-            let mut rates = Rates::coupled(1.0, bounds, beyond.learning * share * fastest, mixing);
+            let mut rates = LemmaRates::coupled(1.0, bounds, beyond.learning * share * fastest, mixing);
             rates.transfer_rate *= beyond.transfer;
             step.rates = context.rates(rates);
             let size = 10f64.powf(4.0 * draw(7) - 2.0);

@@ -6,7 +6,7 @@ use residuum::objective::DiagonalQuadratic;
 use residuum::response::{Linear, Power};
 use residuum::rule::{self, ResidualConfig, ResidualLearning, Rule};
 use residuum::stats::{Summary, Z};
-use residuum::theory::residual_law::{LocalModel, Rates};
+use residuum::theory::residual_law::{LawRates, LocalModel};
 use residuum::{Control, Noise, Noisy, Objective, minimize_observed};
 
 use super::check::Check;
@@ -47,7 +47,7 @@ fn toy_example(context: &Context) -> Outcome {
     let device = devices::power(1.0)?;
     let deviations = [0.1, 0.5, 1.0, 2.0, 4.0];
     let (alpha, steps, replicas) = context.pick((2e-3, 12_000, 12_000), (8e-3, 3_000, 3000));
-    let rates = Rates { learning_rate: alpha, transfer_rate: 2.0 * alpha, mixing: 1.0 };
+    let rates = LawRates { learning_rate: alpha, transfer_rate: 2.0 * alpha, mixing: 1.0 };
     let mut means: Vec<(Summary, Summary, f64)> = Vec::new();
     for deviation in deviations {
         let toy = Toy::gaussian(deviation);

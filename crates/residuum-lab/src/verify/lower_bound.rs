@@ -2,8 +2,8 @@
 
 use residuum::ResponseFunction;
 use residuum::stats::Z;
-use residuum::theory::coefficients::Rates;
-use residuum::theory::hard_instance::{HardInstance, Simulation, State};
+use residuum::theory::coefficients::LemmaRates;
+use residuum::theory::hard_instance::{HardInstance, HardState, Simulation};
 
 use super::check::Check;
 use super::context::{Bench, Context};
@@ -60,7 +60,7 @@ fn conditional_mean(context: &Context) -> Outcome {
         let (exact, closed) = instance.conditional_mean(p, g);
         // The recursion that is simulated has this mean.
         let rates = instance.free(0.01 / (12.0 * instance.mixing()))?;
-        let state = State { main: g - instance.mixing() * p, residual: p };
+        let state = HardState { main: g - instance.mixing() * p, residual: p };
         let atoms = instance.noise_atoms(p);
         let next: f64 = atoms.iter().map(|&(share, xi)| share * instance.step(rates, state, xi).residual).sum();
         let alpha = rates.learning_rate;
@@ -124,7 +124,7 @@ fn mean_square(context: &Context) -> Outcome {
             // From a thousandth of the confinement region to ten times outside.
             let radius = instance.confinement_radius() * 10f64.powf(4.0 * draw(3) - 3.0);
             let [main, effective] = [draw(1), draw(2)].map(|u| radius * (2.0 * u - 1.0));
-            let state = State { main, residual: (effective - main) / instance.mixing() };
+            let state = HardState { main, residual: (effective - main) / instance.mixing() };
             found.push(instance.mean_square(rates, state));
         }
         let least = found.iter().map(|i| i.larger / i.smaller).fold(f64::INFINITY, f64::min);
@@ -156,7 +156,7 @@ fn confinement(context: &Context) -> Outcome {
             0.0,
         ));
         // αγμq_max = 0.8: the spread of W̄ is four fifths of the region's radius or more, and most replicas leave.
-        let wild = Rates { learning_rate: 0.8 / instance.mixing(), ..rates };
+        let wild = LemmaRates { learning_rate: 0.8 / instance.mixing(), ..rates };
         let lost = instance.simulate(wild, 200, steps, context.key("lem-confinement"))?;
         checks.push(Check::at_most(
             format!("P(ℰ) with αγμq_max = 0.8, κ₂ = {condition}: the region can be left"),
@@ -169,7 +169,7 @@ fn confinement(context: &Context) -> Outcome {
 }
 
 /// E[V_K] and E[f(W̄_K)] − f* on the hard instance near its ceiling, without sampling.
-fn linearised(instance: &HardInstance, rates: Rates, steps: u64) -> (f64, f64) {
+fn linearised(instance: &HardInstance, rates: LemmaRates, steps: u64) -> (f64, f64) {
     let bounds = instance.problem(1).bounds;
     let near = Loop {
         curvature: 1.0,
@@ -189,7 +189,7 @@ fn linearised(instance: &HardInstance, rates: Rates, steps: u64) -> (f64, f64) {
 fn above_floor(
     context: &Context,
     what: &str,
-    (instance, rates): (&HardInstance, Rates),
+    (instance, rates): (&HardInstance, LemmaRates),
     (replicas, steps): (usize, u64),
 ) -> Result<(Simulation, Vec<Check>), ClaimError> {
     let key = context.key("thm-lower-bound").fold(steps);

@@ -1,7 +1,7 @@
 //! The paper's claims as numerical experiments.
 //!
 //! Every definition, lemma and theorem is a [`Claim`]: a sentence, the label it has in the paper, and an experiment
-//! that gives [`Check`]s. What the paper prints wrongly is shown twice, as printed (expected to fail) and as corrected
+//! that gives [`Check`]s. Misprints of the paper are shown twice, as printed (expected to fail) and as corrected
 //! (must hold). Tolerances are computed: rounding, `Z` standard errors, and a bias that follows from the theory.
 
 mod beyond;
@@ -36,7 +36,7 @@ use residuum::theory::coefficients::CoefficientError;
 use crate::progress::{Cancelled, Progress};
 pub use check::{Check, Comparison, Relation, Verdict};
 use context::{Bench, Context};
-pub use report::{ClaimReport, Report};
+pub use report::{ClaimReport, VerifyReport};
 
 /// One claim of the paper, or of the notes beyond it.
 #[derive(Clone, Copy, Debug)]
@@ -102,10 +102,10 @@ pub enum VerifyError {
     Cancelled(#[from] Cancelled),
 }
 
-/// What can be chosen about a verification.
+/// Options of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// Decides every random number.
+pub struct VerifyOptions {
+    /// Seed of every random number.
     pub seed: u64,
     /// Fewer replicas and steps, the same claims: seconds instead of a minute.
     pub quick: bool,
@@ -140,16 +140,20 @@ pub fn claims() -> &'static [Claim] {
 ///
 /// # Errors
 /// If a name is unknown, an experiment cannot be done, or the user stops the work.
-pub fn verify(ids: &[String], options: &Options, progress: &dyn Progress) -> Result<Report, VerifyError> {
+pub fn verify(
+    ids: &[String],
+    options: &VerifyOptions,
+    progress: &dyn Progress,
+) -> Result<VerifyReport, VerifyError> {
     run(&select(ids)?, options, Bench::Faithful, progress)
 }
 
 fn run(
     claims: &[Claim],
-    options: &Options,
+    options: &VerifyOptions,
     bench: Bench,
     progress: &dyn Progress,
-) -> Result<Report, VerifyError> {
+) -> Result<VerifyReport, VerifyError> {
     progress.begin("claims", claims.len() as u64);
     let context = Context { key: Key::new(options.seed), quick: options.quick, bench, progress };
     let reports = claims.par_iter().map(|claim| {
@@ -163,7 +167,7 @@ fn run(
         progress.advance(1);
         Ok(ClaimReport { claim: *claim, checks })
     });
-    Ok(Report { options: *options, claims: reports.collect::<Result<_, VerifyError>>()? })
+    Ok(VerifyReport { options: *options, claims: reports.collect::<Result<_, VerifyError>>()? })
 }
 
 /// The named claims in the order of the paper.

@@ -1,11 +1,11 @@
-//! What was found, as a table to read and as JSON to keep.
+//! The results, as a table and as JSON.
 
 use std::fmt::Write;
 
 use serde_json::{Value, json};
 
 use super::check::{Check, Comparison, Verdict};
-use super::{Claim, Options};
+use super::{Claim, VerifyOptions};
 
 /// The evidence for one claim.
 #[derive(Clone, Debug)]
@@ -25,9 +25,9 @@ impl ClaimReport {
 
 /// The evidence for all claims asked for.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct VerifyReport {
     /// How it was made.
-    pub options: Options,
+    pub options: VerifyOptions,
     /// One entry per claim, in the order of the paper.
     pub claims: Vec<ClaimReport>,
 }
@@ -40,7 +40,7 @@ const VERDICT: usize = 16;
 /// The description is not squeezed below this.
 const NARROWEST: usize = 24;
 
-impl Report {
+impl VerifyReport {
     /// Whether every claim holds as corrected. Sentences that are false as printed do not count against it.
     pub fn passed(&self) -> bool {
         self.claims.iter().all(ClaimReport::passed)

@@ -9,7 +9,7 @@ use residuum::numeric::find_root;
 use residuum::objective::DiagonalQuadratic;
 use residuum::rule::{self, Analog, ResidualConfig, ResidualLearning, Rule};
 use residuum::stats::Summary;
-use residuum::theory::residual_law::Rates;
+use residuum::theory::residual_law::LawRates;
 use residuum::{Control, ExactArray, Key, Noise, Noisy, ResponseFunction, Update, minimize_observed};
 
 use super::ClaimError;
@@ -19,7 +19,7 @@ use crate::progress::Cancelled;
 /// Replicas simulated together. Part of the meaning of a key: changing it changes every seeded number.
 const BLOCK: usize = 250;
 
-/// Steps between two looks at the user's wish to stop.
+/// Steps between two checks for cancellation.
 const PATIENCE: u64 = 256;
 
 /// Where the replicas of one rule ended.
@@ -90,7 +90,7 @@ pub(super) fn replicate(
     Ok(all)
 }
 
-/// Runs the rules on one problem and says where they end.
+/// Runs the rules on one problem and returns where they end.
 pub(super) fn run(
     context: &Context,
     problem: &Noisy,
@@ -182,8 +182,8 @@ impl Toy {
         let h = 1e-3;
         let slope = (velocity(zero + h) - velocity(zero - h)) / (2.0 * h);
         let bend = (velocity(zero + h) - 2.0 * velocity(zero) + velocity(zero - h)) / (h * h);
-        let rest = (-rate * slope * steps as f64).exp() * (self.initial - zero).abs();
-        (0.5 * bend * deviation * deviation / slope).abs() + rest
+        let remaining = (-rate * slope * steps as f64).exp() * (self.initial - zero).abs();
+        (0.5 * bend * deviation * deviation / slope).abs() + remaining
     }
 }
 
@@ -209,7 +209,7 @@ pub(super) fn residual_learning(
     context: &Context,
     toy: &Toy,
     device: &Device,
-    rates: Rates,
+    rates: LawRates,
     n: usize,
 ) -> Result<Rated, ParameterError> {
     let config = ResidualConfig::mixing(rates.mixing);
@@ -221,7 +221,7 @@ pub(super) fn residual_learning_by(
     context: &Context,
     toy: &Toy,
     device: &Device,
-    (rates, config): (Rates, ResidualConfig),
+    (rates, config): (LawRates, ResidualConfig),
     n: usize,
 ) -> Result<Rated, ParameterError> {
     let bench = context.device(device);
@@ -231,6 +231,6 @@ pub(super) fn residual_learning_by(
 }
 
 /// α and β of a step, as this bench has them.
-pub(super) fn of_step(context: &Context, rates: Rates) -> rule::Rates {
+pub(super) fn of_step(context: &Context, rates: LawRates) -> rule::Rates {
     rule::Rates::new(context.rate(rates.learning_rate), context.rate(rates.transfer_rate))
 }

@@ -1,10 +1,10 @@
 //! Broken twins: on wrong hardware every group of claims must notice.
 
 use super::context::Bench;
-use super::{Options, claims, nearest, run};
+use super::{VerifyOptions, claims, nearest, run};
 use crate::progress::Silent;
 
-const QUICK: Options = Options { seed: 3, quick: true };
+const QUICK: VerifyOptions = VerifyOptions { seed: 3, quick: true };
 
 /// The twin that a group cannot overlook.
 fn twin_of(group: &str) -> Bench {

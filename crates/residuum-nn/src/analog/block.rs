@@ -22,7 +22,7 @@ pub(super) struct Block {
     raw: Vec<f32>,
     inputs: Vec<f32>,
     errors: Vec<f32>,
-    /// Converters with lines of this tile's own.
+    /// Converters with this tile's own lines.
     reads: Reads,
     scratch: [Scratch; 2],
 }
@@ -66,7 +66,7 @@ impl Block {
         Shape { rows: self.rows.len(), cols: self.cols.len() }
     }
 
-    /// Makes the weights of the whole matrix `all` those of this tile.
+    /// Programs this tile's block of the whole matrix `all`.
     pub(super) fn program(
         &mut self,
         all: &[f32],
@@ -110,7 +110,7 @@ impl Block {
         pick(&self.mapped) * self.learned.as_ref().map_or(1.0, |s| pick(&s.values))
     }
 
-    /// W x: written to `outputs` if this tile is the whole matrix, otherwise added to its part of them.
+    /// W x: written to `outputs` if this tile is the whole matrix, otherwise added to its block of them.
     pub(super) fn read(
         &mut self,
         inputs: &[f32],
@@ -136,7 +136,7 @@ impl Block {
         (self.inputs, self.errors) = (own, sums);
     }
 
-    /// Wᵀ δ, written or added likewise.
+    /// Wᵀ δ, written or added in the same way.
     pub(super) fn read_transposed(
         &mut self,
         errors: &[f32],
@@ -218,7 +218,7 @@ impl Block {
         }
     }
 
-    /// Multiplies outputs, or errors, by what `scale` makes of a and s.
+    /// Multiplies outputs, or errors, by `scale` of a and s.
     fn scale_samples(&self, values: &mut [f32], scale: impl Fn(f32, f32) -> f32) {
         let learned = self.learned.as_ref().map_or(&[1.0][..], |s| &s.values);
         if let ([a], [s]) = (&self.mapped[..], learned) {
@@ -245,7 +245,7 @@ impl Block {
         Some(range.map(|w| widest * w))
     }
 
-    /// s·a·W̄ into its place in the whole matrix.
+    /// s·a·W̄ into its block of the whole matrix.
     pub(super) fn effective_weights(&self, out: &mut [f32], stride: usize) {
         let weights = self.rule.effective_weights().chunks_exact(self.cols.len());
         for (n, (row, w)) in self.rows.clone().zip(weights).enumerate() {

@@ -1,20 +1,20 @@
-//! Which layers live on tiles, and how their rules are built.
+//! Which layers are on tiles, and how their rules are built.
 
 use std::fmt;
 use std::sync::Arc;
 
 use residuum::{Key, ParameterError, RateSchedules, Rule};
 
-use super::{Analog, Mapping, Reads};
+use super::{AnalogWeights, Mapping, Reads};
 use crate::model::{Factory, Select};
-use crate::weights::{Digital, Parameter, Sgd, Weights};
+use crate::weights::{DigitalWeights, Parameter, Sgd, Weights};
 
 /// Builds the rule that holds the weights of one tile.
 pub trait Recipe: Send + Sync {
     /// A rule on arrays of `rows × cols` cells; the key decides their variation. The weights are programmed afterwards.
     ///
     /// # Errors
-    /// If no such rule can be.
+    /// If the rule cannot be built.
     fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn Rule<f32>>, ParameterError>;
 }
 
@@ -36,7 +36,7 @@ pub struct AnalogFactory {
     pub recipe: Arc<dyn Recipe>,
     /// The rates of those rules.
     pub rates: RateSchedules,
-    /// How weights come to lie on tiles.
+    /// How weights are mapped to tiles.
     pub mapping: Mapping,
     /// Converters of the products.
     pub reads: Reads,
@@ -64,9 +64,9 @@ impl Factory for AnalogFactory {
         initial: Vec<f32>,
     ) -> Result<Box<dyn Weights>, ParameterError> {
         if !self.select.includes(name) {
-            return Ok(Box::new(Digital::new(rows, cols, initial, Some(self.sgd))?));
+            return Ok(Box::new(DigitalWeights::new(rows, cols, initial, Some(self.sgd))?));
         }
-        Ok(Box::new(Analog::new(name, [rows, cols], &initial, self)?))
+        Ok(Box::new(AnalogWeights::new(name, [rows, cols], &initial, self)?))
     }
 
     fn parameter(&mut self, _: &str, initial: Vec<f32>) -> Parameter {

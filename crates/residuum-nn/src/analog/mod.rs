@@ -14,26 +14,26 @@ pub use factory::{AnalogFactory, Recipe};
 use residuum::{Key, ParameterError, RateSchedules, Readout, State};
 
 use crate::state::{StateError, Tensors};
-use crate::weights::{StepError, Weights, check_weights};
+use crate::weights::{TrainStepError, Weights, check_weights};
 use block::Block;
 
-/// How a matrix comes to lie on tiles.
+/// How a matrix is mapped to tiles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mapping {
-    /// Most rows (outputs) of a tile.
+    /// Maximum rows (outputs) per tile.
     pub max_rows: usize,
-    /// Most columns (inputs) of a tile.
+    /// Maximum columns (inputs) per tile.
     pub max_cols: usize,
-    /// The largest weight of a tile, or of each row, is scaled to this value; `None` writes weights as they are.
+    /// The largest weight of a tile, or of each row, is scaled to this value; `None` writes weights unscaled.
     pub omega: Option<f32>,
-    /// Whether every row has a scale of its own rather than one for the tile.
+    /// Whether every row has its own scale rather than one for the tile.
     pub columnwise: bool,
     /// Output scales that are learned.
     pub output_scaling: OutputScaling,
 }
 
 impl Default for Mapping {
-    /// Tiles of 512 × 512 at most, weights as they are, no scale learned.
+    /// Tiles of at most 512 × 512, unscaled weights, no learned scales.
     fn default() -> Self {
         Self {
             max_rows: 512,
@@ -93,7 +93,7 @@ impl Reads {
 
 /// A matrix on crossbar tiles.
 #[derive(Debug)]
-pub struct Analog {
+pub struct AnalogWeights {
     rows: usize,
     cols: usize,
     blocks: Vec<Block>,
@@ -104,12 +104,12 @@ pub struct Analog {
     key: Key,
 }
 
-impl Analog {
-    /// Cuts `initial` (`rows × cols`) into tiles, each with a rule of the factory's recipe; `name` is for error messages and
+impl AnalogWeights {
+    /// Cuts `initial` (`rows × cols`) into tiles, each with a rule of the factory's recipe; `name` is used in error messages and
     /// decides the variation of the cells.
     ///
     /// # Errors
-    /// If a length differs, the mapping is impossible, or the recipe refuses.
+    /// If a length differs, the mapping is invalid, or the rule cannot be built.
     pub fn new(
         name: &str,
         [rows, cols]: [usize; 2],
@@ -125,8 +125,8 @@ impl Analog {
         }
         let key = factory.key.named(name);
         let mut blocks = Vec::new();
-        for rows in even(rows, mapping.max_rows) {
-            for own_cols in even(cols, mapping.max_cols) {
+        for rows in split_evenly(rows, mapping.max_rows) {
+            for own_cols in split_evenly(cols, mapping.max_cols) {
                 let own = key.fold(blocks.len() as u64);
                 blocks.push(Block::new([rows.clone(), own_cols], initial, cols, factory, own)?);
             }
@@ -136,13 +136,13 @@ impl Analog {
     }
 }
 
-/// `n` lines in the fewest parts of at most `most`, as equal as can be.
-fn even(n: usize, most: usize) -> Vec<std::ops::Range<usize>> {
-    let parts = n.div_ceil(most);
-    (0..parts).map(|p| p * n / parts..(p + 1) * n / parts).collect()
+/// Splits `n` lines into the fewest chunks of at most `most`, as equal as possible.
+fn split_evenly(n: usize, most: usize) -> Vec<std::ops::Range<usize>> {
+    let chunks = n.div_ceil(most);
+    (0..chunks).map(|c| c * n / chunks..(c + 1) * n / chunks).collect()
 }
 
-impl Weights for Analog {
+impl Weights for AnalogWeights {
     fn rows(&self) -> usize {
         self.rows
     }
@@ -171,13 +171,13 @@ impl Weights for Analog {
         }
     }
 
-    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), StepError> {
+    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), TrainStepError> {
         let rates = self.rates.at(k);
         for (n, block) in self.blocks.iter_mut().enumerate() {
             let shape = [self.rows, self.cols];
             block.step(k, errors, inputs, shape, &rates, key.fold(n as u64)).map_err(|mut e| {
                 e.array = format!("{} tile {n} {}", self.name, e.array);
-                StepError::Refused(e.at(k))
+                TrainStepError::Refused(e.at(k))
             })?;
         }
         Ok(())
@@ -204,7 +204,7 @@ impl Weights for Analog {
     }
 }
 
-impl State for Analog {
+impl State for AnalogWeights {
     fn tensors(&self) -> Tensors {
         let mut tensors = Tensors::new();
         for (n, block) in self.blocks.iter().enumerate() {
@@ -224,12 +224,12 @@ impl State for Analog {
 
 #[cfg(test)]
 mod tests {
-    use super::even;
+    use super::split_evenly;
 
     #[test]
     fn lines_are_cut_evenly() {
-        assert_eq!(even(784, 512), [0..392, 392..784]);
-        assert_eq!(even(513, 512), [0..256, 256..513]);
-        assert_eq!(even(10, 3), [0..2, 2..5, 5..7, 7..10]);
+        assert_eq!(split_evenly(784, 512), [0..392, 392..784]);
+        assert_eq!(split_evenly(513, 512), [0..256, 256..513]);
+        assert_eq!(split_evenly(10, 3), [0..2, 2..5, 5..7, 7..10]);
     }
 }

@@ -3,7 +3,7 @@
 use residuum::math::exp32;
 
 use super::{Layer, Pass, ShapeError, no_tensors};
-use crate::{Shape, StepError, Tensor, kernel};
+use crate::{Shape, Tensor, TrainStepError, kernel};
 
 /// A function of one number, applied to each. Errors of sigmoid and tanh are below 3e-7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Layer for Activation {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         _: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         let Some(input_errors) = input_errors else { return Ok(()) };
         input_errors.resize(output.batch(), output.shape());
         // All three derivatives are functions of the output.

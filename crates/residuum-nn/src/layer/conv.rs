@@ -6,9 +6,9 @@ use super::patches::Patches;
 use super::{Layer, Mode, Pass, ShapeError, join};
 use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
-use crate::{Shape, StepError, Tensor, Weights, kernel};
+use crate::{Shape, Tensor, TrainStepError, Weights, kernel};
 
-/// Values of unfolded images that an evaluation holds at a time: few megabytes, whatever the batch.
+/// Values of unfolded images that an evaluation holds at a time: a few megabytes for any batch.
 const EVALUATION: usize = 1 << 20;
 
 /// A sliding window.
@@ -30,7 +30,7 @@ impl Geometry {
         Self { height: size, width: size, stride, padding }
     }
 
-    /// Windows over an image of this shape, or nothing if no window fits.
+    /// Windows over an image of this shape, or `None` if no window fits.
     pub fn output(&self, image: Shape, channels: usize) -> Option<Shape> {
         let count = |size: usize, kernel: usize| {
             (size + 2 * self.padding).checked_sub(kernel).map(|room| room / self.stride + 1)
@@ -55,7 +55,7 @@ impl Conv2d {
     /// A convolution over images of `channels` channels.
     ///
     /// # Panics
-    /// If the weights have not one column for each value of a window, or the bias not one entry for each row.
+    /// If the weights do not have one column per value of a window, or the bias one entry per row.
     pub fn new(
         weights: Box<dyn Weights>,
         bias: Option<Parameter>,
@@ -144,7 +144,7 @@ impl Layer for Conv2d {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         pass: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         let windows = self.windows(input.shape());
         if let Some(input_errors) = input_errors {
             input_errors.resize(input.batch(), input.shape());

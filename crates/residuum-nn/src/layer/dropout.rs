@@ -1,9 +1,9 @@
-//! Dropout: while training, values vanish by chance and the others grow to keep the mean.
+//! Dropout: in training, values are zeroed at random and the others scaled to keep the mean.
 
 use residuum::{Key, ParameterError};
 
 use super::{Layer, Mode, Pass, ShapeError, no_tensors};
-use crate::{Shape, StepError, Tensor, kernel};
+use crate::{Shape, Tensor, TrainStepError, kernel};
 
 /// Each value is 0 with this probability and `1/(1 − probability)` of itself otherwise; nothing happens in evaluation.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub struct Dropout {
 no_tensors!(Dropout);
 
 impl Dropout {
-    /// Dropout of this probability.
+    /// Dropout with this probability.
     ///
     /// # Errors
     /// If it is outside [0, 1).
@@ -65,7 +65,7 @@ impl Layer for Dropout {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         _: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         let Some(input_errors) = input_errors else { return Ok(()) };
         input_errors.resize(input.batch(), input.shape());
         kernel::zip(input_errors.values_mut(), errors.values(), &self.factors, |e, f| e * f);

@@ -1,7 +1,7 @@
 //! From an image to a vector, in PyTorch's order.
 
 use super::{Layer, Pass, ShapeError, no_tensors};
-use crate::{Shape, StepError, Tensor};
+use crate::{Shape, Tensor, TrainStepError};
 
 /// An image as a vector in the order (channel, row, column): the order in which PyTorch's next layer expects it, so that
 /// weights can be exchanged.
@@ -42,7 +42,7 @@ impl Layer for Flatten {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         _: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         let Some(input_errors) = input_errors else { return Ok(()) };
         let shape = input.shape();
         input_errors.resize(input.batch(), shape);

@@ -3,9 +3,9 @@
 use super::{Layer, Pass, ShapeError, join};
 use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
-use crate::{Shape, StepError, Tensor, Weights, kernel};
+use crate::{Shape, Tensor, TrainStepError, Weights, kernel};
 
-/// A fully connected layer: weights wherever they live, and a digital bias.
+/// A fully connected layer: weights in any memory, and a digital bias.
 #[derive(Debug)]
 pub struct Linear {
     weights: Box<dyn Weights>,
@@ -13,10 +13,10 @@ pub struct Linear {
 }
 
 impl Linear {
-    /// A layer of these weights. The bias, if any, has one entry per row.
+    /// A layer with these weights. The bias, if any, has one entry per row.
     ///
     /// # Panics
-    /// If it has not.
+    /// If the bias has the wrong length.
     pub fn new(weights: Box<dyn Weights>, bias: Option<Parameter>) -> Self {
         check_bias(weights.as_ref(), bias.as_ref());
         Self { weights, bias }
@@ -63,7 +63,7 @@ impl Layer for Linear {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         pass: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         if let Some(input_errors) = input_errors {
             input_errors.resize(input.batch(), input.shape());
             let key = pass.key.named("read_transposed");

@@ -3,7 +3,7 @@
 use residuum::math::{exp, ln};
 
 use super::{Layer, Pass, ShapeError, no_tensors};
-use crate::{Shape, StepError, Tensor};
+use crate::{Shape, Tensor, TrainStepError};
 
 /// The logarithm of the softmax over all values of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Layer for LogSoftmax {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         _: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         let Some(input_errors) = input_errors else { return Ok(()) };
         input_errors.resize(output.batch(), output.shape());
         let classes = output.shape().len();

@@ -1,7 +1,7 @@
 //! Layers with explicit forward and backward passes.
 //!
 //! A container owns the activations between its layers and hands each layer its input and output again on the way back,
-//! so a layer keeps only what the two do not tell. A backward pass also steps what the layer has learned: nothing below
+//! so a layer keeps only what cannot be derived from them. A backward pass also updates the layer's weights: nothing below
 //! it needs its old weights, and the errors are still in the cache.
 
 mod activation;
@@ -34,21 +34,21 @@ pub use residual::Residual;
 pub use sequential::Sequential;
 
 use crate::state::Named;
-use crate::{Shape, StepError, Tensor, Weights};
+use crate::{Shape, Tensor, TrainStepError, Weights};
 
-/// What a pass is for.
+/// Purpose of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// A backward pass follows: activations are kept, batches are measured, units drop out.
     Train,
-    /// Only the output counts.
+    /// Only the output is needed.
     Evaluate,
 }
 
-/// The circumstances of one pass.
+/// Context of one pass.
 #[derive(Clone, Copy, Debug)]
 pub struct Pass {
-    /// What it is for.
+    /// Its purpose.
     pub mode: Mode,
     /// Number of the step, for schedules.
     pub k: u64,
@@ -62,7 +62,7 @@ impl Pass {
         Self { mode: Mode::Train, k, key: key.fold(k) }
     }
 
-    /// A pass for its output alone.
+    /// A pass for the output only.
     pub fn evaluate(key: Key) -> Self {
         Self { mode: Mode::Evaluate, k: 0, key }
     }
@@ -81,13 +81,13 @@ pub struct ShapeError {
     pub layer: &'static str,
     /// What it takes.
     pub expected: String,
-    /// What it was given.
+    /// What it got.
     pub given: Shape,
 }
 
-/// One step of a network.
+/// One layer of a network.
 pub trait Layer: Named + Debug + Send + Sync {
-    /// The shape of a sample behind this layer.
+    /// The output shape for this input shape.
     ///
     /// # Errors
     /// If the layer cannot take such an input.
@@ -97,10 +97,10 @@ pub trait Layer: Named + Debug + Send + Sync {
     fn forward(&mut self, input: &Tensor, output: &mut Tensor, pass: Pass);
 
     /// Given the tensors of the last training pass and `errors` = ∂L/∂output, computes `input_errors` = ∂L/∂input, if
-    /// anyone wants them, and steps what the layer has learned.
+    /// requested, and updates the layer's weights.
     ///
     /// # Errors
-    /// If weights refuse their step.
+    /// If the weights reject the step.
     fn backward(
         &mut self,
         input: &Tensor,
@@ -108,10 +108,10 @@ pub trait Layer: Named + Debug + Send + Sync {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         pass: Pass,
-    ) -> Result<(), StepError>;
+    ) -> Result<(), TrainStepError>;
 
-    /// Numbers of four bytes that a training step holds of every sample, beside the input and the output of the layer and their
-    /// errors; `errors_wanted` tells whether the layers below are given errors.
+    /// Four-byte values that a training step holds per sample, in addition to the input and output of the layer and their
+    /// errors; `errors_wanted` says whether the layers below need errors.
     fn held(&self, input: Shape, errors_wanted: bool) -> usize {
         let _ = (input, errors_wanted);
         0
@@ -122,7 +122,7 @@ pub trait Layer: Named + Debug + Send + Sync {
         false
     }
 
-    /// Shows every matrix with the name of its layer; names start with `path`.
+    /// Visits every matrix with the name of its layer; names start with `path`.
     fn visit_weights(&mut self, path: &str, visit: &mut dyn FnMut(&str, &mut dyn Weights)) {
         let _ = (path, visit);
     }

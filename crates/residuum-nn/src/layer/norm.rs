@@ -1,12 +1,12 @@
 //! Batch normalisation: every channel at mean 0 and variance 1, then scaled and shifted.
 //!
-//! `y = (x − μ)/√(σ² + ε) · w + b` with μ, σ² of the batch while training and of the past otherwise.
+//! `y = (x − μ)/√(σ² + ε) · w + b` with μ, σ² of the batch in training and the running statistics otherwise.
 
 use super::{Layer, Mode, Pass, ShapeError, join};
 use crate::kernel::{self, vectorized};
 use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
-use crate::{Shape, StepError, Tensor};
+use crate::{Shape, Tensor, TrainStepError};
 
 /// Batch normalisation over all positions of all samples, by channel. Frozen parameters freeze the statistics too: the
 /// layer then always behaves as in evaluation.
@@ -30,11 +30,11 @@ impl BatchNorm2d {
     /// PyTorch's share of the new batch in the running statistics.
     pub const MOMENTUM: f32 = 0.1;
 
-    /// A layer of these scales and shifts, one of each per channel, with running mean 0 and variance 1. `epsilon` keeps the
+    /// A layer with these scales and shifts, one of each per channel, with running mean 0 and variance 1. `epsilon` keeps the
     /// division finite, `momentum` is the share of a new batch in the running statistics.
     ///
     /// # Panics
-    /// If there are not as many shifts as scales.
+    /// If the numbers of shifts and scales differ.
     pub fn new(scale: Parameter, shift: Parameter, epsilon: f32, momentum: f32) -> Self {
         let channels = scale.values.len();
         assert_eq!(channels, shift.values.len(), "one shift for each scale");
@@ -55,7 +55,7 @@ impl BatchNorm2d {
         mode == Mode::Train && self.scale.trains()
     }
 
-    /// Measures the batch and lets it move the running statistics.
+    /// Computes the batch statistics and updates the running ones.
     fn measure(&mut self, values: &[f32]) {
         let channels = self.mean.len();
         let rows = values.len() / channels;
@@ -89,7 +89,7 @@ impl BatchNorm2d {
         }
     }
 
-    fn recall(&mut self) {
+    fn use_running_statistics(&mut self) {
         self.mean.copy_from_slice(&self.running_mean);
         for (inverse, variance) in self.inverse_deviation.iter_mut().zip(&self.running_variance) {
             *inverse = 1.0 / (variance + self.epsilon).sqrt();
@@ -140,7 +140,7 @@ impl Layer for BatchNorm2d {
         if self.measures(pass.mode) {
             self.measure(input.values());
         } else {
-            self.recall();
+            self.use_running_statistics();
         }
         let channels = self.mean.len();
         let factor: Vec<f32> =
@@ -169,7 +169,7 @@ impl Layer for BatchNorm2d {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         pass: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         let channels = self.mean.len();
         let measured = self.measures(pass.mode);
         if measured {

@@ -6,7 +6,7 @@
 use super::Geometry;
 use crate::{Shape, kernel};
 
-/// The numbers of a window sliding over images of one shape.
+/// The geometry of a window sliding over images of one shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Patches {
     pub image: Shape,
@@ -69,7 +69,7 @@ impl Patches {
         });
     }
 
-    /// The transpose of [`Patches::unfold`]: adds every value of every window to the place it came from.
+    /// The transpose of [`Patches::unfold`]: adds every value of every window to the position it came from.
     pub fn fold(&self, rows: &[f32], images: &mut [f32]) {
         let (window, channels) = (self.window(), self.image.channels);
         let run = self.geometry.width * channels;

@@ -4,12 +4,12 @@ use rayon::prelude::*;
 
 use super::{Geometry, Layer, Pass, ShapeError, no_tensors};
 use crate::kernel::vectorized;
-use crate::{Shape, StepError, Tensor};
+use crate::{Shape, Tensor, TrainStepError};
 
-/// What a pool makes of a window.
+/// The reduction over a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduce {
-    /// The largest value; padding never wins. Its error goes to the first of equal values.
+    /// The largest value; padding never wins. The error goes to the first of equal values.
     Max,
     /// The mean; padding counts as zeros, as in PyTorch.
     Average,
@@ -30,7 +30,7 @@ impl Pool2d {
     /// A pool. Its padding must be at most half its window, so that every window meets the image.
     ///
     /// # Panics
-    /// If it is not.
+    /// If the padding is larger.
     pub fn new(reduce: Reduce, geometry: Geometry) -> Self {
         let Geometry { height, width, padding, .. } = geometry;
         assert!(2 * padding <= height.min(width), "the padding must be at most half the window, got {padding}");
@@ -54,7 +54,7 @@ impl Pool2d {
         }
     }
 
-    fn share(&self) -> f32 {
+    fn mean_factor(&self) -> f32 {
         1.0 / (self.geometry.height * self.geometry.width) as f32
     }
 }
@@ -80,7 +80,7 @@ impl Layer for Pool2d {
         let out = geometry.output(image, image.channels).expect("shapes are checked when a network is built");
         output.resize(input.batch(), out);
         self.winners.resize(input.batch() * out.len(), 0);
-        let (channels, share, reduce) = (image.channels, self.share(), self.reduce);
+        let (channels, share, reduce) = (image.channels, self.mean_factor(), self.reduce);
         let sample = |((y, winners), x): ((&mut [f32], &mut [u32]), &[f32])| {
             y.fill(if reduce == Reduce::Max { f32::NEG_INFINITY } else { 0.0 });
             vectorized(
@@ -124,11 +124,11 @@ impl Layer for Pool2d {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         _: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         let Some(input_errors) = input_errors else { return Ok(()) };
         let (image, out, geometry) = (input.shape(), output.shape(), self.geometry);
         input_errors.resize(input.batch(), image);
-        let (channels, share, reduce) = (image.channels, self.share(), self.reduce);
+        let (channels, share, reduce) = (image.channels, self.mean_factor(), self.reduce);
         let sample = |((x, winners), e): ((&mut [f32], &[u32]), &[f32])| {
             x.fill(0.0);
             if reduce == Reduce::Max {
@@ -157,7 +157,7 @@ impl Layer for Pool2d {
     }
 }
 
-/// Samples that repay waking a thread.
+/// Samples that are worth a thread.
 fn samples_per_task(image: Shape) -> usize {
     (1 << 15) / image.len().max(1) + 1
 }
@@ -193,7 +193,7 @@ impl Layer for GlobalAvgPool {
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
         _: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         let Some(input_errors) = input_errors else { return Ok(()) };
         let shape = input.shape();
         input_errors.resize(input.batch(), shape);

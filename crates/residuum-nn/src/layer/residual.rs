@@ -2,7 +2,7 @@
 
 use super::{Layer, Pass, Sequential, ShapeError, join};
 use crate::state::{Collection, Named, StateError, Tensors};
-use crate::{Shape, StepError, Tensor, Weights, kernel};
+use crate::{Shape, Tensor, TrainStepError, Weights, kernel};
 
 /// A main path and a shortcut around it: the identity, or layers called `downsample` that change the shape.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct Residual {
 }
 
 impl Residual {
-    /// A block of these paths.
+    /// A block with these paths.
     pub fn new(main: Sequential, downsample: Option<Sequential>) -> Self {
         let [main_output, shortcut_output, errors, shortcut_errors] = [(); 4].map(|()| Tensor::default());
         Self { main, downsample, main_output, shortcut_output, errors, shortcut_errors }
@@ -59,7 +59,7 @@ impl Layer for Residual {
         errors: &Tensor,
         mut input_errors: Option<&mut Tensor>,
         pass: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         self.errors.resize(output.batch(), output.shape());
         let (e, y) = (errors.values(), output.values());
         kernel::zip(self.errors.values_mut(), e, y, |e, y| if y > 0.0 { e } else { 0.0 });

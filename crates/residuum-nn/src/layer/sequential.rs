@@ -1,22 +1,22 @@
-//! Layers in a row, each under its name.
+//! A sequence of named layers.
 
 use super::{Layer, Pass, ShapeError, join};
 use crate::layer::Mode;
 use crate::state::{Collection, Named, StateError, Tensors};
-use crate::{Shape, StepError, Tensor, Weights};
+use crate::{Shape, Tensor, TrainStepError, Weights};
 
-/// Layers in a row. The name of a layer is part of the names of its tensors and of the key it draws from.
+/// A sequence of layers. The name of a layer is part of the names of its tensors and of the key it draws from.
 #[derive(Debug, Default)]
 pub struct Sequential {
     layers: Vec<(String, Box<dyn Layer>)>,
     /// Outputs of all layers but the last.
     activations: Vec<Tensor>,
-    /// Errors on their way back, between a layer and the one below.
+    /// Errors passed from a layer to the one below.
     errors: [Tensor; 2],
 }
 
 impl Sequential {
-    /// No layer yet: the identity.
+    /// No layers: the identity.
     pub fn new() -> Self {
         Self::default()
     }
@@ -33,7 +33,7 @@ impl Sequential {
         self.activations.resize_with(self.layers.len().saturating_sub(1), Tensor::default);
     }
 
-    /// Takes off the layer `name` and all above it, as layers of their own; none if there is no such layer.
+    /// Splits off the layer `name` and all above it; `None` if there is no such layer.
     pub fn split_off(&mut self, name: &str) -> Option<Self> {
         let at = self.layers.iter().position(|(layer, _)| layer == name)?;
         let mut above = Self::new();
@@ -49,7 +49,7 @@ impl Sequential {
         self.layers.len()
     }
 
-    /// Whether there is no layer.
+    /// Whether there are no layers.
     pub fn is_empty(&self) -> bool {
         self.layers.is_empty()
     }
@@ -70,7 +70,7 @@ impl Layer for Sequential {
             output.copy_from(input);
             return;
         };
-        // Evaluation needs no tensor again: two take turns, so that memory does not grow with depth.
+        // Evaluation needs no tensor twice: two alternate, so that memory does not grow with depth.
         let slot = |i: usize| if pass.mode == Mode::Train { i } else { i % 2 };
         for (i, (name, layer)) in self.layers.iter_mut().enumerate() {
             let pass = pass.named(name);
@@ -93,7 +93,7 @@ impl Layer for Sequential {
         errors: &Tensor,
         mut input_errors: Option<&mut Tensor>,
         pass: Pass,
-    ) -> Result<(), StepError> {
+    ) -> Result<(), TrainStepError> {
         let wanted = input_errors.is_some();
         let lowest = if wanted { 0 } else { self.lowest_trained() };
         if let (true, Some(input_errors)) = (self.layers.is_empty(), &mut input_errors) {

@@ -1,34 +1,34 @@
-//! From names and sizes to layers: initial values, and the choice of where weights live.
+//! Builds layers from names and sizes: initial values, and where weights are stored.
 
 use residuum::{Key, ParameterError};
 use thiserror::Error;
 
 use crate::layer::{BatchNorm2d, Conv2d, Geometry, Linear, ShapeError};
-use crate::weights::{Digital, Parameter, Sgd, Weights};
+use crate::weights::{DigitalWeights, Parameter, Sgd, Weights};
 
-/// A network that cannot be built.
+/// Why a network cannot be built.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A number of a device, rule or optimiser.
+    /// An invalid parameter of a device, rule or optimiser.
     #[error("{layer}: {source}")]
     Parameter {
-        /// The layer whose weights refuse.
+        /// The layer.
         layer: String,
         /// Why.
         source: ParameterError,
     },
-    /// Layers that do not fit each other.
+    /// Layers whose shapes do not match.
     #[error(transparent)]
     Shape(#[from] ShapeError),
 }
 
-/// Decides, by name, where the weights of a layer live and how parameters learn.
+/// Decides, by name, where the weights of a layer are stored and how parameters learn.
 pub trait Factory {
     /// The weights of the layer `name` (without `.weight`), starting from `initial` (`rows × cols`).
     ///
     /// # Errors
-    /// If no such weights can be.
+    /// If such weights cannot be built.
     fn weights(
         &mut self,
         name: &str,
@@ -53,7 +53,7 @@ impl Factory for DigitalFactory {
         cols: usize,
         initial: Vec<f32>,
     ) -> Result<Box<dyn Weights>, ParameterError> {
-        Ok(Box::new(Digital::new(rows, cols, initial, self.0)?))
+        Ok(Box::new(DigitalWeights::new(rows, cols, initial, self.0)?))
     }
 
     fn parameter(&mut self, _: &str, initial: Vec<f32>) -> Parameter {
@@ -61,24 +61,24 @@ impl Factory for DigitalFactory {
     }
 }
 
-/// Two factories side by side: the layers that `chosen` names come from one, all others from the other. So heads are
-/// analog and backbones digital, or heads learn and backbones are frozen.
-pub struct Split<'a> {
-    /// Which layers are meant.
+/// Two factories side by side: layers selected by `chosen` come from one, all others from the other. For example, heads are
+/// analog and backbones digital, or heads are trained and backbones frozen.
+pub struct SplitFactory<'a> {
+    /// Which layers are selected.
     pub chosen: Select,
-    /// Makes those.
+    /// Builds the selected layers.
     pub inside: &'a mut dyn Factory,
-    /// Makes the rest.
+    /// Builds the others.
     pub outside: &'a mut dyn Factory,
 }
 
-impl Split<'_> {
+impl SplitFactory<'_> {
     fn pick(&mut self, layer: &str) -> &mut dyn Factory {
         if self.chosen.includes(layer) { self.inside } else { self.outside }
     }
 }
 
-impl Factory for Split<'_> {
+impl Factory for SplitFactory<'_> {
     fn weights(
         &mut self,
         name: &str,
@@ -96,7 +96,7 @@ impl Factory for Split<'_> {
     }
 }
 
-/// Which layers are meant, by name.
+/// A selection of layers by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Select {
     /// None of them.
@@ -108,7 +108,7 @@ pub enum Select {
 }
 
 impl Select {
-    /// Reads `none`, `all`, `head` (the layer called `head` by the model) or patterns with commas between them.
+    /// Parses `none`, `all`, `head` (the model's head layer) or comma-separated patterns.
     pub fn parse(text: &str, head: &str) -> Self {
         match text.trim() {
             "none" => Self::None,
@@ -118,7 +118,7 @@ impl Select {
         }
     }
 
-    /// Whether the layer `name` is meant.
+    /// Whether the layer `name` is selected.
     pub fn includes(&self, name: &str) -> bool {
         match self {
             Self::None => false,
@@ -138,7 +138,7 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// How the weights of convolutions start.
+/// Initial weights of convolutions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
     /// Uniform on ±1/√(fan in), PyTorch's default.
@@ -147,7 +147,7 @@ pub(super) enum Start {
     FanOut,
 }
 
-/// Makes layers from a factory and a key. The draws of a layer depend on its name alone.
+/// Builds layers from a factory and a key. The draws of a layer depend only on its name.
 pub(super) struct Builder<'a> {
     pub factory: &'a mut dyn Factory,
     pub key: Key,

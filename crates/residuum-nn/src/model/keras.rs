@@ -1,17 +1,17 @@
-//! Keras's ResNet-50 as torchvision would name it.
+//! Keras's ResNet-50 under torchvision's names.
 //!
 //! Keras stores kernels as (row, column, input, output) and matrices as (input, output), and its network was trained on
-//! images whose channels are blue, green, red. The names and layouts become torchvision's, and the first kernel is turned
-//! around, so that the network takes red, green, blue: raw values from 0 to 255 minus [`MEAN`]. Build it with
+//! images whose channels are blue, green, red. Names and layouts are converted to torchvision's, and the channels of the first kernel are
+//! reversed, so that the network takes red, green, blue: raw values from 0 to 255 minus [`MEAN`]. Build it with
 //! [`ResNet::keras_resnet50`](super::ResNet::keras_resnet50).
 
-use residuum::state::{Data, Tensor, Tensors};
+use residuum::state::{Data, SavedTensor, Tensors};
 
 /// What to subtract from red, green and blue (0 to 255); nothing is divided.
 pub const MEAN: [f32; 3] = [123.68, 116.779, 103.939];
 
-/// A state under Keras's names as one under torchvision's. Tensors with names of no Keras ResNet keep them, so that loading
-/// the result complains about them.
+/// Converts a state from Keras's names to torchvision's. Tensors with unknown names keep them, so that loading
+/// the result reports them.
 pub fn to_torchvision(keras: Tensors) -> Tensors {
     keras
         .into_iter()
@@ -45,8 +45,8 @@ fn block(layer: &str) -> Option<String> {
         (None, Some(rest)) => (true, rest),
         (None, None) => return None,
     };
-    let (place, branch) = rest.split_once("_branch")?;
-    let [stage @ b'2'..=b'5', block @ b'a'..=b'z'] = *place.as_bytes() else { return None };
+    let (block_name, branch) = rest.split_once("_branch")?;
+    let [stage @ b'2'..=b'5', block @ b'a'..=b'z'] = *block_name.as_bytes() else { return None };
     let prefix = format!("layer{}.{}", stage - b'1', block - b'a');
     let part = match (branch, is_norm) {
         ("1", false) => "downsample.0".to_owned(),
@@ -59,8 +59,8 @@ fn block(layer: &str) -> Option<String> {
     Some(format!("{prefix}.{part}"))
 }
 
-/// Inputs and outputs first, as PyTorch has them; three input channels are the colours, which change their order.
-fn layout(entry: Tensor) -> Tensor {
+/// Inputs and outputs first, as PyTorch has them; three input channels are colours, whose order is reversed.
+fn layout(entry: SavedTensor) -> SavedTensor {
     let Data::F32(values) = &entry.data else { return entry };
     let (window, inputs, outputs) = match *entry.shape {
         [inputs, outputs] => (1, inputs, outputs),
@@ -68,14 +68,14 @@ fn layout(entry: Tensor) -> Tensor {
         _ => return entry,
     };
     let colors = entry.shape.len() == 4 && inputs == 3;
-    let mut turned = Vec::with_capacity(values.len());
+    let mut transposed = Vec::with_capacity(values.len());
     for o in 0..outputs {
         for i in 0..inputs {
             let i = if colors { inputs - 1 - i } else { i };
-            turned.extend((0..window).map(|p| values[(p * inputs + i) * outputs + o]));
+            transposed.extend((0..window).map(|p| values[(p * inputs + i) * outputs + o]));
         }
     }
     let mut shape = vec![outputs, inputs];
     shape.extend(&entry.shape[..entry.shape.len() - 2]);
-    Tensor { shape, data: Data::F32(turned) }
+    SavedTensor { shape, data: Data::F32(transposed) }
 }

@@ -7,16 +7,16 @@ mod small;
 
 use residuum::Key;
 
-pub use build::{BuildError, DigitalFactory, Factory, Select, Split};
+pub use build::{BuildError, DigitalFactory, Factory, Select, SplitFactory};
 pub use resnet::{ResNet, resnet};
 pub use small::{cnn, fcn, mlp};
 
 use crate::layer::{Layer, Pass, Sequential, ShapeError};
-use crate::loss::{Loss, Outcome};
+use crate::loss::{BatchOutcome, Loss};
 use crate::state::{self, Collection, Named, Scope, StateError, Tensors};
-use crate::{Shape, StepError, Tensor, Weights};
+use crate::{Shape, Tensor, TrainStepError, Weights};
 
-/// Layers that take samples of one shape to class scores.
+/// Layers that map samples of one shape to class scores.
 #[derive(Debug)]
 pub struct Network {
     layers: Sequential,
@@ -30,7 +30,7 @@ impl Network {
     /// A network of these layers.
     ///
     /// # Errors
-    /// If a layer cannot take what the one below gives.
+    /// If a layer cannot take the output of the one below.
     pub fn new(layers: Sequential, input: Shape) -> Result<Self, ShapeError> {
         let output = layers.output_shape(input)?;
         Ok(Self { layers, input, output, scores: Tensor::default(), errors: Tensor::default() })
@@ -51,19 +51,19 @@ impl Network {
         self.layers.trains()
     }
 
-    /// Numbers of four bytes that a training step holds of every sample: the input, the output of every layer, what layers keep
-    /// for the way back (unfolded images above all), and errors.
+    /// Four-byte values that a training step holds per sample: the input, the output of every layer, what layers keep
+    /// for the backward pass (mostly unfolded images), and errors.
     pub fn held(&self) -> usize {
         self.input.len() + self.layers.held(self.input, false) + 2 * self.output.len()
     }
 
-    /// Takes off the layer `head` and all above it, as a network of their own; what is left gives what they take. Layers keep
-    /// their names, so both parts compute and draw what they did in one. None, and nothing changed, if none of the outermost
+    /// Splits off the layer `head` and all above it as a separate network, which takes the output of what remains. Layers keep
+    /// their names, so both parts compute and draw the same as before. `None`, with nothing changed, if none of the outermost
     /// layers has this name.
     pub fn split_off(&mut self, head: &str) -> Option<Self> {
         let layers = self.layers.split_off(head)?;
         let output = self.output;
-        // The layers fitted when they were one network.
+        // The layers matched when they were one network.
         self.output = self.layers.output_shape(self.input).ok()?;
         let (scores, errors) = Default::default();
         Some(Self { layers, input: self.output, output, scores, errors })
@@ -72,7 +72,7 @@ impl Network {
     /// The scores of a batch.
     ///
     /// # Panics
-    /// If the samples have another shape than [`Network::input_shape`].
+    /// If the shape of the samples is not [`Network::input_shape`].
     pub fn forward(&mut self, input: &Tensor, pass: Pass) -> &Tensor {
         assert_eq!(input.shape(), self.input, "samples must have the shape of the network's input");
         self.layers.forward(input, &mut self.scores, pass);
@@ -80,7 +80,7 @@ impl Network {
     }
 
     /// The loss of a batch, without learning.
-    pub fn evaluate(&mut self, input: &Tensor, labels: &[u32], loss: Loss, key: Key) -> Outcome {
+    pub fn evaluate(&mut self, input: &Tensor, labels: &[u32], loss: Loss, key: Key) -> BatchOutcome {
         self.forward(input, Pass::evaluate(key));
         loss.evaluate(&self.scores, labels, None)
     }
@@ -88,7 +88,7 @@ impl Network {
     /// Step `k` of training: forward, loss, backward with every layer learning on the way. The key is that of the run.
     ///
     /// # Errors
-    /// If the loss is not finite (nothing has been learned from this batch then), or weights refuse their step.
+    /// If the loss is not finite (then nothing was learned from this batch), or the weights reject the step.
     pub fn train_step(
         &mut self,
         input: &Tensor,
@@ -96,18 +96,18 @@ impl Network {
         loss: Loss,
         k: u64,
         key: Key,
-    ) -> Result<Outcome, StepError> {
+    ) -> Result<BatchOutcome, TrainStepError> {
         let pass = Pass::train(k, key);
         self.forward(input, pass);
         let outcome = loss.evaluate(&self.scores, labels, Some(&mut self.errors));
         if !outcome.loss.is_finite() {
-            return Err(StepError::Diverged { k, value: outcome.loss });
+            return Err(TrainStepError::Diverged { k, value: outcome.loss });
         }
         self.layers.backward(input, &self.scores, &self.errors, None, pass)?;
         Ok(outcome)
     }
 
-    /// Shows every matrix with the name of its layer, from input to output: for ledgers, histograms, programming.
+    /// Visits every matrix with the name of its layer, from input to output: for ledgers, histograms, programming.
     pub fn visit_weights(&mut self, visit: &mut dyn FnMut(&str, &mut dyn Weights)) {
         self.layers.visit_weights("", visit);
     }
@@ -117,7 +117,7 @@ impl Network {
         state::export(self, scope)
     }
 
-    /// Takes all named tensors from `state`, or none.
+    /// Loads all named tensors from `state`, or none.
     ///
     /// # Errors
     /// If a tensor is missing, unknown or of another shape, or a weight is not finite.
@@ -125,7 +125,7 @@ impl Network {
         state::import(self, scope, state)
     }
 
-    /// Takes the tensors of another network's state except those of its layer `head` (`fc` of a ResNet), which stays as
+    /// Loads the tensors of another network's state except those of its layer `head` (`fc` of a ResNet), which stays as
     /// it was built: the start of fine-tuning.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use crate::layer::{
     Activation, BatchNorm2d, Flatten, Geometry, GlobalAvgPool, Pool2d, Reduce, Residual, Sequential,
 };
 
-/// A residual network, by its numbers.
+/// Configuration of a residual network.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ResNet {
     /// Blocks of the four stages.
@@ -47,7 +47,7 @@ impl ResNet {
         Self::new([3, 4, 6, 3], true, classes)
     }
 
-    /// ResNet-50 as Keras's weights want it: stride in the first 1×1, biases, ε = 0.001.
+    /// ResNet-50 as Keras's weights require it: stride in the first 1×1, biases, ε = 0.001.
     pub const fn keras_resnet50(classes: usize) -> Self {
         let epsilon = 1e-3;
         Self { stride_in_first: true, conv_bias: true, epsilon, ..Self::resnet50(classes) }
@@ -61,7 +61,7 @@ impl ResNet {
 /// Builds a residual network for images of this shape. Its head is `fc`.
 ///
 /// # Errors
-/// If the factory refuses, or the image is too small.
+/// If the factory fails, or the image is too small.
 pub fn resnet(model: ResNet, input: Shape, factory: &mut dyn Factory, key: Key) -> Result<Network, BuildError> {
     let mut stem = Blocks { model, build: Builder { factory, key } };
     let mut layers = Sequential::new();

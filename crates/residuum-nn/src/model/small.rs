@@ -12,7 +12,7 @@ use crate::layer::{Activation, Flatten, Geometry, LogSoftmax, Pool2d, Reduce, Se
 /// A perceptron: `sizes` from input to classes, the activation between them, raw scores at the end.
 ///
 /// # Errors
-/// If the factory refuses, or `sizes` does not start with the size of `input`.
+/// If the factory fails, or `sizes` does not start with the size of `input`.
 pub fn mlp(
     input: Shape,
     sizes: &[usize],
@@ -46,7 +46,7 @@ fn perceptron(
 /// The paper's fully connected network, 784-256-128-10 with sigmoids and log-probabilities at the end.
 ///
 /// # Errors
-/// If the factory refuses.
+/// If the factory fails.
 pub fn fcn(factory: &mut dyn Factory, key: Key) -> Result<Network, BuildError> {
     let layers = perceptron(&[784, 256, 128, 10], Activation::Sigmoid, factory, key)?;
     let name = layers.len().to_string();
@@ -57,7 +57,7 @@ pub fn fcn(factory: &mut dyn Factory, key: Key) -> Result<Network, BuildError> {
 /// max-pools, then 512-128-10 with tanh, log-probabilities at the end.
 ///
 /// # Errors
-/// If the factory refuses.
+/// If the factory fails.
 pub fn cnn(factory: &mut dyn Factory, key: Key) -> Result<Network, BuildError> {
     let mut build = Builder { factory, key };
     let window = Geometry::square(5, 1, 0);

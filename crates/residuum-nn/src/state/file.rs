@@ -8,13 +8,13 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use thiserror::Error;
 
-use residuum::state::{Data, Tensor, Tensors};
+use residuum::state::{Data, SavedTensor, Tensors};
 
-/// A file of tensors that cannot be read or written.
+/// Why a tensor file cannot be read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum FileError {
-    /// The disk refuses.
+pub enum TensorFileError {
+    /// The file cannot be read or written.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file.
@@ -23,7 +23,7 @@ pub enum FileError {
         source: std::io::Error,
     },
     /// Not a safetensors file, or a damaged one.
-    #[error("{} must be a whole safetensors file: {source}", path.display())]
+    #[error("{} must be an intact safetensors file: {source}", path.display())]
     Format {
         /// The file.
         path: PathBuf,
@@ -38,7 +38,7 @@ pub enum FileError {
         /// What is wrong.
         source: serde_json::Error,
     },
-    /// Shards that hold more or fewer numbers than their description says.
+    /// Shards of the wrong size.
     #[error("the shards of {} must hold {expected} bytes, got {given}", path.display())]
     Shards {
         /// The description.
@@ -48,7 +48,7 @@ pub enum FileError {
         /// Bytes of all shards.
         given: usize,
     },
-    /// A type of number that no tensor of a network has.
+    /// An unsupported numeric type.
     #[error("tensor {name} of {} must hold F32, F64, U32, U64 or I64, got {dtype:?} {shape:?}", path.display())]
     Type {
         /// The file.
@@ -66,10 +66,10 @@ pub enum FileError {
 ///
 /// # Errors
 /// If the file cannot be read, is damaged, or holds numbers other than single-precision tensors and counters.
-pub fn read_safetensors(path: &Path) -> Result<Tensors, FileError> {
-    let bytes = fs::read(path).map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+pub fn read_safetensors(path: &Path) -> Result<Tensors, TensorFileError> {
+    let bytes = fs::read(path).map_err(|source| TensorFileError::Io { path: path.to_owned(), source })?;
     let file = SafeTensors::deserialize(&bytes)
-        .map_err(|source| FileError::Format { path: path.to_owned(), source })?;
+        .map_err(|source| TensorFileError::Format { path: path.to_owned(), source })?;
     file.tensors()
         .into_iter()
         .map(|(name, view)| {
@@ -83,22 +83,22 @@ pub fn read_safetensors(path: &Path) -> Result<Tensors, FileError> {
                 }
                 dtype => {
                     let (path, shape) = (path.to_owned(), view.shape().to_vec());
-                    return Err(FileError::Type { path, name, dtype, shape });
+                    return Err(TensorFileError::Type { path, name, dtype, shape });
                 }
             };
-            Ok((name, Tensor { shape: view.shape().to_vec(), data }))
+            Ok((name, SavedTensor { shape: view.shape().to_vec(), data }))
         })
         .collect()
 }
 
-/// Writes all tensors to a file, which appears whole or not at all: the bytes go to a neighbour that is renamed when it is
-/// on the disk.
+/// Writes all tensors to a file atomically: the bytes go to a temporary file that is renamed once it is
+/// on disk.
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write_safetensors(path: &Path, state: &Tensors) -> Result<(), FileError> {
-    let io = |source| FileError::Io { path: path.to_owned(), source };
-    let format = |source| FileError::Format { path: path.to_owned(), source };
+pub fn write_safetensors(path: &Path, state: &Tensors) -> Result<(), TensorFileError> {
+    let io = |source| TensorFileError::Io { path: path.to_owned(), source };
+    let format = |source| TensorFileError::Format { path: path.to_owned(), source };
     let bytes: Vec<(Dtype, Vec<u8>)> = state
         .iter()
         .map(|(_, tensor)| match &tensor.data {
@@ -126,7 +126,7 @@ pub fn write_safetensors(path: &Path, state: &Tensors) -> Result<(), FileError> 
         fs::rename(&partial, path)
     };
     write().map_err(|source| {
-        // The half-written neighbour is of no use to anybody; that it cannot be removed changes nothing.
+        // The half-written file is useless; failing to remove it does no harm.
         let _ = fs::remove_file(&partial);
         io(source)
     })

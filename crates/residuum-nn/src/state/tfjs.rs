@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use residuum::state::{Tensor, Tensors};
+use residuum::state::{SavedTensor, Tensors};
 
-use super::FileError;
+use super::TensorFileError;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -15,7 +15,7 @@ struct Model {
     weights_manifest: Vec<Group>,
 }
 
-/// Tensors that follow each other in the bytes of these files.
+/// Tensors stored one after another in these files.
 #[derive(Deserialize)]
 struct Group {
     paths: Vec<PathBuf>,
@@ -29,7 +29,7 @@ struct Weight {
     dtype: Number,
 }
 
-/// The one type of number a network of ours holds.
+/// The only numeric type supported.
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Number {
@@ -46,11 +46,12 @@ impl Weight {
 /// Reads all tensors of a tfjs model from its `model.json`, under the names and in the layouts they have there.
 ///
 /// # Errors
-/// If a file cannot be read, the description cannot be understood, names a type other than `float32`, or the shards have another size.
-pub fn read_tfjs(path: &Path) -> Result<Tensors, FileError> {
-    let read = |path: &Path| fs::read(path).map_err(|source| FileError::Io { path: path.to_owned(), source });
+/// If a file cannot be read, the description is invalid, a type is not `float32`, or the shards have the wrong size.
+pub fn read_tfjs(path: &Path) -> Result<Tensors, TensorFileError> {
+    let read =
+        |path: &Path| fs::read(path).map_err(|source| TensorFileError::Io { path: path.to_owned(), source });
     let model: Model = serde_json::from_slice(&read(path)?)
-        .map_err(|source| FileError::Json { path: path.to_owned(), source })?;
+        .map_err(|source| TensorFileError::Json { path: path.to_owned(), source })?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut state = Tensors::new();
     for group in model.weights_manifest {
@@ -60,13 +61,13 @@ pub fn read_tfjs(path: &Path) -> Result<Tensors, FileError> {
         }
         let expected = group.weights.iter().map(Weight::bytes).sum();
         if bytes.len() != expected {
-            return Err(FileError::Shards { path: path.to_owned(), expected, given: bytes.len() });
+            return Err(TensorFileError::Shards { path: path.to_owned(), expected, given: bytes.len() });
         }
         let mut rest = &bytes[..];
         for weight in group.weights {
             let (numbers, after) = rest.split_at(weight.bytes());
             let values = numbers.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
-            state.insert(weight.name, Tensor::f32(&weight.shape, values));
+            state.insert(weight.name, SavedTensor::f32(&weight.shape, values));
             rest = after;
         }
     }

@@ -6,10 +6,10 @@ use super::early_stop::Patience;
 use super::evaluate::Tally;
 use crate::checkpoint::Position as Stored;
 
-/// What makes a run this run and no other.
+/// What identifies a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Identity {
-    /// The canonical text of the spec, and its checksum for the eye.
+    /// The canonical text of the spec, and its checksum for human readers.
     pub description: String,
     pub description_crc32c: String,
     /// The first random bits of the run's key.
@@ -19,26 +19,26 @@ pub(super) struct Identity {
     pub steps_per_epoch: u64,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Position {
     /// Steps done since the run began.
     pub k: u64,
-    /// Whole epochs done.
+    /// Completed epochs.
     pub epoch: u64,
     /// Steps done in the current one.
     pub step: u64,
-    /// What the current epoch's samples came to.
+    /// Loss and hits of the current epoch so far.
     pub tally: Tally,
     pub patience: Patience,
-    /// Bytes of the files of metrics that belong to this position.
+    /// Lengths of the metrics files at this position, in bytes.
     pub metrics_bytes: u64,
     pub events_bytes: u64,
     /// Wall time spent on the current epoch.
     pub seconds: f64,
 }
 
-/// What a checkpoint of a training run holds besides its tensors.
+/// What a checkpoint of a training run holds in addition to its tensors.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Contents {
     pub identity: Identity,

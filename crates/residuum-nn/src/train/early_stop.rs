@@ -5,20 +5,20 @@ use serde::{Deserialize, Serialize};
 
 use super::EpochRecord;
 
-/// What shall improve.
+/// What should improve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metric {
-    /// Upwards.
+pub enum StopMetric {
+    /// Accuracy, upwards.
     TestAccuracy,
-    /// Downwards.
+    /// Loss, downwards.
     TestLoss,
 }
 
 /// Stop after `patience` epochs in a row of which none was better than the best before by more than `min_delta`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EarlyStop {
-    /// What shall improve.
-    pub metric: Metric,
+    /// What should improve.
+    pub metric: StopMetric,
     /// Epochs without improvement, at least 1.
     pub patience: u64,
     /// What counts as improvement, zero or positive.
@@ -42,7 +42,7 @@ impl EarlyStop {
     }
 }
 
-/// How long nothing has improved.
+/// Tracks how long nothing has improved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Patience {
     /// Bits of the best score so far; larger scores are better.
@@ -52,11 +52,11 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// Takes an epoch in.
+    /// Records an epoch.
     pub fn observe(&mut self, rule: &EarlyStop, record: &EpochRecord) {
         let score = match rule.metric {
-            Metric::TestAccuracy => record.test_accuracy,
-            Metric::TestLoss => -record.test_loss,
+            StopMetric::TestAccuracy => record.test_accuracy,
+            StopMetric::TestLoss => -record.test_loss,
         };
         if self.best_bits.is_none_or(|best| score > f64::from_bits(best) + rule.min_delta) {
             *self = Self { best_bits: Some(score.to_bits()), waited: 0 };
@@ -65,7 +65,7 @@ impl Patience {
         }
     }
 
-    /// Whether it is over.
+    /// Whether to stop.
     pub fn exhausted(&self, rule: &EarlyStop) -> bool {
         self.waited >= rule.patience
     }

@@ -1,4 +1,4 @@
-//! Why a run cannot begin, or cannot go on.
+//! Why a run cannot start or continue.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,17 +6,17 @@ use std::path::PathBuf;
 use residuum::ParameterError;
 use thiserror::Error;
 
-use crate::state::{FileError, StateError};
-use crate::{Shape, StepError};
+use crate::state::{StateError, TensorFileError};
+use crate::{Shape, TrainStepError};
 
-/// A run that cannot begin or go on. Checkpoints written before it stay as they are.
+/// Why a run cannot start or continue. Earlier checkpoints are left unchanged.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TrainError {
-    /// A number of the run.
+    /// An invalid parameter of the run.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// Images that do not fit the network.
+    /// Images of the wrong shape.
     #[error("the network takes {expected}, but the {what} data gives {given}")]
     Shape {
         /// `training` or `test`.
@@ -36,15 +36,15 @@ pub enum TrainError {
         /// Scores of the network.
         given: usize,
     },
-    /// The loss left the numbers, or weights refuse their step.
+    /// The loss is not finite, or the weights reject the step.
     #[error("epoch {epoch}: {source}")]
     Step {
         /// The epoch, counted from 1.
         epoch: u64,
         /// Which step, and why.
-        source: StepError,
+        source: TrainStepError,
     },
-    /// The test loss left the numbers.
+    /// The test loss is not finite.
     #[error("the test loss must stay finite, but after epoch {epoch} (step {k}) it is {value}")]
     TestDiverged {
         /// The epoch, counted from 1.
@@ -54,37 +54,37 @@ pub enum TrainError {
         /// The loss.
         value: f64,
     },
-    /// A file or folder of the run that the system refuses.
+    /// A file or folder of the run could not be read or written.
     #[error("{} must be readable and writable: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system answered.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// A checkpoint that could not be written.
+    /// A checkpoint could not be written.
     #[error("the checkpoint after step {k} could not be written{}: {source}", kept_text(kept.as_ref()))]
     Checkpoint {
         /// Steps done.
         k: u64,
-        /// The checkpoint before it, which is whole.
+        /// The previous checkpoint, which is intact.
         kept: Option<PathBuf>,
         /// Why.
-        source: FileError,
+        source: TensorFileError,
     },
-    /// Another process is at work in the directory.
+    /// Another process is using the directory.
     #[error("{} is in use by another run", directory.display())]
     Busy {
         /// The directory of the run.
         directory: PathBuf,
     },
-    /// A new run where one was before.
+    /// The directory already holds a run.
     #[error("{} must be empty or new, but holds a run; resume it, or choose another directory", directory.display())]
     AlreadyStarted {
         /// The directory of the run.
         directory: PathBuf,
     },
-    /// A run without files.
+    /// Resuming a run without a directory.
     #[error("a run without a directory has no checkpoint to resume from; start it instead")]
     NoDirectory,
     /// Nothing to resume.
@@ -93,8 +93,8 @@ pub enum TrainError {
         /// The directory of the run.
         directory: PathBuf,
     },
-    /// Only damaged checkpoints.
-    #[error("no checkpoint in {} is whole; {} was tried last: {reason}", directory.display(), last.display())]
+    /// All checkpoints are damaged.
+    #[error("no checkpoint in {} is intact; {} was tried last: {reason}", directory.display(), last.display())]
     AllDamaged {
         /// The directory of the run.
         directory: PathBuf,
@@ -103,19 +103,19 @@ pub enum TrainError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A checkpoint of a format that this version does not know.
+    /// A checkpoint of an unknown format version.
     #[error("checkpoint {} must have format version {supported}, got {stored}", path.display())]
     Version {
         /// The checkpoint.
         path: PathBuf,
         /// The version of its format.
         stored: u32,
-        /// The version known here.
+        /// The supported version.
         supported: u32,
     },
     /// A checkpoint of a run with another description.
     #[error(
-        "checkpoint {} is of another run: line {line} of its description is {stored:?}, here it is {given:?}",
+        "checkpoint {} belongs to another run: line {line} of its description is {stored:?}, here it is {given:?}",
         path.display()
     )]
     OtherDescription {
@@ -129,7 +129,7 @@ pub enum TrainError {
         given: String,
     },
     /// A checkpoint of a run with another seed, other data or another batch size.
-    #[error("checkpoint {} is of another run: its {what} is {stored}, here it is {given}", path.display())]
+    #[error("checkpoint {} belongs to another run: its {what} is {stored}, here it is {given}", path.display())]
     OtherRun {
         /// The checkpoint.
         path: PathBuf,
@@ -141,7 +141,7 @@ pub enum TrainError {
         given: String,
     },
     /// A checkpoint of another network.
-    #[error("checkpoint {} is of another network: {source}", path.display())]
+    #[error("checkpoint {} belongs to another network: {source}", path.display())]
     OtherNetwork {
         /// The checkpoint.
         path: PathBuf,
@@ -151,11 +151,11 @@ pub enum TrainError {
 }
 
 fn kept_text(kept: Option<&PathBuf>) -> String {
-    kept.map_or_else(String::new, |path| format!(" (resume from {}, which is whole)", path.display()))
+    kept.map_or_else(String::new, |path| format!(" (resume from {}, which is intact)", path.display()))
 }
 
 impl TrainError {
-    /// For `map_err`: the system's refusal of `path`.
+    /// For `map_err`: an I/O error at `path`.
     pub(super) fn io(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { path: path.into(), source }
     }

@@ -1,4 +1,4 @@
-//! A network before data it does not learn from.
+//! Evaluation of a network on a data set.
 
 use residuum::Key;
 use serde::{Deserialize, Serialize};
@@ -7,18 +7,18 @@ use super::TrainError;
 use crate::data::{Batch, Batches};
 use crate::{Loss, Network, Shape, Tensor};
 
-/// What a network makes of a data set.
+/// Result of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evaluation {
     /// Mean loss over the samples.
     pub loss: f64,
-    /// Share of the samples that is right.
+    /// Fraction of correct samples.
     pub accuracy: f64,
     /// Number of samples.
     pub samples: u64,
 }
 
-/// Losses and hits added up over batches of any size.
+/// Losses and hits summed over batches of any size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tally {
     #[serde(rename = "loss_sum_bits", with = "bits")]
@@ -27,7 +27,7 @@ pub(super) struct Tally {
     samples: u64,
 }
 
-/// A sum that goes on must be the same to the bit, so its bits are what is stored.
+/// A resumed sum must match bit for bit, so its bits are stored.
 mod bits {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -42,8 +42,8 @@ mod bits {
 }
 
 impl Tally {
-    /// Takes in a batch: means weigh by sample, so that a smaller last batch does not count for more.
-    pub fn add(&mut self, outcome: crate::loss::Outcome, samples: usize) {
+    /// Adds a batch: means are weighted by sample, so that a smaller last batch does not count for more.
+    pub fn add(&mut self, outcome: crate::loss::BatchOutcome, samples: usize) {
         self.loss_sum += outcome.loss * samples as f64;
         self.correct += outcome.correct as u64;
         self.samples += samples as u64;
@@ -55,7 +55,7 @@ impl Tally {
     }
 }
 
-/// A batch as the network takes it. The memory is used again.
+/// A batch in the network's format. The buffers are reused.
 #[derive(Default)]
 pub(super) struct Loaded {
     pub batch: Batch,
@@ -77,7 +77,7 @@ impl Loaded {
 /// the number of the batch.
 ///
 /// # Errors
-/// If the data does not fit the network.
+/// If the data does not match the network.
 pub fn evaluate(
     network: &mut Network,
     batches: &Batches,
@@ -86,11 +86,11 @@ pub fn evaluate(
 ) -> Result<Evaluation, TrainError> {
     check_fit(network, batches, "test")?;
     loss.validate()?;
-    // Never cancelled, so never without a result.
+    // Never cancelled, so there is always a result.
     Ok(tally(network, batches, loss, key, 1, || false).unwrap_or_default().evaluation())
 }
 
-/// The same, none if `cancelled` between batches.
+/// The same, or `None` if `cancelled` between batches.
 pub(super) fn tally(
     network: &mut Network,
     batches: &Batches,
@@ -116,7 +116,7 @@ pub(super) fn tally(
     Some(tally)
 }
 
-/// Whether the network can take the images and knows the classes.
+/// Checks that the network fits the images and has a score for each class.
 pub(super) fn check_fit(network: &Network, batches: &Batches, what: &'static str) -> Result<(), TrainError> {
     let image = batches.input_shape();
     let given = Shape::image(image.height, image.width, image.channels);

@@ -10,8 +10,8 @@
 //! HistogramProto:  min, max, num, sum, sum_squares = 1 to 5: double, bucket_limit = 6, bucket = 7: packed double
 //! ```
 //!
-//! Every event of one shape has one length whatever the time is, so a run that is cut back and goes on puts its bytes
-//! where they were.
+//! Events of the same shape have the same length at any time, so a run that is truncated and resumed puts its bytes
+//! at the same offsets.
 
 use super::histogram::Histogram;
 use crate::checksum::masked;
@@ -64,7 +64,7 @@ impl Message {
     }
 }
 
-/// What is shown of one moment.
+/// The values shown for one step.
 #[derive(Default)]
 pub(super) struct Summary(Message);
 
@@ -112,7 +112,7 @@ fn frame(data: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Bytes put together by hand from the definitions above.
+    /// Bytes assembled by hand from the definitions above.
     #[test]
     fn a_scalar_has_the_bytes_of_its_definition() {
         let record = Summary::default().scalar("a", 0.5).record(300, 2.0);

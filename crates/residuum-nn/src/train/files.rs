@@ -14,17 +14,17 @@ use crate::state::Tensors;
 const METRICS: &str = "metrics.jsonl";
 const EVENTS: &str = "events.out.tfevents.residuum";
 
-/// What a run has on the disk.
+/// The files of a run.
 pub(super) struct Files {
     identity: Identity,
     metrics: Log,
     events: Log,
     checkpoints: Checkpoints<Contents>,
-    /// Held, not read: the system gives it back when the process ends, however it ends.
+    /// Held, not read: the system releases it when the process ends for any reason.
     _lock: File,
 }
 
-/// Where a resumed run goes on.
+/// Where a resumed run continues.
 pub(super) struct Resumption {
     pub path: PathBuf,
     pub position: Position,
@@ -38,7 +38,7 @@ impl Files {
         fs::create_dir_all(directory).map_err(TrainError::io(directory))?;
         let lock = lock(directory)?;
         let checkpoints = checkpoints(directory);
-        // The first checkpoint comes before the first record, so records without one are of somebody else.
+        // The first checkpoint comes before the first record, so records without one belong to something else.
         let metrics = directory.join(METRICS);
         if !checkpoints.list().map_err(in_run(directory))?.is_empty()
             || fs::metadata(&metrics).is_ok_and(|file| file.len() > 0)
@@ -50,7 +50,7 @@ impl Files {
         Ok(Self { identity, metrics, events, checkpoints, _lock: lock })
     }
 
-    /// The files of a run that goes on from its newest whole checkpoint.
+    /// The files of a run that continues from its newest intact checkpoint.
     pub fn reopen(
         directory: &Path,
         identity: Identity,
@@ -77,7 +77,7 @@ impl Files {
         Ok((files, Resumption { path, position, state, records }))
     }
 
-    /// Writes down an epoch.
+    /// Records an epoch.
     pub fn record<'a>(
         &mut self,
         record: &EpochRecord,
@@ -108,7 +108,7 @@ impl Files {
         self.events.append(&summary.record(record.epoch, wall_time_s()))
     }
 
-    /// Shows TensorBoard the loss of one batch.
+    /// Writes the loss of one batch for TensorBoard.
     pub fn batch_loss(&mut self, k: u64, loss: f64) -> Result<(), TrainError> {
         self.events.append(&Summary::default().scalar("batch/loss", loss).record(k, wall_time_s()))
     }
@@ -141,7 +141,7 @@ pub(super) fn checkpoints(directory: &Path) -> Checkpoints<Contents> {
     Checkpoints::new(directory.join("checkpoints"))
 }
 
-/// The newest of them that is whole.
+/// The newest intact checkpoint.
 pub(super) fn newest(
     checkpoints: &mut Checkpoints<Contents>,
     directory: &Path,
@@ -154,7 +154,7 @@ pub(super) fn newest(
     found.ok_or_else(|| TrainError::NoCheckpoint { directory: directory.to_owned() })
 }
 
-/// What is wrong with the checkpoints of a run.
+/// Converts a checkpoint error to an error of the run.
 fn in_run(directory: &Path) -> impl Fn(CheckpointError) -> TrainError {
     let directory = directory.to_owned();
     move |error| match error {
@@ -191,14 +191,14 @@ fn wall_time_s() -> f64 {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
 }
 
-/// Says what differs between the run of a checkpoint and this one.
+/// Reports what differs between the run of a checkpoint and this one.
 fn check_identity(path: &Path, stored: &Identity, given: &Identity) -> Result<(), TrainError> {
     let path = path.to_owned();
     if stored.description != given.description {
         let (mut ours, mut theirs) = (given.description.lines(), stored.description.lines());
         for line in 1.. {
             let (theirs, ours) = (theirs.next(), ours.next());
-            // Texts that differ in nothing but the end of their last line are told apart at its number.
+            // Texts that differ only in their final line ending are reported after the last line.
             if theirs != ours || theirs.is_none() {
                 let [stored, given] = [theirs, ours].map(|line| line.unwrap_or_default().to_owned());
                 return Err(TrainError::OtherDescription { path, line, stored, given });

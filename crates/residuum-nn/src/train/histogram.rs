@@ -1,22 +1,22 @@
-//! Distributions of weights against the range that their devices have.
+//! Distributions of weights relative to the range of their devices.
 
 use std::collections::BTreeMap;
 
 use crate::Network;
 use crate::state::{Collection, Role};
-use residuum::state::{Data, Tensor};
+use residuum::state::{Data, SavedTensor};
 
 /// Bins of a histogram within its range.
 const BINS: usize = 64;
 
-/// How close to an end of the range counts as saturated, as a share of the range.
+/// How close to an end of the range counts as saturated, as a fraction of the range.
 const EDGE: f64 = 0.01;
 
-/// How many values fall between limits.
+/// Numbers of values per bin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
-    /// The dynamic range that the bins cover, if the devices have one; else bins go from the smallest value to the
-    /// largest.
+    /// The dynamic range that the bins cover, if the devices have one; otherwise bins span the smallest to the
+    /// largest value.
     pub range: Option<[f64; 2]>,
     /// Smallest value.
     pub min: f64,
@@ -31,12 +31,12 @@ pub struct Histogram {
     /// The upper limit of each bin. The first holds what is not above the range's lower end, the last
     /// what lies beyond the upper.
     pub limits: Vec<f64>,
-    /// Number of values of each bin.
+    /// Number of values in each bin.
     pub counts: Vec<u64>,
 }
 
 impl Histogram {
-    /// The histogram of `values`; none if there are no finite ones.
+    /// The histogram of `values`; `None` if none are finite.
     pub fn new(values: &[f32], range: Option<[f64; 2]>) -> Option<Self> {
         let finite = || values.iter().map(|&v| f64::from(v)).filter(|v| v.is_finite());
         let min = finite().reduce(f64::min)?;
@@ -65,7 +65,7 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
-    /// Share of the values at the ends of the range.
+    /// Fraction of values at the ends of the range.
     pub fn saturation(&self) -> f64 {
         self.saturated as f64 / self.len() as f64
     }
@@ -74,7 +74,7 @@ impl Histogram {
 /// The effective weights of every matrix of a network, by the name of its layer.
 pub fn weight_histograms(network: &Network) -> BTreeMap<String, Histogram> {
     let all = Collection::of(network);
-    let histogram = |(name, role, tensor): (&str, Role, &Tensor)| {
+    let histogram = |(name, role, tensor): (&str, Role, &SavedTensor)| {
         let values = tensor.data.as_f32().filter(|_| role == Role::Parameter && tensor.shape.len() > 1)?;
         let range = all.range(name).map(|range| range.map(f64::from));
         Some((layer(name), Histogram::new(values, range)?))
@@ -82,7 +82,7 @@ pub fn weight_histograms(network: &Network) -> BTreeMap<String, Histogram> {
     all.iter().filter_map(histogram).collect()
 }
 
-/// The pulses that each layer's devices have taken so far: all counters named `….pulses`.
+/// The pulses that each layer's devices have received so far: all counters named `….pulses`.
 pub fn pulse_ledger(network: &Network) -> BTreeMap<String, u64> {
     let mut ledger = BTreeMap::new();
     for (name, _, tensor) in Collection::of(network).iter() {
@@ -93,7 +93,7 @@ pub fn pulse_ledger(network: &Network) -> BTreeMap<String, u64> {
     ledger
 }
 
-/// The layer of a tensor: all before `.weight`.
+/// The layer of a tensor: everything before `.weight`.
 fn layer(name: &str) -> String {
     name.split_once(".weight").map_or(name, |(layer, _)| layer).to_owned()
 }

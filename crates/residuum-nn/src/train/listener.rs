@@ -1,42 +1,42 @@
-//! How training tells its caller how far it is, and is told to stop. The library never prints.
+//! How training reports progress and can be stopped. The library never prints.
 
 use std::path::{Path, PathBuf};
 
 use super::EpochRecord;
 
 /// Watches a run: progress bars, Ctrl-C. Epochs are counted from 1.
-pub trait Listener {
-    /// Before the first step: `done` of `of` samples are through the layers that never change.
+pub trait TrainingListener {
+    /// Before the first step: `done` of `of` samples have passed the frozen layers.
     fn prepared(&mut self, done: usize, of: usize) {
         let _ = (done, of);
     }
 
-    /// The run goes on from a checkpoint: `position` steps of epoch `epoch` are done already.
+    /// The run continues from a checkpoint: `position` steps of epoch `epoch` are already done.
     fn resumed(&mut self, epoch: u64, position: u64) {
         let _ = (epoch, position);
     }
 
-    /// Epoch `epoch` of `steps` steps begins or goes on.
+    /// Epoch `epoch` of `steps` steps starts or continues.
     fn epoch_begins(&mut self, epoch: u64, steps: u64) {
         let _ = (epoch, steps);
     }
 
-    /// `k` steps are done; the batch of the last, of `samples`, had this mean loss.
+    /// `k` steps are done; `loss` is the mean loss of the last batch, of `samples`.
     fn step_done(&mut self, k: u64, loss: f64, samples: usize) {
         let _ = (k, loss, samples);
     }
 
-    /// An epoch is done and its network evaluated.
+    /// An epoch is done and the network evaluated.
     fn evaluated(&mut self, record: &EpochRecord) {
         let _ = record;
     }
 
-    /// A checkpoint of the run after `k` steps is on the disk.
+    /// A checkpoint after `k` steps has been written.
     fn checkpointed(&mut self, k: u64, path: &Path) {
         let _ = (k, path);
     }
 
-    /// Something is not as it should be, and the run goes on.
+    /// Something is wrong, but the run continues.
     fn warned(&mut self, warning: &Warning) {
         let _ = warning;
     }
@@ -47,17 +47,17 @@ pub trait Listener {
     }
 }
 
-/// Nobody listens.
+/// Ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
+pub struct Unwatched;
 
-impl Listener for Silent {}
+impl TrainingListener for Unwatched {}
 
-/// What a run can live with.
+/// A problem that does not stop a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
-    /// A checkpoint that cannot be used; an older one is tried.
+    /// A damaged checkpoint; an older one is tried.
     #[error("checkpoint {} is damaged ({reason}); going back to the one before", path.display())]
     DamagedCheckpoint {
         /// The checkpoint.
@@ -65,12 +65,12 @@ pub enum Warning {
         /// What is wrong with it.
         reason: String,
     },
-    /// A file of metrics that does not hold what was written to it before the checkpoint.
-    #[error("{} lacks what was written before the checkpoint; it is now {}, and a new one begins", path.display(), kept.display())]
+    /// A metrics file that lacks data written before the checkpoint.
+    #[error("{} lacks data written before the checkpoint; it was renamed to {} and a new file started", path.display(), kept.display())]
     DamagedLog {
         /// The file.
         path: PathBuf,
-        /// Where it is kept.
+        /// Its new name.
         kept: PathBuf,
     },
 }

@@ -1,4 +1,4 @@
-//! Files that grow with the run, and are cut back to the checkpoint from which it goes on.
+//! Files that grow with the run and are truncated to the checkpoint it resumes from.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 
 use super::{TrainError, Warning};
 
-/// A file that is only ever added to.
+/// An append-only file.
 pub(super) struct Log {
     path: PathBuf,
     file: File,
     length: u64,
-    /// Bytes of it that are surely on the disk.
+    /// Bytes known to be on disk.
     synced: u64,
 }
 
 impl Log {
-    /// Opens the file for what comes after its first `keep` bytes. A file that is not `sound` there is set aside, and
-    /// a new one begins.
+    /// Opens the file to append after its first `keep` bytes. A file that is not `sound` there is set aside, and
+    /// a new one is started.
     pub fn open(
         path: PathBuf,
         keep: u64,
@@ -47,7 +47,7 @@ impl Log {
         Ok(())
     }
 
-    /// Puts the file on the disk and says how long it is there: what a checkpoint refers to must outlive it.
+    /// Flushes the file to disk and returns its length: what a checkpoint refers to must be durable.
     pub fn sync(&mut self) -> Result<u64, TrainError> {
         if self.synced < self.length {
             self.file.sync_data().map_err(TrainError::io(&self.path))?;
@@ -62,7 +62,7 @@ impl Log {
     }
 }
 
-/// Opens a file of a run, which keeps what it holds. A symbolic link is refused: what it leads to may be anybody's.
+/// Opens a file of a run, keeping its contents. Symbolic links are rejected: their targets may belong to anyone.
 pub(super) fn open(path: &Path) -> io::Result<File> {
     if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it must be a file, but is a symbolic link"));

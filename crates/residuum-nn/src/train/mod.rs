@@ -1,11 +1,11 @@
-//! Training: epochs, evaluation, metrics, checkpoints that resume to the bit.
+//! Training: epochs, evaluation, metrics, checkpoints that resume bit for bit.
 //!
 //! ```
 //! use residuum::Key;
 //! use residuum_nn::data::{Batches, Pipeline, embedded};
 //! use residuum_nn::layer::Activation;
 //! use residuum_nn::model::{DigitalFactory, mlp};
-//! use residuum_nn::train::{Run, Silent, Training};
+//! use residuum_nn::train::{Run, Unwatched, Training};
 //! use residuum_nn::{Loss, Sgd, Shape};
 //!
 //! let key = Key::new(7);
@@ -25,22 +25,22 @@
 //!     directory: None,
 //!     description: "",
 //! };
-//! let summary = run.start(&mut Silent)?;
+//! let summary = run.start(&mut Unwatched)?;
 //! assert!(summary.records[2].test_accuracy > 0.9);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! In its directory a run leaves
+//! A run writes to its directory
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `metrics.jsonl` | one [`EpochRecord`] per line |
-//! | `events.out.tfevents.residuum` | the same for TensorBoard, with histograms of the weights if wanted |
+//! | `events.out.tfevents.residuum` | the same for TensorBoard, with histograms of the weights if enabled |
 //! | `checkpoints/` | the two newest checkpoints: tensors and a manifest |
 //!
-//! What a run computes depends on its description, key and data alone. A run that is killed at any moment and resumed
-//! has the same records and the same weights, to the bit, as one that was left alone; only times differ. What the files
-//! hold beyond the checkpoint from which it goes on is cut off, and written again.
+//! The results of a run depend only on its description, key and data. A run that is killed at any moment and resumed
+//! has the same records and the same weights, bit for bit, as an uninterrupted one; only times differ. Whatever the files
+//! hold beyond the checkpoint it resumes from is truncated and rewritten.
 
 mod checkpoint;
 mod early_stop;
@@ -59,40 +59,40 @@ use std::time::Duration;
 
 use residuum::{ParameterError, Schedule};
 
-pub use early_stop::{EarlyStop, Metric};
+pub use early_stop::{EarlyStop, StopMetric};
 pub use error::TrainError;
 pub use evaluate::{Evaluation, evaluate};
 pub use histogram::{Histogram, pulse_ledger, weight_histograms};
-pub use listener::{Listener, Silent, Warning};
-pub use record::{EpochRecord, Outcome, Summary};
+pub use listener::{TrainingListener, Unwatched, Warning};
+pub use record::{EpochRecord, Outcome, TrainingSummary};
 pub use restore::restore;
 pub use run::Run;
 
 use crate::Loss;
 
-/// What a run is, apart from network and data.
+/// Settings of a run, apart from network and data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Training {
     /// Passes over the training data.
     pub epochs: u64,
-    /// What is lowered.
+    /// The loss to minimise.
     pub loss: Loss,
     /// Whether to stop earlier.
     pub early_stop: Option<EarlyStop>,
     /// When to write checkpoints.
     pub checkpoint: CheckpointPolicy,
-    /// Whether TensorBoard is given the distribution of each layer's effective weights after every epoch.
+    /// Whether to write the distribution of each layer's effective weights for TensorBoard after every epoch.
     pub histograms: bool,
-    /// Whether TensorBoard is given the loss of single batches, and after how many steps one.
+    /// If set, write the loss of a single batch for TensorBoard every this many steps.
     pub batch_loss_every: Option<u64>,
-    /// The rate that records show. Layers learn by schedules of their own.
+    /// The rate shown in records. Layers have their own schedules.
     pub learning_rate: Option<Schedule>,
-    /// Batches prepared ahead of the step that uses them. Changes no number.
+    /// Batches prepared ahead of the step that uses them. Does not change results.
     pub prefetch: usize,
 }
 
 impl Training {
-    /// Epochs of a loss: no early stop, a checkpoint after every epoch, no histograms.
+    /// Trains for `epochs` on `loss`: no early stop, a checkpoint after every epoch, no histograms.
     pub fn new(epochs: u64, loss: Loss) -> Self {
         Self {
             epochs,
@@ -125,14 +125,14 @@ impl Training {
     }
 }
 
-/// When checkpoints are written, beside the beginning, the end, and when the run is cancelled.
+/// When checkpoints are written, in addition to the start, the end, and cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckpointPolicy {
-    /// After every so many steps.
+    /// Every this many steps.
     pub every_steps: Option<u64>,
     /// After every epoch.
     pub epoch_ends: bool,
-    /// Unless the one before was written less than this ago: short epochs would spend their time on the disk.
+    /// Minimum time since the previous checkpoint: short epochs would otherwise spend their time on the disk.
     pub pause: Duration,
 }
 

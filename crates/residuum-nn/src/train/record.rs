@@ -14,26 +14,26 @@ pub struct EpochRecord {
     pub steps: u64,
     /// Mean loss over the samples of the epoch, each measured before its step.
     pub train_loss: f64,
-    /// Share of them that was right.
+    /// Fraction of them that was correct.
     pub train_accuracy: f64,
     /// Mean loss over the test data after the epoch.
     pub test_loss: f64,
-    /// Share of the test data that was right.
+    /// Fraction of the test data that was correct.
     pub test_accuracy: f64,
-    /// Rate of the last step, if the run was told of one.
+    /// Rate of the last step, if [`Training`](super::Training) has one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub learning_rate: Option<f64>,
-    /// Pulses that the devices of each analog layer have taken since they were made.
+    /// Pulses that the devices of each analog layer have received since they were built.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub pulses: BTreeMap<String, u64>,
-    /// Wall time of training and evaluation; no part of what is reproducible.
+    /// Wall time of training and evaluation; not reproducible.
     pub seconds: f64,
-    /// Training samples per second of training; no part of what is reproducible.
+    /// Training samples per second of training; not reproducible.
     pub samples_per_second: f64,
 }
 
 impl EpochRecord {
-    /// What any run of the same description measures, to the bit: the record with its times set to zero.
+    /// The reproducible part, equal bit for bit in any run of the same description: the record with its times set to zero.
     pub fn reproducible(&self) -> Self {
         Self { seconds: 0.0, samples_per_second: 0.0, ..self.clone() }
     }
@@ -49,22 +49,22 @@ pub enum Outcome {
         /// Epochs done.
         epoch: u64,
     },
-    /// The listener said so.
+    /// The listener cancelled the run.
     Cancelled {
         /// Steps done.
         k: u64,
-        /// The checkpoint from which [`Run::resume`](super::Run::resume) goes on; none for a run without a directory.
+        /// The checkpoint from which [`Run::resume`](super::Run::resume) continues; `None` for a run without a directory.
         resume_from: Option<PathBuf>,
     },
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Summary {
+pub struct TrainingSummary {
     /// How it ended.
     pub outcome: Outcome,
     /// Steps done.
     pub steps: u64,
-    /// All epochs, those before a resumption included.
+    /// All epochs, including those before a resumption.
     pub records: Vec<EpochRecord>,
 }

@@ -1,21 +1,21 @@
-//! A trained network without its data.
+//! Loads a trained network without its data.
 
 use std::path::Path;
 
 use super::files::{checkpoints, newest};
-use super::{Listener, TrainError};
+use super::{TrainError, TrainingListener};
 use crate::Network;
 use crate::state::Scope;
 
-/// Loads the newest whole checkpoint of the run in `directory` into its network, which must be built as the run's was. Gives
-/// the number of steps the run had done. Neither data nor the right to write are needed, and the run may be going on.
+/// Loads the newest intact checkpoint of the run in `directory` into its network, which must be built as the run's was. Returns
+/// the number of steps done. Neither data nor write access is needed, and the run may still be active.
 ///
 /// # Errors
-/// If there is no checkpoint, or it is of another network.
+/// If there is no checkpoint, or it belongs to another network.
 pub fn restore(
     network: &mut Network,
     directory: &Path,
-    listener: &mut dyn Listener,
+    listener: &mut dyn TrainingListener,
 ) -> Result<u64, TrainError> {
     let found = newest(&mut checkpoints(directory), directory, |warning| listener.warned(warning))?;
     let path = found.path;

@@ -1,4 +1,4 @@
-//! A run: steps, evaluation and checkpoints in their order.
+//! A run: steps, evaluation and checkpoints in order.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,32 +10,32 @@ use super::checkpoint::{Identity, Position};
 use super::evaluate::{Loaded, check_fit, tally};
 use super::files::{Files, Resumption};
 use super::{
-    CheckpointPolicy, EpochRecord, Evaluation, Listener, Outcome, Summary, TrainError, Training, pulse_ledger,
-    weight_histograms,
+    CheckpointPolicy, EpochRecord, Evaluation, Outcome, TrainError, Training, TrainingListener,
+    TrainingSummary, pulse_ledger, weight_histograms,
 };
 use crate::Network;
 use crate::checksum::checksum;
 use crate::data::{Batches, Prefetch};
 use crate::state::Scope;
 
-/// A network, data, and what to do with them.
+/// A network, its data, and how to train it.
 #[derive(Debug)]
 pub struct Run<'a> {
-    /// The network, as it was built: a resumed run loads the rest.
+    /// The network as built: a resumed run loads its state.
     pub network: &'a mut Network,
-    /// What it learns from.
+    /// Training data.
     pub train: &'a Batches,
-    /// What it is tested on, in the order of these batches' epoch 0.
+    /// Test data, in the order of epoch 0.
     pub test: &'a Batches,
-    /// How.
+    /// Settings of the run.
     pub training: &'a Training,
-    /// Where draws of training and evaluation come from. Each has its own stream, so that what is evaluated, or how
+    /// The source of draws in training and evaluation. Each has its own stream, so that what is evaluated, or how
     /// often, never changes what is learned.
     pub key: Key,
-    /// Where files go; without it there are none, and nothing to resume from.
+    /// Directory of the run's files; without it none are written, and the run cannot be resumed.
     pub directory: Option<&'a Path>,
-    /// The canonical text of what is run. Checkpoints hold it, and do not resume a run with another. What may change
-    /// when a run goes on, such as its number of epochs, does not belong here.
+    /// The canonical description of the run. Checkpoints store it and do not resume a run with another. What may change
+    /// on resumption, such as the number of epochs, does not belong here.
     pub description: &'a str,
 }
 
@@ -43,21 +43,21 @@ impl Run<'_> {
     /// Runs from the beginning.
     ///
     /// # Errors
-    /// If the parts do not fit, the directory holds a run or refuses, or training fails.
-    pub fn start(self, listener: &mut dyn Listener) -> Result<Summary, TrainError> {
+    /// If network and data do not match, the directory holds a run or is not writable, or training fails.
+    pub fn start(self, listener: &mut dyn TrainingListener) -> Result<TrainingSummary, TrainError> {
         self.check()?;
         let files = self.directory.map(|directory| Files::create(directory, self.identity())).transpose()?;
         let mut session = Session::new(self, files, Position::default(), Vec::new());
-        // From here on there is something to resume from.
+        // From here on the run can be resumed.
         session.checkpoint(listener)?;
         session.run(listener)
     }
 
-    /// Goes on from the newest whole checkpoint in the directory. A run that has ended just says so.
+    /// Continues from the newest intact checkpoint in the directory. A finished run returns its summary.
     ///
     /// # Errors
-    /// As [`Run::start`], and if there is no checkpoint, or it is of another run.
-    pub fn resume(self, listener: &mut dyn Listener) -> Result<Summary, TrainError> {
+    /// As [`Run::start`], and if there is no checkpoint, or it belongs to another run.
+    pub fn resume(self, listener: &mut dyn TrainingListener) -> Result<TrainingSummary, TrainError> {
         self.check()?;
         let directory = self.directory.ok_or(TrainError::NoDirectory)?;
         let (files, resumption) = Files::reopen(directory, self.identity(), |w| listener.warned(w))?;
@@ -86,7 +86,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether to go on.
+/// Whether to continue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Continue,
@@ -100,7 +100,7 @@ struct Session<'a> {
     position: Position,
     records: Vec<EpochRecord>,
     loaded: Loaded,
-    /// When this process took up the current epoch.
+    /// When this process started the current epoch.
     since: Instant,
     /// When it wrote its last checkpoint.
     written: Option<Instant>,
@@ -111,7 +111,7 @@ impl<'a> Session<'a> {
         Self { run, files, position, records, loaded: Loaded::default(), since: Instant::now(), written: None }
     }
 
-    fn run(mut self, listener: &mut dyn Listener) -> Result<Summary, TrainError> {
+    fn run(mut self, listener: &mut dyn TrainingListener) -> Result<TrainingSummary, TrainError> {
         while !self.finished() && !self.out_of_patience() {
             if self.epoch(listener)? == Flow::Cancel {
                 self.checkpoint(listener)?;
@@ -133,13 +133,13 @@ impl<'a> Session<'a> {
         self.run.training.early_stop.is_some_and(|rule| self.position.patience.exhausted(&rule))
     }
 
-    fn summary(self, outcome: impl FnOnce(u64) -> Outcome) -> Summary {
+    fn summary(self, outcome: impl FnOnce(u64) -> Outcome) -> TrainingSummary {
         let steps = self.position.k;
-        Summary { outcome: outcome(steps), steps, records: self.records }
+        TrainingSummary { outcome: outcome(steps), steps, records: self.records }
     }
 
-    /// What is left of the current epoch, its evaluation and its record.
-    fn epoch(&mut self, listener: &mut dyn Listener) -> Result<Flow, TrainError> {
+    /// The remaining steps of the current epoch, its evaluation and its record.
+    fn epoch(&mut self, listener: &mut dyn TrainingListener) -> Result<Flow, TrainError> {
         self.since = Instant::now();
         listener.epoch_begins(self.position.epoch + 1, self.run.train.len() as u64);
         if self.steps(listener)? == Flow::Cancel {
@@ -169,8 +169,8 @@ impl<'a> Session<'a> {
         Ok(Flow::Continue)
     }
 
-    /// What is left of the steps of the current epoch.
-    fn steps(&mut self, listener: &mut dyn Listener) -> Result<Flow, TrainError> {
+    /// The remaining steps of the current epoch.
+    fn steps(&mut self, listener: &mut dyn TrainingListener) -> Result<Flow, TrainError> {
         let Training { loss, checkpoint, batch_loss_every, prefetch, .. } = *self.run.training;
         let is_due = |every: Option<u64>, k: u64| every.is_some_and(|every| k.is_multiple_of(every));
         let key = self.run.key.named("train");
@@ -204,8 +204,8 @@ impl<'a> Session<'a> {
         Ok(Flow::Continue)
     }
 
-    /// The test data; none if cancelled.
-    fn evaluate(&mut self, listener: &dyn Listener) -> Result<Option<Evaluation>, TrainError> {
+    /// Evaluates the test data; `None` if cancelled.
+    fn evaluate(&mut self, listener: &dyn TrainingListener) -> Result<Option<Evaluation>, TrainError> {
         let (epoch, k) = (self.position.epoch + 1, self.position.k);
         let Training { loss, prefetch, .. } = *self.run.training;
         let key = self.run.key.named("evaluate").fold(epoch);
@@ -239,8 +239,8 @@ impl<'a> Session<'a> {
         self.position.seconds + self.since.elapsed().as_secs_f64()
     }
 
-    /// Writes a checkpoint, unless it is there already or there is nowhere to write it to.
-    fn checkpoint(&mut self, listener: &mut dyn Listener) -> Result<(), TrainError> {
+    /// Writes a checkpoint, unless it exists already or the run has no directory.
+    fn checkpoint(&mut self, listener: &mut dyn TrainingListener) -> Result<(), TrainError> {
         let Some(files) = &mut self.files else { return Ok(()) };
         if files.holds(&self.position) {
             return Ok(());

@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 
 use residuum::ParameterError;
-use residuum::state::Tensor as Entry;
+use residuum::state::SavedTensor;
 use residuum_nn::model::Factory;
 use residuum_nn::state::{Collection, Data, Named, Role, Scope, Tensors, import};
 use residuum_nn::weights::Parameter;
-use residuum_nn::{Digital, Sgd, Shape, Tensor, Weights};
+use residuum_nn::{DigitalWeights, Sgd, Shape, Tensor, Weights};
 use serde_json::Value;
 
 pub fn golden(name: &str) -> PathBuf {
@@ -82,7 +82,7 @@ pub fn batch(name: &str, shape: &[usize], scale: f32, shift: f32) -> Tensor {
     from_torch(shape, &values)
 }
 
-/// Digital parameters trained by one SGD.
+/// DigitalWeights parameters trained by one SGD.
 pub struct Trained(pub Sgd);
 
 impl Factory for Trained {
@@ -93,7 +93,7 @@ impl Factory for Trained {
         cols: usize,
         initial: Vec<f32>,
     ) -> Result<Box<dyn Weights>, ParameterError> {
-        Ok(Box::new(Digital::new(rows, cols, initial, Some(self.0))?))
+        Ok(Box::new(DigitalWeights::new(rows, cols, initial, Some(self.0))?))
     }
 
     fn parameter(&mut self, _: &str, initial: Vec<f32>) -> Parameter {
@@ -109,7 +109,7 @@ pub fn fill(network: &mut dyn Named) {
             Data::F32(_) => Data::F32(formula_value(name, &tensor.shape)),
             _ => Data::U64(vec![0]),
         };
-        state.insert(name, Entry { shape: tensor.shape.clone(), data });
+        state.insert(name, SavedTensor { shape: tensor.shape.clone(), data });
     }
     import(network, Scope::Network, &state).unwrap();
 }
@@ -120,7 +120,7 @@ pub fn formula_state(tensors: &Value) -> Tensors {
         let (name, shape) = (text(&pair[0]), sizes(&pair[1]));
         let counter = name.ends_with("num_batches_tracked");
         let data = if counter { Data::U64(vec![0]) } else { Data::F32(formula_value(name, &shape)) };
-        (name.to_owned(), Entry { shape, data })
+        (name.to_owned(), SavedTensor { shape, data })
     };
     tensors.as_array().unwrap().iter().map(entry).collect()
 }

@@ -13,7 +13,7 @@ use residuum_nn::data::{Batches, Pipeline, embedded};
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{DigitalFactory, Factory, mlp};
 use residuum_nn::state::{Scope, Tensors};
-use residuum_nn::train::{EpochRecord, Listener, Run, Summary, TrainError, Training, Warning};
+use residuum_nn::train::{EpochRecord, Run, TrainError, Training, TrainingListener, TrainingSummary, Warning};
 use residuum_nn::{Loss, Network, Sgd, Shape};
 use tiles::Tiles;
 
@@ -65,13 +65,17 @@ impl Setup {
         Run { network, train, test, training, key: Key::new(*seed), directory, description }
     }
 
-    pub fn start(&self, directory: Option<&Path>, listener: &mut dyn Listener) -> Result<Done, TrainError> {
+    pub fn start(
+        &self,
+        directory: Option<&Path>,
+        listener: &mut dyn TrainingListener,
+    ) -> Result<Done, TrainError> {
         let mut network = self.network();
         let summary = self.run(&mut network, directory).start(listener)?;
         Ok(Done { summary, state: network.state(Scope::Everything) })
     }
 
-    pub fn resume(&self, directory: &Path, listener: &mut dyn Listener) -> Result<Done, TrainError> {
+    pub fn resume(&self, directory: &Path, listener: &mut dyn TrainingListener) -> Result<Done, TrainError> {
         let mut network = self.network();
         let summary = self.run(&mut network, Some(directory)).resume(listener)?;
         Ok(Done { summary, state: network.state(Scope::Everything) })
@@ -81,7 +85,7 @@ impl Setup {
 /// A run that came to an end.
 #[derive(Debug)]
 pub struct Done {
-    pub summary: Summary,
+    pub summary: TrainingSummary,
     pub state: Tensors,
 }
 
@@ -110,7 +114,7 @@ impl Spy {
     }
 }
 
-impl Listener for Spy {
+impl TrainingListener for Spy {
     fn resumed(&mut self, epoch: u64, position: u64) {
         self.resumed = Some((epoch, position));
     }

@@ -4,14 +4,14 @@ use residuum::{Key, ParameterError, State, StateError, Tensors};
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{Factory, mlp};
 use residuum_nn::weights::Parameter;
-use residuum_nn::{Digital, Network, Sgd, Shape, StepError, Weights};
+use residuum_nn::{DigitalWeights, Network, Sgd, Shape, TrainStepError, Weights};
 
 use super::Setup;
 
-/// Digital weights that claim a dynamic range and count three pulses a step, and may refuse one.
+/// DigitalWeights weights that claim a dynamic range and count three pulses a step, and may refuse one.
 #[derive(Debug)]
 pub struct Ranged {
-    digital: Digital,
+    digital: DigitalWeights,
     pulses: u64,
     refuse_at: Option<u64>,
 }
@@ -29,7 +29,7 @@ impl Weights for Ranged {
     fn read_transposed(&mut self, errors: &[f32], outputs: &mut [f32], key: Key) {
         self.digital.read_transposed(errors, outputs, key);
     }
-    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), StepError> {
+    fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), TrainStepError> {
         if self.refuse_at == Some(k) {
             let value = f64::NAN;
             return Err(ParameterError::NotFinite { name: "gradient", index: 7, value }.into());
@@ -71,7 +71,7 @@ impl Factory for RangedHead {
         cols: usize,
         initial: Vec<f32>,
     ) -> Result<Box<dyn Weights>, ParameterError> {
-        let digital = Digital::new(rows, cols, initial, Some(self.0))?;
+        let digital = DigitalWeights::new(rows, cols, initial, Some(self.0))?;
         Ok(if name == "3" {
             Box::new(Ranged { digital, pulses: 0, refuse_at: self.1 })
         } else {

@@ -12,7 +12,7 @@ use crate::rule::Gradient;
 use crate::state::{State, StateError, Tensors};
 use crate::{Key, Scalar};
 
-/// What a pulse stands for on an array of expected increments, unless it is told otherwise.
+/// Default pulse size on an array of expected increments.
 const GRANULARITY: f64 = 1e-3;
 
 /// How a desired increment becomes a realized one.
@@ -37,7 +37,7 @@ pub struct Pulses {
 pub enum Rounding {
     /// Up with the probability of the fraction: unbiased, keeps the sign.
     Stochastic,
-    /// To the nearest count: has a dead zone below half a pulse, kept to show what it does.
+    /// To the nearest count: has a dead zone below half a pulse; kept to demonstrate its effect.
     Nearest,
 }
 
@@ -50,12 +50,12 @@ impl Pulses {
         Ok(Self { step: positive("pulse_step", step)?, rounding: Rounding::Stochastic, cycle_noise: 0.0 })
     }
 
-    /// The same with another rounding.
+    /// Sets the rounding.
     pub fn rounding(self, rounding: Rounding) -> Self {
         Self { rounding, ..self }
     }
 
-    /// The same with each pulse scaled by 1 + `cycle_noise`·N(0, 1).
+    /// Scales each pulse by 1 + `cycle_noise`·N(0, 1).
     ///
     /// # Errors
     /// If `cycle_noise` is negative or not finite.
@@ -87,7 +87,7 @@ impl Pulses {
     }
 }
 
-/// Weights in analog memory that follow their responses exactly.
+/// Analog memory whose cells follow their responses exactly.
 ///
 /// In f64 or f32: responses are evaluated in double precision either way, and an f32 state is rounded once per write.
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ pub struct ExactArray<T = f64> {
 }
 
 impl<T: Scalar> ExactArray<T> {
-    /// An array of these cells in one column, programmed to `initial`.
+    /// A column of these cells, programmed to `initial`.
     ///
     /// # Errors
     /// If the lengths differ, or an initial state is not finite or outside its cell's dynamic range.
@@ -127,7 +127,7 @@ impl<T: Scalar> ExactArray<T> {
         })
     }
 
-    /// An array of equal cells with the expected update.
+    /// An array of identical cells with the expected update.
     ///
     /// # Errors
     /// As [`ExactArray::new`].
@@ -135,17 +135,17 @@ impl<T: Scalar> ExactArray<T> {
         Self::new(initial, Arc::new(Uniform::new(response)), Update::Expected)
     }
 
-    /// The same cells as a matrix, row by row.
+    /// Reshapes the cells into a row-major matrix.
     ///
     /// # Errors
-    /// If it has another number of cells.
+    /// If the number of cells differs.
     pub fn with_shape(mut self, shape: Shape) -> Result<Self, ParameterError> {
         same_length("cells of the shape", self.state.len(), shape.rows * shape.cols)?;
         self.shape = shape;
         Ok(self)
     }
 
-    /// What a pulse stands for where a rule sends whole ones to an array of expected increments; 0.001 unless named.
+    /// Sets the size of a pulse where a rule sends whole pulses to an array of expected increments; 0.001 by default.
     ///
     /// # Errors
     /// If it is not positive.
@@ -154,7 +154,7 @@ impl<T: Scalar> ExactArray<T> {
         Ok(self)
     }
 
-    /// The exact state: the simulator's view, not what hardware could read.
+    /// The exact state, as the simulator knows it; hardware could not read it.
     pub fn weights(&self) -> &[T] {
         &self.state
     }
@@ -169,7 +169,7 @@ impl<T: Scalar> ExactArray<T> {
         self.state.len()
     }
 
-    /// Whether there is no weight.
+    /// Whether the array is empty.
     pub fn is_empty(&self) -> bool {
         self.state.is_empty()
     }
@@ -185,7 +185,7 @@ impl<T: Scalar> ExactArray<T> {
         }
     }
 
-    /// One pulse of the given sign and kind on every cell: the move of zero-shifting.
+    /// One pulse of the given sign and kind on every cell, as zero-shifting needs.
     pub fn pulse_by(&mut self, pulses: Pulses, up: bool, key: Key) {
         for (i, w) in self.state.iter_mut().enumerate() {
             *w = T::from_f64(pulses.apply(self.cells.response(i), up, 1, key.fold(i as u64), w.to_f64()));
@@ -193,7 +193,7 @@ impl<T: Scalar> ExactArray<T> {
         self.pulses_sent += self.state.len() as u64;
     }
 
-    /// The pulses of the array, or those of its granularity where increments are expected.
+    /// The pulses of the array, or pulses of its granularity where increments are expected.
     fn own_pulses(&self) -> Pulses {
         match self.update {
             Update::Pulsed(pulses) => pulses,
@@ -203,7 +203,7 @@ impl<T: Scalar> ExactArray<T> {
         }
     }
 
-    /// Relaxation: every cell moves the fraction `rate` of its way towards `toward`.
+    /// Relaxation: every cell moves by the fraction `rate` of its distance to `toward`.
     ///
     /// # Errors
     /// If `rate` is outside [0, 1] or the lengths differ.
@@ -217,10 +217,10 @@ impl<T: Scalar> ExactArray<T> {
         Ok(())
     }
 
-    /// The named cells go to `level`, clipped to their range.
+    /// Sets the given cells to `level`, clipped to their range.
     ///
     /// # Errors
-    /// If `level` is not finite or an index is not a cell.
+    /// If `level` is not finite or an index is out of range.
     pub fn reset_cells(&mut self, indices: &[usize], level: f64) -> Result<(), ParameterError> {
         finite("level", level)?;
         if let Some(&bad) = indices.iter().find(|&&i| i >= self.state.len()) {
@@ -263,7 +263,7 @@ impl<T: Scalar> Array<T> for ExactArray<T> {
     }
 
     /// `key` decides stochastic rounding and cycle-to-cycle noise; the expected update does not use it. A NaN passes into the
-    /// state, where it stays visible.
+    /// state and stays visible there.
     fn increment(&mut self, scale: T, direction: &[T], key: Key) -> Result<(), ParameterError> {
         same_length("direction", self.state.len(), direction.len())?;
         match self.update {
@@ -314,10 +314,10 @@ impl<T: Scalar> Array<T> for ExactArray<T> {
         Ok(())
     }
 
-    /// To their symmetric points, or to 0 where they have none.
+    /// Resets to the symmetric points, or to 0 where there is none.
     fn reset(&mut self, columns: Range<usize>, _: Key) -> Result<(), ParameterError> {
         let last = columns.end as f64 - 1.0;
-        require(columns.end <= self.shape.cols, "columns", "columns of the array; one given", last)?;
+        require(columns.end <= self.shape.cols, "columns", "below the number of columns", last)?;
         for (i, w) in self.state.iter_mut().enumerate() {
             if columns.contains(&(i % self.shape.cols)) {
                 let response = self.cells.response(i);

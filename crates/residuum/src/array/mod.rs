@@ -1,14 +1,14 @@
-//! The one door: the state of analog memory changes through the verbs of [`Array`] and nowhere else.
+//! Arrays of analog memory, whose state changes only through the methods of [`Array`].
 //!
-//! [`Array::increment`] is the paper's operator, `Z ← Z + A(ΔZ; Z)`; the other verbs write outer products, columns or whole
-//! pulses, program a state at set-up, let time pass. How increments reach the cells (in expectation, by trains, by rounded
-//! pulses) is a property of the array, not of a write. A vector of cells is a matrix of one column.
+//! [`Array::increment`] is the paper's operator, `Z ← Z + A(ΔZ; Z)`; the other methods write outer products, columns or whole
+//! pulses, program an initial state, or let time pass. How increments reach the cells (in expectation, by trains, by rounded
+//! pulses) is a property of the array, not of the call. A vector of cells is a matrix with one column.
 //!
 //! | array | cells | written |
 //! |---|---|---|
 //! | [`ExactArray`] | any [`Cells`](crate::Cells), f64 or f32 | [`Update::Expected`], or [`Update::Pulsed`] with rounding |
 //! | [`Tile`](crate::tile::Tile) | one [`Device`](crate::tile::Device), f32 | by a [`Scheme`](crate::tile::Scheme): pulse trains, counted pulses, expectation |
-//! | [`VectorCell`](crate::tile::VectorCell), [`ReferenceCell`](crate::tile::ReferenceCell), [`OneSidedCell`](crate::tile::OneSidedCell) | several tiles that act as one | as tiles |
+//! | [`VectorCell`](crate::tile::VectorCell), [`ReferenceCell`](crate::tile::ReferenceCell), [`OneSidedCell`](crate::tile::OneSidedCell) | several tiles that act as one | like tiles |
 
 mod exact;
 mod zero_shift;
@@ -26,24 +26,24 @@ use crate::rule::Gradient;
 use crate::state::{State, StateError, Tensors};
 use crate::{Key, Scalar};
 
-/// Weights in analog memory. An array of one's own needs to say what [`increment`](Self::increment) does and what it holds.
+/// Weights in analog memory. A custom array must implement [`increment`](Self::increment) and expose its weights and state.
 pub trait Array<T: Scalar>: Debug + Send + Sync + State {
     /// Rows (outputs) and columns (inputs).
     fn shape(&self) -> Shape;
 
-    /// What a perfect read sees, row by row.
+    /// The weights as a noiseless read sees them, row-major.
     fn weights(&self) -> &[T];
 
     /// `W ← W + A(scale · direction; W)` (`biased-update`).
     ///
     /// # Errors
-    /// If the length differs, or the array refuses a number; nothing is written then.
+    /// If the length differs, or the array rejects a number; then nothing is written.
     fn increment(&mut self, scale: T, direction: &[T], key: Key) -> Result<(), ParameterError>;
 
     /// `W ← W + A(scale · Σ_b errors_b inputsᵀ_b; W)`: one increment of the sum unless the array writes sample by sample.
     ///
     /// # Errors
-    /// If a shape does not fit, or the array refuses a number; nothing is written then.
+    /// If a shape does not fit, or the array rejects a number; then nothing is written.
     fn update(&mut self, scale: T, errors: &[T], inputs: &[T], key: Key) -> Result<(), ParameterError> {
         let batch = samples(self.shape(), errors, inputs)?;
         let mut sum = Vec::new();
@@ -60,7 +60,7 @@ pub trait Array<T: Scalar>: Debug + Send + Sync + State {
         self.increment(scale, &direction, key)
     }
 
-    /// Sends whole pulses to one column, `counts` of each row with its sign, none above `max_pulses`.
+    /// Sends whole pulses to one column: `counts` per row, signed, none above `max_pulses` in magnitude.
     ///
     /// # Errors
     /// As [`update`](Self::update).
@@ -75,7 +75,7 @@ pub trait Array<T: Scalar>: Debug + Send + Sync + State {
         self.update_column(column, self.granularity(), counts, key)
     }
 
-    /// Sends whole pulses to every cell, each standing for `unit`.
+    /// Sends whole pulses to every cell, each worth `unit`.
     ///
     /// # Errors
     /// As [`update`](Self::update).
@@ -83,14 +83,14 @@ pub trait Array<T: Scalar>: Debug + Send + Sync + State {
         self.increment(unit, counts, key)
     }
 
-    /// Marks the rows that the last [`update`](Self::update) or [`increment`](Self::increment) may have changed; or returns
-    /// true: all of them, for all the array knows.
+    /// Marks the rows that the last [`update`](Self::update) or [`increment`](Self::increment) may have changed, or returns
+    /// true if the array cannot tell, so that all may have changed.
     fn written(&self, rows: &mut [bool]) -> bool {
         let _ = rows;
         true
     }
 
-    /// Refuses a gradient that the array would refuse at some point of a step, before anything has moved.
+    /// Checks a gradient before anything is written, so that a step cannot fail halfway.
     ///
     /// # Errors
     /// If a shape differs or an entry is not finite.
@@ -105,13 +105,13 @@ pub trait Array<T: Scalar>: Debug + Send + Sync + State {
         }
     }
 
-    /// Writes a state at set-up, as well as the cells can.
+    /// Programs an initial state as closely as the cells allow.
     ///
     /// # Errors
-    /// If the length differs or a value is not finite; nothing is written then.
+    /// If the length differs or a value is not finite; then nothing is written.
     fn program(&mut self, target: &[T], key: Key) -> Result<(), ParameterError>;
 
-    /// What a mini-batch does to the cells besides its pulses, where they leak, diffuse or drift; returns whether they do.
+    /// Applies leak, diffusion and drift for one mini-batch; returns whether the cells have any.
     fn age(&mut self, key: Key) -> bool {
         let _ = key;
         false
@@ -120,20 +120,20 @@ pub trait Array<T: Scalar>: Debug + Send + Sync + State {
     /// Resets the cells of some columns.
     ///
     /// # Errors
-    /// If a column does not exist; nothing is reset then.
+    /// If a column does not exist; then nothing is reset.
     fn reset(&mut self, columns: Range<usize>, key: Key) -> Result<(), ParameterError>;
 
     /// One pulse of the given direction on every cell.
     fn pulse_all(&mut self, up: bool, key: Key);
 
-    /// Alternate up and down pulses, which carry every cell to its symmetric point, and what they tell of it. The array is left
+    /// Sends alternating up and down pulses, which drive every cell to its symmetric point, and returns the estimate. The array is left
     /// after a down pulse.
     ///
     /// # Errors
-    /// If the settings are impossible.
+    /// If the settings are invalid.
     fn zero_shift(&mut self, settings: &ZeroShift, key: Key) -> Result<Calibration<T>, ParameterError>;
 
-    /// Mean change of a weight by one pulse where the response is 1.
+    /// Mean change of a weight per pulse where the response is 1.
     fn granularity(&self) -> T;
 
     /// Bounds of a weight, on average over the cells; `None` where there are none.
@@ -141,7 +141,7 @@ pub trait Array<T: Scalar>: Debug + Send + Sync + State {
         None
     }
 
-    /// Pulses that reached a cell so far, all cells together; 0 where increments are expected.
+    /// Total pulses received by all cells so far; 0 where increments are applied in expectation.
     fn pulses_sent(&self) -> u64 {
         0
     }
@@ -149,10 +149,10 @@ pub trait Array<T: Scalar>: Debug + Send + Sync + State {
     /// W⋄ of every cell; `None` where a cell has none.
     fn symmetric_points(&self) -> Vec<Option<T>>;
 
-    /// W⋄ of every cell, as a rule that knows it would subtract it.
+    /// W⋄ of every cell, for a rule that subtracts the true point.
     ///
     /// # Errors
-    /// If a cell that should have one has none.
+    /// If a cell that needs one has none.
     fn known_symmetric_points(&self) -> Result<Vec<T>, ParameterError> {
         Ok(self.symmetric_points().into_iter().map(|point| point.unwrap_or(T::ZERO)).collect())
     }
@@ -160,7 +160,7 @@ pub trait Array<T: Scalar>: Debug + Send + Sync + State {
     /// q₊ (up) or q₋ of one cell in state `at`.
     fn response(&self, cell: usize, up: bool, at: T) -> T;
 
-    /// Divides desired increments by the response they will meet, which is taken to be at least `floor`. Entry i is for cell
+    /// Divides desired increments by the response they will meet, floored at `floor`. Entry i belongs to cell
     /// `first + i·stride`.
     fn compensate(&self, floor: T, first: usize, stride: usize, desired: &mut [T]) {
         for (i, desired) in desired.iter_mut().enumerate() {
@@ -170,7 +170,7 @@ pub trait Array<T: Scalar>: Debug + Send + Sync + State {
     }
 }
 
-/// The number of samples of an outer product that fits `shape`.
+/// The number of samples of an outer product, checked against `shape`.
 pub(crate) fn samples<T>(shape: Shape, errors: &[T], inputs: &[T]) -> Result<usize, ParameterError> {
     let batch = errors.len() / shape.rows.max(1);
     same_length("errors", batch * shape.rows, errors.len())?;
@@ -202,7 +202,7 @@ impl<T: Scalar> State for Box<dyn Array<T>> {
     }
 }
 
-/// An array behind a pointer is an array.
+/// Boxed arrays are arrays too.
 impl<T: Scalar> Array<T> for Box<dyn Array<T>> {
     fn shape(&self) -> Shape {
         (**self).shape()

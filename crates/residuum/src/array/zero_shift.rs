@@ -1,38 +1,38 @@
-//! Zero-shifting: alternate up and down pulses carry every cell to its symmetric point.
+//! Zero-shifting: alternating up and down pulses drive every cell to its symmetric point.
 //!
 //! One pair (up, then down) maps w to w − 2dG(w) − d²q₊q₋' + O(d³), so cells close in on W⋄ and end in a two-cycle of
-//! width d·q(W⋄). The middle of the cycle tells the symmetric point, its width the local gain;
+//! width d·q(W⋄). The middle of the cycle gives the symmetric point, its width the local gain;
 //! [`theory::zero_shift`](crate::theory::zero_shift) predicts both, and how many pairs it takes.
 
 use super::Array;
 use crate::Scalar;
 use crate::error::{ParameterError, non_negative, positive, require};
 
-/// How long to pulse, by which pulses, and what to read.
+/// How long to pulse, with which pulses, and how to average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ZeroShift {
-    /// Pairs of one up and one down pulse sent to every cell, at most.
+    /// Maximum number of pairs (one up, one down pulse) sent to every cell.
     pub pairs: u64,
     /// Pairs over which reads are averaged: the estimate is the mean over the last ones. One is exact without cycle-to-cycle
     /// noise; with it, average over several times `1/(1 − contraction)` pairs.
     pub averaged: u64,
     /// Stop once the averages of two successive groups of `averaged` pairs differ by less than this per pair, in the mean
-    /// over the cells. What is left to go then is about `tolerance`/(1 − contraction). Noise moves averages too: a
+    /// over the cells. The remaining error is then about `tolerance`/(1 − contraction). Noise moves averages too: a
     /// tolerance below √2·deviation/averaged may never be met.
     pub tolerance: Option<f64>,
-    /// Size of a pulse on an exact array; its own unless named. A tile has pulses of its device.
+    /// Size of a pulse on an exact array; by default its own. A tile uses the pulses of its device.
     pub pulse_step: Option<f64>,
     /// Cycle-to-cycle noise of the pulses on an exact array.
     pub cycle_noise: f64,
 }
 
 impl ZeroShift {
-    /// A fixed number of pairs, of which the last is read.
+    /// A fixed number of pairs; only the last one is read.
     pub fn pairs(pairs: u64) -> Self {
         Self { pairs, averaged: 1, tolerance: None, pulse_step: None, cycle_noise: 0.0 }
     }
 
-    /// Refuses to average over no pair or more than there are, and impossible numbers.
+    /// Checks the numbers.
     ///
     /// # Errors
     /// If `averaged` is 0 or above `pairs`, the tolerance or pulse step is not positive, or the noise is negative.
@@ -51,7 +51,7 @@ impl ZeroShift {
     }
 }
 
-/// What alternate pulses found, cell by cell.
+/// Result of zero-shifting, cell by cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration<T = f64> {
     /// Middle of the two-cycle: the estimate of W⋄.
@@ -62,7 +62,7 @@ pub struct Calibration<T = f64> {
     pub gain: Vec<T>,
     /// Pairs sent.
     pub pairs: u64,
-    /// Pulses sent, all cells together.
+    /// Pulses sent, over all cells.
     pub pulses: u64,
 }
 
@@ -73,7 +73,7 @@ impl<T: Scalar> Calibration<T> {
         self.symmetric_point.iter().zip(truth).map(error).collect()
     }
 
-    /// How far the estimate is from the truth; none if no cell has a symmetric point.
+    /// Error of the estimate; `None` if no cell has a symmetric point.
     pub fn error(&self, truth: &[Option<T>]) -> Option<CalibrationError> {
         let mut errors: Vec<f64> = self.errors(truth).into_iter().flatten().map(f64::abs).collect();
         errors.sort_by(f64::total_cmp);
@@ -88,19 +88,19 @@ impl<T: Scalar> Calibration<T> {
 /// |estimate − W⋄| over the cells that have a symmetric point, in weight units.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CalibrationError {
-    /// Cells that have one.
+    /// Number of cells with a symmetric point.
     pub cells: usize,
     /// Mean.
     pub mean: f64,
-    /// Half of the cells are below this.
+    /// Median.
     pub median: f64,
-    /// 95 % of the cells are below this.
+    /// 95th percentile.
     pub quantile_95: f64,
-    /// The worst cell.
+    /// Maximum.
     pub max: f64,
 }
 
-/// The procedure on any array: `pulse(array, pair, up)` sends one pulse of mean size `step` to every cell, `middle` takes the
+/// Zero-shifting on any array: `pulse(array, pair, up)` sends one pulse of mean size `step` to every cell, `middle` takes the
 /// mean of the sums after up and after down pulses over a number of pairs.
 pub(crate) fn run<T: Scalar, A: Array<T>>(
     array: &mut A,

@@ -1,4 +1,4 @@
-//! Devices by the names of AIHWKIT 1.1.0: its classes and parameters to [`Device`] and back.
+//! AIHWKIT 1.1.0 devices: conversion of its classes and parameters to [`Device`] and back.
 //!
 //! ```
 //! use residuum::device::aihwkit::{Class, PowStep};
@@ -8,9 +8,9 @@
 //! # Ok::<(), residuum::device::aihwkit::ConversionError>(())
 //! ```
 //!
-//! A conversion is exact in what pulses do, or an error: what one side cannot say is named. `docs/aihwkit.md` has the formulas,
-//! and how resets and programming differ under a reference. Each class stands with the step model it becomes; its parameters
-//! have AIHWKIT's names and shipped defaults. Left out are two that decide nothing about a device: `construction_seed`, for
+//! A conversion reproduces every pulse exactly or fails with an error naming what cannot be expressed. `docs/aihwkit.md` has the formulas
+//! and how resets and programming differ under a reference. Each class is defined next to its step model; its parameters
+//! have AIHWKIT's names and defaults. Two are left out because they do not affect the device: `construction_seed`, for
 //! which a tile has its key, and `count_pulses`, for which it has its ledger.
 
 use super::{CycleNoise, Device, Spread, StepModel, Stuck};
@@ -24,7 +24,7 @@ pub use super::linear::{LinearStep, SoftBounds, SoftBoundsPmax, SoftBoundsRefere
 pub use super::piecewise::PiecewiseStep;
 pub use super::power::{PowStep, PowStepReference};
 
-/// Why a device has no counterpart on the other side.
+/// Why a device has no counterpart.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ConversionError {
@@ -43,7 +43,7 @@ pub enum ConversionError {
     NotExpressible {
         /// Field of the device.
         field: &'static str,
-        /// What AIHWKIT can say.
+        /// What AIHWKIT can express.
         must: &'static str,
         /// What was given.
         value: f64,
@@ -51,10 +51,10 @@ pub enum ConversionError {
     /// A parameter that the class does not have.
     #[error("{name} is not a parameter of this class")]
     Unknown {
-        /// As it was given.
+        /// The name as given.
         name: String,
     },
-    /// A value of another type than the parameter's.
+    /// A value of the wrong type.
     #[error("{name} must be a number, true or false, or a list of numbers, as in AIHWKIT, got {value:?}")]
     WrongType {
         /// The parameter.
@@ -62,7 +62,7 @@ pub enum ConversionError {
         /// What was given.
         value: Value,
     },
-    /// Numbers that no device can have.
+    /// Invalid numbers.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
 }
@@ -72,7 +72,7 @@ pub enum ConversionError {
 pub enum Value {
     /// A number.
     Number(f64),
-    /// A switch.
+    /// A boolean.
     Flag(bool),
     /// Numbers at nodes.
     List(Vec<f64>),
@@ -80,13 +80,13 @@ pub enum Value {
 
 /// Parameters that can be set by name.
 pub(crate) trait Assign {
-    /// Sets the parameter `name` if it is this one, called `own`, or below it: whether its type fits, or `None` if it is not here.
+    /// Sets the parameter `name` if it is this one, called `own`, or nested in it: whether its type fits, or `None` if it is not here.
     fn assign(&mut self, own: &str, name: &str, value: &Value) -> Option<bool>;
 }
 
 /// Sets a parameter if it is this one and the value fits.
-fn set<T>(place: &mut T, own: &str, name: &str, value: Option<T>) -> Option<bool> {
-    (own == name).then(|| value.map(|value| *place = value).is_some())
+fn set<T>(slot: &mut T, own: &str, name: &str, value: Option<T>) -> Option<bool> {
+    (own == name).then(|| value.map(|value| *slot = value).is_some())
 }
 
 impl Assign for f32 {
@@ -116,7 +116,7 @@ impl Assign for Vec<f32> {
 }
 
 class! {
-    /// What all classes share; alone it is `ConstantStepDevice`.
+    /// The parameters all classes share; alone they are `ConstantStepDevice`.
     #[derive(Clone, Copy, Debug, PartialEq)]
     Pulsed {
         /// Mean step Δw_min.
@@ -157,7 +157,7 @@ class! {
         diffusion: f32 = 0.0,
         /// Spread of the diffusion between cells.
         diffusion_dtod: f32 = 0.0,
-        /// `nu` of the nested `drift`, the exponent; 0 for none, and then the rest of `drift` says nothing.
+        /// `nu` of the nested `drift`, the exponent; 0 for no drift, and then the rest of `drift` is irrelevant.
         drift_nu: f32 = 0.0,
         /// Whether steps and bounds of the wrong sign are mirrored.
         enforce_consistency: bool = true,
@@ -166,7 +166,7 @@ class! {
     }
 }
 
-/// Refuses an AIHWKIT parameter that a device of a tile cannot have.
+/// Rejects an AIHWKIT parameter that tiles do not model.
 pub(super) fn convertible(
     field: &'static str,
     must: &'static str,
@@ -176,7 +176,7 @@ pub(super) fn convertible(
     if holds { Ok(()) } else { Err(ConversionError::NotModelled { field, must, value: value.into() }) }
 }
 
-/// Refuses what AIHWKIT cannot say.
+/// Rejects what AIHWKIT cannot express.
 pub(super) fn expressible(
     field: &'static str,
     must: &'static str,
@@ -186,7 +186,7 @@ pub(super) fn expressible(
     if holds { Ok(()) } else { Err(ConversionError::NotExpressible { field, must, value: value.into() }) }
 }
 
-/// Refuses log-normal spreads, which AIHWKIT has for steps alone.
+/// Rejects log-normal spreads, which AIHWKIT has for steps only.
 pub(super) fn only_normal(field: &'static str, spreads: [Spread; 2]) -> Result<(), ConversionError> {
     spreads.into_iter().try_for_each(|s| expressible(field, "normal", !s.log_normal, s.deviation))
 }
@@ -203,17 +203,17 @@ pub(super) fn write_noise(deviation: f32, on_set: bool) -> Result<f32, Conversio
     Ok(deviation)
 }
 
-/// Their decay tends to the symmetric point besides, where that is subtracted.
+/// In AIHWKIT decay tends to the symmetric point where that is subtracted.
 pub(super) fn decay_leads_to_reset(pulsed: &Pulsed, subtracted: bool) -> Result<(), ConversionError> {
     let holds = !subtracted || pulsed.lifetime == 0.0;
     convertible("lifetime", "0 with subtract_symmetry_point", holds, pulsed.lifetime)
 }
 
 impl Class {
-    /// Sets a parameter by AIHWKIT's name; what decides nothing about a device is passed over.
+    /// Sets a parameter by AIHWKIT's name; parameters that do not affect the device are ignored.
     ///
     /// # Errors
-    /// If the class has no such parameter, or it is of another type.
+    /// If the class has no such parameter, or the type is wrong.
     pub fn set(&mut self, name: &str, value: Value) -> Result<(), ConversionError> {
         if ["construction_seed", "count_pulses"].contains(&name) {
             return Ok(());
@@ -228,7 +228,7 @@ impl Class {
     /// The device with these parameters.
     ///
     /// # Errors
-    /// If a parameter is switched on that tiles do not model, or no device can have it.
+    /// If a parameter that tiles do not model is switched on, or a value is invalid.
     pub fn to_device(&self) -> Result<Device, ConversionError> {
         let device = self.device()?;
         device.validate()?;
@@ -246,13 +246,13 @@ impl Class {
     /// AIHWKIT's class and parameters of this device; the same pulses, and the same unit of update management.
     ///
     /// # Errors
-    /// If the device is impossible or no class of AIHWKIT has its properties.
+    /// If the device is invalid or no class of AIHWKIT has its properties.
     pub fn from_device(device: &Device) -> Result<Self, ConversionError> {
         device.validate()?;
         only_normal("max_spread", [device.max_spread; 2])?;
         only_normal("min_spread", [device.min_spread; 2])?;
         if let Some(drift) = device.retention.drift {
-            expressible("drift", "off (AIHWKIT's begins a call later after a write)", false, drift.exponent)?;
+            expressible("drift", "off (AIHWKIT's starts one call later after a write)", false, drift.exponent)?;
         }
         if let Some(reference) = device.reference {
             let known = device.step.model().has_symmetric_point();
@@ -264,9 +264,9 @@ impl Class {
         }
         let class = device.step.model().to_aihwkit(device)?;
         let (ours, theirs) = (device.granularity(), class.granularity()?);
-        // Their value follows from the other parameters, so ours must be that; 1e-5 is rounding.
+        // AIHWKIT derives it from the other parameters, so ours must agree; 1e-5 is rounding.
         let same = (ours - theirs).abs() <= 1e-5 * theirs;
-        expressible("granularity", "what AIHWKIT derives from the other parameters", same, ours)?;
+        expressible("granularity", "the value AIHWKIT derives from the other parameters", same, ours)?;
         Ok(class)
     }
 }
@@ -276,7 +276,7 @@ impl Pulsed {
     pub(super) fn device(&self, step: StepModel, multiplicative: bool) -> Result<Device, ConversionError> {
         convertible("enforce_consistency", "true (1)", self.enforce_consistency, 0u8)?;
         convertible("perfect_bias", "false (0)", !self.perfect_bias, u8::from(self.perfect_bias))?;
-        // Their clock of a written cell starts one call later than ours.
+        // AIHWKIT's clock of a written cell starts one call later than ours.
         convertible("nu of drift", "0", self.drift_nu == 0.0, self.drift_nu)?;
         let noise = if multiplicative { CycleNoise::Multiplicative } else { CycleNoise::Additive };
         let (probability, range) = (self.corrupt_devices_prob, self.corrupt_devices_range);
@@ -300,7 +300,7 @@ impl Pulsed {
         })
     }
 
-    /// What a device has of them.
+    /// The parameters of a device.
     pub(super) fn of(device: &Device) -> Self {
         let stuck =
             device.stuck.unwrap_or(Stuck { probability: 0.0, range: Self::default().corrupt_devices_range });

@@ -17,7 +17,7 @@ pub(crate) struct Cells {
     pub(crate) shape: [Vec<f32>; 2],
     /// 1/(max − min) for steps that depend on it (power, exponential), 0 for a stuck cell; empty otherwise.
     pub(crate) inverse_range: Vec<f32>,
-    /// Whether n pulses may be taken at once: mild noise, and a step that is smooth in the state. `pulse::row::together`
+    /// Whether n pulses may be applied at once: mild noise, and a step that is smooth in the state. `pulse::row::together`
     /// states the error.
     pub(crate) at_once: bool,
 }
@@ -86,25 +86,25 @@ impl Cells {
         [s, t, max, min, b, c, u, v, inverse_range]
     }
 
-    /// The same, to be filled.
+    /// The same, mutable.
     pub(crate) fn arrays_mut(&mut self) -> [&mut Vec<f32>; 9] {
         let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], inverse_range, at_once: _ } = self;
         [s, t, max, min, b, c, u, v, inverse_range]
     }
 
-    /// Where up and down steps are equal; 0 where they never meet.
+    /// The symmetric point of cell i; 0 if up and down steps never meet.
     fn symmetric_point(&self, device: &Device, i: usize) -> f32 {
         let closed = device.step.model().symmetric_point(self, i);
         closed.or_else(|| device.crossing(self, i)).unwrap_or(0.0)
     }
 
-    /// Takes 1/(max − min), for models whose law reads it.
+    /// Computes 1/(max − min), for models whose law reads it.
     pub(super) fn invert_range(&mut self) {
         let inverse = |(max, min): (&f32, &f32)| if max > min { 1.0 / (max - min) } else { 0.0 };
         self.inverse_range = self.max.iter().zip(&self.min).map(inverse).collect();
     }
 
-    /// Counts the weight of cell i from `by`: everything that depends on the state moves.
+    /// Shifts the origin of cell i to `by`, with everything that depends on the state.
     fn shift(&mut self, i: usize, by: f32, affine: bool) {
         self.max[i] -= by;
         self.min[i] -= by;
@@ -134,7 +134,7 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    /// One normal number for each cell with this standard deviation; what it is for names its key.
+    /// One normal number per cell with this standard deviation; its purpose names its key.
     pub(super) fn deviations(&self, name: &str, deviation: f32) -> Vec<f32> {
         let mut values = vec![0.0; self.n];
         if deviation > 0.0 {

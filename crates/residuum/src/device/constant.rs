@@ -4,7 +4,7 @@ use super::aihwkit::{Class, ConversionError, LinearStep, Pulsed};
 use super::law::{Arithmetic, Cell, Law, signed};
 use super::{CycleNoise, Device, Model, StepModel};
 
-/// Nothing to set.
+/// Constant steps have no parameters.
 #[derive(Clone, Copy)]
 pub(crate) struct Constant;
 

@@ -1,4 +1,4 @@
-//! Exponential steps as AIHWKIT has them: u± = max(0, 1 − amplitude·e^{±rate·z}). The paper's response is another curve.
+//! Exponential steps as in AIHWKIT: u± = max(0, 1 − amplitude·e^{±rate·z}). The paper's exponential response is a different curve.
 
 use super::aihwkit::{Class, ConversionError, Pulsed, multiplicative, write_noise};
 use super::cells::{Cells, Draws};
@@ -13,13 +13,13 @@ pub struct Saturation {
     pub amplitude: [f32; 2],
     /// Rates of the up and the down step.
     pub rate: [f32; 2],
-    /// a.
+    /// Scale of the state, AIHWKIT's `a`.
     pub stretch: f32,
-    /// b.
+    /// Shift of the state, AIHWKIT's `b`.
     pub shift: f32,
 }
 
-/// The law, its rates signed and to the base in which powers are taken.
+/// The law, with signed rates in the base used for powers.
 #[derive(Clone, Copy)]
 pub(super) struct Exponential<N> {
     amplitude: [N; 2],
@@ -52,7 +52,7 @@ impl Saturation {
         if step > 0.0 { step } else { device.pulse_step }
     }
 
-    /// A device whose update management counts as AIHWKIT's does: in the down step at 0, not in the mean of both.
+    /// A device whose update management uses AIHWKIT's unit: the down step at 0, not the mean of both.
     pub(super) fn counted_as_aihwkit(&self, device: Device) -> Device {
         Device { granularity: Some(self.down_step_at_zero(&device)), ..device }
     }
@@ -135,7 +135,7 @@ class! {
     #[derive(Clone, Copy, Debug, PartialEq)]
     #[expect(non_snake_case, reason = "AIHWKIT's names")]
     ExpStep {
-        /// What all classes share.
+        /// Parameters all classes share.
         pulsed: Pulsed = Pulsed::default(),
         /// Amplitude of the up step.
         A_up: f32 = 0.00081,
@@ -149,11 +149,11 @@ class! {
         a: f32 = 0.244,
         /// Shift of the state.
         b: f32 = 0.2425,
-        /// Part of complex noise that is always there, in weight units.
+        /// Constant part of complex noise, in weight units.
         dw_min_std_add: f32 = 0.0,
         /// Part of complex noise that grows with the state.
         dw_min_std_slope: f32 = 0.0,
-        /// What a read sees, in steps around the state.
+        /// Deviation of a read from the state, in steps.
         write_noise_std: f32 = 0.0,
         /// Whether setting weights draws write noise.
         apply_write_noise_on_set: bool = true,

@@ -6,7 +6,7 @@ use crate::math::{exp2_32, pow32};
 use crate::simd::Kernel;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// What laws compute with: f32 or f64.
+/// The numbers laws compute with: f32 or f64.
 pub(crate) trait Number:
     Copy
     + PartialOrd
@@ -20,7 +20,7 @@ pub(crate) trait Number:
     fn magnitude(self) -> Self;
     /// A small whole number.
     fn of(whole: usize) -> Self;
-    /// The whole part of a number that is not negative.
+    /// The integer part of a non-negative number.
     fn whole(self) -> usize;
 }
 
@@ -46,7 +46,7 @@ macro_rules! number {
 number!(f32);
 number!(f64);
 
-/// Who computes. A law is one expression; what an implementation may round differently is listed here and nowhere else.
+/// The arithmetic. A law is one expression; operations that implementations may round differently are listed here and nowhere else.
 pub(crate) trait Arithmetic: Copy {
     type Number: Number;
     /// Whether this is the vector code of trains: shortcuts are taken, and a slope must hold for a whole train.
@@ -77,11 +77,11 @@ pub(crate) trait Arithmetic: Copy {
     fn between(a: Self::Number, b: Self::Number, t: Self::Number) -> Self::Number;
 }
 
-/// Loops over many cells: own polynomials, and products with reciprocals that were taken before.
+/// Loops over many cells: own polynomials, and multiplication by precomputed reciprocals.
 #[derive(Clone, Copy)]
 pub(crate) struct Vector;
 
-/// One pulse on one cell, as exactly as singles allow.
+/// One pulse on one cell, as exact as single precision allows.
 #[derive(Clone, Copy)]
 pub(crate) struct Single;
 
@@ -100,7 +100,7 @@ impl Arithmetic for Vector {
         pow32(x, y)
     }
 
-    /// From the power already taken; a second one would cost as much as all the rest.
+    /// From the power already computed; a second one would cost as much as everything else.
     #[inline(always)]
     fn pow_slope(x: f32, value: f32, cell: &Cell<f32>) -> f32 {
         cell.shape * value * cell.inverse_range / if x > 1e-6 { x } else { 1e-6 }
@@ -221,15 +221,15 @@ pub(crate) struct Cell<N> {
     pub(crate) shape: N,
     pub(crate) max: N,
     pub(crate) min: N,
-    /// 1/(max − min), 0 for a stuck cell; 0 too if the model does not ask for it.
+    /// 1/(max − min), 0 for a stuck cell; also 0 if the model does not need it.
     pub(crate) inverse_range: N,
 }
 
-/// Whether each cell has a parameter of its own besides scale and bounds.
+/// Whether cells have a parameter in addition to scale and bounds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     None,
-    /// One for both directions: one load less.
+    /// One for both directions, which saves a load.
     Shared,
     /// One for each direction.
     Directed,
@@ -252,10 +252,10 @@ pub(crate) fn signed<N: Number>(up: bool, x: N) -> N {
     if up { x } else { -x }
 }
 
-/// Something to be done with the law of a device, whichever it is.
+/// Code that runs with the law of a device, whichever it is.
 pub(crate) trait WithLaw<A: Arithmetic> {
     type Output;
-    /// In vector code, this and all that it calls must be `#[inline(always)]`.
+    /// In vector code, this and everything it calls must be `#[inline(always)]`.
     fn run<L: Law<A>>(self, law: L) -> Self::Output;
 }
 
@@ -279,7 +279,7 @@ pub(crate) fn both(pair: [&[f32]; 2], from: usize, n: usize) -> [&[f32]; 2] {
     [&pair[0][from..][..n], &pair[1][from..][..n]]
 }
 
-/// The value of one direction. Both are loaded and their bits selected: a choice between two places to load from would
+/// The value of one direction. Both are loaded and their bits selected: a choice between two addresses would
 /// become a gather.
 #[inline(always)]
 pub(crate) fn pick(pair: [&[f32]; 2], j: usize, up: bool) -> f32 {
@@ -300,7 +300,7 @@ pub(crate) struct Parameters<'a> {
 }
 
 impl<'a> Parameters<'a> {
-    /// Those of cells `from..to` of the array.
+    /// The parameters of cells `from..to` of the array.
     pub(crate) fn of(cells: &'a Cells, from: usize, to: usize) -> Self {
         let shape = |s: usize| cells.shape[s].get(from..to).unwrap_or(&[]);
         Self {
@@ -312,7 +312,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// Those of cells `from..from + n` alone: tells the compiler that `j < n` needs no further check.
+    /// The parameters of cells `from..from + n`: tells the compiler that `j < n` needs no bounds check.
     #[inline(always)]
     pub(crate) fn chunk<L: Law<Vector>>(self, from: usize, n: usize) -> Self {
         let none: &[f32] = &[];
@@ -345,7 +345,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// `w` within the bounds of cell j.
+    /// `w` clipped to the bounds of cell j.
     #[inline(always)]
     pub(crate) fn clip(&self, j: usize, w: f32) -> f32 {
         let w = if w > self.max[j] { self.max[j] } else { w };

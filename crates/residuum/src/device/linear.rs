@@ -18,25 +18,25 @@ pub struct Slopes {
     pub spread: [Spread; 2],
     /// Whether a slope may be negative, so that a step grows towards its bound; otherwise its magnitude is taken.
     pub increasing: bool,
-    /// Whose bounds B± are.
+    /// Which bounds B± are.
     pub bounds: SlopeBounds,
-    /// Where given, up or down, B is the bound at the other end, moved outwards by this: the step grows from there on.
+    /// If set for a direction, B is the opposite bound moved outwards by this, so that the step grows towards its own bound.
     pub reversed: [Option<f32>; 2],
 }
 
-/// Whose bounds set the slopes of linear steps.
+/// Which bounds set the slopes of linear steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlopeBounds {
     /// Those of the mean cell.
     Mean,
     /// The cell's own.
     Own,
-    /// The cell's own, after its slopes have divided them: a steeper cell is a narrower one, and steps vanish at its bounds.
+    /// The cell's own, divided by its slopes: a steeper cell is narrower, and steps vanish at its bounds.
     Divided,
 }
 
 impl Slopes {
-    /// These slopes at the mean bounds, the same in every cell.
+    /// These slopes at the mean bounds, equal in all cells.
     pub fn new(up: f32, down: f32) -> Self {
         Self {
             slope: [up, down],
@@ -62,7 +62,7 @@ impl Slopes {
     }
 }
 
-/// ±(base + slope·w), both the cell's own.
+/// ±(base + slope·w), both per cell.
 #[derive(Clone, Copy)]
 pub(super) struct Line;
 
@@ -96,7 +96,7 @@ impl Model for Slopes {
             require(
                 self.bounds != SlopeBounds::Divided,
                 "reversed",
-                "off where slopes divide the bounds; offset given",
+                "unset where slopes divide the bounds",
                 f64::from(offset),
             )?;
         }
@@ -150,14 +150,14 @@ impl Model for Slopes {
         let mult_noise = scales_with_step(device)?;
         let offset = match self.reversed {
             [Some(up), Some(down)] => {
-                expressible("reversed", "by one offset for both directions", up == down, down)?;
+                expressible("reversed", "the same offset for both directions", up == down, down)?;
                 Some(up)
             }
             [up, down] => up.or(down),
         };
         let [reverse_up, reverse_down] = self.reversed.map(|offset| offset.is_some());
         let reverse_offset = offset.unwrap_or(SoftBounds::default().reverse_offset);
-        expressible("reversed", "off under additive noise", offset.is_none() || mult_noise, reverse_offset)?;
+        expressible("reversed", "unset under additive noise", offset.is_none() || mult_noise, reverse_offset)?;
         let (pulsed, write_noise_std) = (Pulsed::of(device), device.write_noise_in_pulse_steps());
         let straight = Self { reversed: [None; 2], ..*self };
         Ok(if straight == Self::soft_bounds() {
@@ -206,7 +206,12 @@ impl Slopes {
         let spread = if divided { self.spread } else { [Spread::NONE; 2] };
         let soft = Self { spread, bounds: self.bounds, ..Self::soft_bounds() };
         let holds = *self == soft && self.bounds != SlopeBounds::Mean;
-        expressible("slope_up", "1, as both slopes, with own bounds under a reference", holds, self.slope[0])?;
+        expressible(
+            "slope_up",
+            "1 in both directions with the cell's own bounds under a reference",
+            holds,
+            self.slope[0],
+        )?;
         let reference = device.reference.unwrap_or_default();
         Ok(SoftBoundsReference {
             pulsed: Pulsed::of(device),
@@ -222,7 +227,7 @@ impl Slopes {
     }
 }
 
-/// Divides bounds by their slopes, which then are 1. Stuck cells stay where they are.
+/// Divides bounds by their slopes, which then become 1. Stuck cells stay unchanged.
 fn divide([max, min]: [&mut [f32]; 2], [up, down]: &mut [Vec<f32>; 2]) {
     for i in 0..max.len() {
         if max[i] > min[i] {
@@ -239,7 +244,12 @@ fn scales_with_step(device: &Device) -> Result<bool, ConversionError> {
         CycleNoise::Multiplicative(_) => Ok(true),
         CycleNoise::Additive(_) => Ok(false),
         CycleNoise::Complex { offset, .. } => {
-            expressible("cycle_noise", "complex for exponential steps only; offset given", false, offset)?;
+            expressible(
+                "cycle_noise",
+                "multiplicative or additive unless steps are exponential",
+                false,
+                offset,
+            )?;
             Ok(true)
         }
     }
@@ -249,7 +259,7 @@ class! {
     /// Steps that fall linearly with the state.
     #[derive(Clone, Copy, Debug, PartialEq)]
     LinearStep {
-        /// What all classes share.
+        /// Parameters all classes share.
         pulsed: Pulsed = Pulsed::default(),
         /// Relative drop of the up step at the upper bound.
         gamma_up: f32 = 0.0,
@@ -259,13 +269,13 @@ class! {
         gamma_up_dtod: f32 = 0.05,
         /// Absolute spread of the second.
         gamma_down_dtod: f32 = 0.05,
-        /// Whether a slope keeps its sign where that is negative.
+        /// Whether negative slopes are allowed.
         allow_increasing: bool = false,
         /// Whether the mean bounds set the slope.
         mean_bound_reference: bool = true,
         /// Whether noise scales with the step.
         mult_noise: bool = true,
-        /// What a read sees, in steps around the state.
+        /// Deviation of a read from the state, in steps.
         write_noise_std: f32 = 0.0,
         /// Whether setting weights draws write noise.
         apply_write_noise_on_set: bool = true,
@@ -282,11 +292,11 @@ class! {
     /// Steps that vanish linearly at the cell's own bounds.
     #[derive(Clone, Copy, Debug, PartialEq)]
     SoftBounds {
-        /// What all classes share.
+        /// Parameters all classes share.
         pulsed: Pulsed = Pulsed::default(),
         /// Whether noise scales with the step.
         mult_noise: bool = true,
-        /// What a read sees, in steps around the state.
+        /// Deviation of a read from the state, in steps.
         write_noise_std: f32 = 0.0,
         /// Whether setting weights draws write noise.
         apply_write_noise_on_set: bool = true,
@@ -300,10 +310,10 @@ class! {
 }
 
 class! {
-    /// Soft bounds from the number of pulses; `dw_min`, `up_down`, `w_min` and `w_max` of `pulsed` are derived and not read.
+    /// Soft bounds from the number of pulses; `dw_min`, `up_down`, `w_min` and `w_max` of `pulsed` are derived and ignored.
     #[derive(Clone, Copy, Debug, PartialEq)]
     SoftBoundsPmax {
-        /// What all classes share.
+        /// Parameters all classes share.
         pulsed: Pulsed = Pulsed::default(),
         /// Pulses from one end of the range to the other.
         p_max: f32 = 1000.0,
@@ -315,7 +325,7 @@ class! {
         range_max: f32 = 1.0,
         /// Whether noise scales with the step.
         mult_noise: bool = true,
-        /// What a read sees, in steps around the state.
+        /// Deviation of a read from the state, in steps.
         write_noise_std: f32 = 0.0,
         /// Whether setting weights draws write noise.
         apply_write_noise_on_set: bool = true,
@@ -332,11 +342,11 @@ class! {
     /// Soft bounds of a cell read against a reference.
     #[derive(Clone, Copy, Debug, PartialEq)]
     SoftBoundsReference {
-        /// What all classes share.
+        /// Parameters all classes share.
         pulsed: Pulsed = Pulsed::default(),
         /// Whether noise scales with the step.
         mult_noise: bool = false,
-        /// What a read sees, in steps around the state.
+        /// Deviation of a read from the state, in steps.
         write_noise_std: f32 = 0.0,
         /// Whether setting weights draws write noise.
         apply_write_noise_on_set: bool = true,
@@ -344,11 +354,11 @@ class! {
         slope_up_dtod: f32 = 0.0,
         /// Spread of the down slope, which moves the lower bound.
         slope_down_dtod: f32 = 0.0,
-        /// Mean of what a read subtracts.
+        /// Mean of the reference that a read subtracts.
         reference_mean: f32 = 0.0,
         /// Its spread between cells.
         reference_std: f32 = 0.0,
-        /// Whether the cell's symmetric point is subtracted besides.
+        /// Whether the cell's symmetric point is also subtracted.
         subtract_symmetry_point: bool = false,
     }
 }

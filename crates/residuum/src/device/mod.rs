@@ -1,11 +1,11 @@
-//! What the cells of a tile are made of: one file for each step model, and what all of them share.
+//! Device models of tile cells: one file per step model, and what they share.
 //!
 //! A step model is a [`StepModel`] variant. Its file holds its parameters and their validation, its law (one formula for vector
 //! code, single pulses and the theory), what it draws for each cell, and its AIHWKIT classes. To add one: write that file,
 //! register it in the four tables below ([`StepModel`], `model`, `laws!`, and [`Class`] if AIHWKIT has it), and declare it in the
 //! spec.
 
-/// A class of AIHWKIT: each parameter with its shipped default.
+/// A class of AIHWKIT: each parameter with its default.
 macro_rules! class {
     ($(#[$about:meta])* $name:ident { $($(#[$meaning:meta])* $field:ident: $type:ty = $default:expr,)* }) => {
         $(#[$about])*
@@ -65,7 +65,7 @@ use power::{Power, Ramp};
 pub enum StepModel {
     /// u = 1 between hard bounds.
     Constant,
-    /// Straight lines; soft bounds are those that end at the cell's own bounds.
+    /// Straight lines; soft bounds are the ones that vanish at the cell's own bounds.
     Linear(Slopes),
     /// u₊ = ((max − w)/(max − min))^shape_up, u₋ = ((w − min)/(max − min))^shape_down.
     Power(Exponents),
@@ -75,7 +75,7 @@ pub enum StepModel {
     Piecewise(Nodes),
 }
 
-/// Does something with the law of a step model, for the arithmetic that is given.
+/// Runs code with the law of a step model, for the given arithmetic.
 macro_rules! laws {
     ($step:expr, $arithmetic:ty, $law:ident => $work:expr) => {
         match $step {
@@ -122,13 +122,13 @@ impl StepModel {
         }
     }
 
-    /// Hands the law to `work`.
+    /// Passes the law to `work`.
     #[inline(always)]
     pub(crate) fn with_law<A: Arithmetic, W: WithLaw<A>>(&self, work: W) -> W::Output {
         laws!(self, A, law => work.run(law))
     }
 
-    /// Hands the law to `work`, both compiled for the widest vectors of this machine.
+    /// Passes the law to `work`, both compiled for the widest vectors of this machine.
     pub(crate) fn with_vector_law<W: WithLaw<Vector>>(&self, work: W) -> W::Output {
         laws!(self, Vector, law => simd::dispatch(Bound { work, law }))
     }
@@ -143,7 +143,7 @@ impl StepModel {
         Self::Linear(Slopes::soft_bounds())
     }
 
-    /// Power steps with one exponent for all.
+    /// Power steps with one exponent for all cells.
     pub fn power(shape: f32) -> Self {
         Self::Power(Exponents::new(shape))
     }
@@ -218,9 +218,9 @@ impl Class {
     }
 }
 
-/// What a step model must say besides its law.
+/// What a step model defines in addition to its law.
 trait Model {
-    /// Refuses parameters that no step can have.
+    /// Checks the parameters.
     fn validate(&self) -> Result<(), ParameterError> {
         Ok(())
     }
@@ -228,7 +228,7 @@ trait Model {
     /// Mean of u₊ and u₋ at w = 0.
     fn at_zero(&self, device: &Device) -> f32;
 
-    /// Draws what each cell has of its own, once its scales and bounds are drawn.
+    /// Draws the per-cell parameters, once scales and bounds are drawn.
     fn draw(&self, _device: &Device, _cells: &mut Cells, _draws: &Draws) {}
 
     /// [`law::Cell::shape`] of the mean cell, per unit of its scale; side 0 is up.
@@ -241,7 +241,7 @@ trait Model {
         false
     }
 
-    /// Whether the law counts the state from the reference, so that it does not move with it.
+    /// Whether the law measures the state from the reference, so that it does not move with it.
     fn counts_from_reference(&self) -> bool {
         false
     }
@@ -261,7 +261,7 @@ trait Model {
         0
     }
 
-    /// In words, where the parameters are too long a list.
+    /// A description, where the parameters are too long to list.
     fn describe(&self) -> Option<String> {
         None
     }
@@ -283,7 +283,7 @@ impl Spread {
     /// No spread.
     pub const NONE: Self = Self { deviation: 0.0, log_normal: false };
 
-    /// What the mean is multiplied by in a cell whose standard normal draw, times the deviation, is d.
+    /// The factor on the mean for a cell whose standard normal draw, times the deviation, is d.
     pub(crate) fn factor(self, d: f32) -> f32 {
         if self.log_normal { d.exp() } else { 1.0 + d }
     }
@@ -332,14 +332,14 @@ impl CycleNoise {
     }
 }
 
-/// What a read subtracts from a cell: weights are the difference.
+/// A reference that reads subtract from a cell: weights are the difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reference {
     /// Mean over the cells.
     pub mean: f32,
     /// Standard deviation over the cells.
     pub deviation: f32,
-    /// Whether the cell's own symmetric point is subtracted besides (linear and power steps only), so that it comes to lie at 0.
+    /// Whether the cell's own symmetric point is also subtracted (linear and power steps only), which moves it to 0.
     pub at_symmetric_point: bool,
 }
 
@@ -352,10 +352,10 @@ pub struct Stuck {
     pub range: f32,
 }
 
-/// Cells of one kind, ideal unless an imperfection is named. Steps and bounds are in weight units.
+/// One kind of cell, ideal unless an imperfection is set. Steps and bounds are in weight units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
-    /// Dependence of a step on the state.
+    /// How a step depends on the state.
     pub step: StepModel,
     /// Mean size of a step where u = 1 (Δw_min).
     pub pulse_step: f32,
@@ -379,14 +379,14 @@ pub struct Device {
     pub reference: Option<Reference>,
     /// Cells that do not move.
     pub stuck: Option<Stuck>,
-    /// Deviation of what a read sees from what pulses act on, in steps; redrawn when the cell is pulsed.
+    /// Deviation between what a read sees and what pulses act on, in steps; redrawn when the cell is pulsed.
     pub write_noise: f32,
-    /// The step that write noise and additive cycle noise count in, where it is not `pulse_step`. The paper's power response
-    /// counts in its step at w = 0; AIHWKIT counts in `dw_min`, which is `pulse_step`.
+    /// The unit of write noise and additive cycle noise, if not `pulse_step`. The paper's power response
+    /// uses its step at w = 0; AIHWKIT uses `dw_min`, which is `pulse_step`.
     pub noise_step: Option<f32>,
     /// Leak, random walk, drift and reset.
     pub retention: Retention,
-    /// What update management counts in where it is not the mean step at w = 0; see [`Device::granularity`].
+    /// The unit of update management, if not the mean step at w = 0; see [`Device::granularity`].
     pub granularity: Option<f32>,
 }
 
@@ -428,12 +428,12 @@ impl Device {
         self.cycle_noise.deviation() > 0.0
     }
 
-    /// What update management counts in, and what the expected update takes for a response of 1: the field if it is given,
+    /// The unit of update management, and the step that the expected update takes as a response of 1: the field if set,
     /// otherwise the mean step at w = 0 of a symmetric cell.
     pub fn granularity(&self) -> f32 {
         self.granularity.unwrap_or_else(|| {
             let at_zero = self.step.model().at_zero(self);
-            // A device that does not move at 0 has no better unit than its own.
+            // A device that does not move at 0 has no better unit than its pulse step.
             self.pulse_step * if at_zero > 0.0 { at_zero } else { 1.0 }
         })
     }
@@ -443,12 +443,12 @@ impl Device {
         self.write_noise * self.noise_step.unwrap_or(self.pulse_step)
     }
 
-    /// `write_noise`, counted in `pulse_step`.
+    /// `write_noise` in units of `pulse_step`.
     fn write_noise_in_pulse_steps(&self) -> f32 {
         self.write_noise * self.noise_scale()
     }
 
-    /// The cycle noise, with an additive one counted in s±.
+    /// The cycle noise, with additive noise in units of s±.
     pub(crate) fn cycle_noise_in_pulse_steps(&self) -> CycleNoise {
         match self.cycle_noise {
             CycleNoise::Additive(deviation) => CycleNoise::Additive(deviation * self.noise_scale()),
@@ -460,10 +460,10 @@ impl Device {
         self.noise_step.map_or(1.0, |step| step / self.pulse_step)
     }
 
-    /// Refuses numbers no device can have.
+    /// Checks the numbers.
     ///
     /// # Errors
-    /// If a bound is not finite or min ≥ max, a step not positive, a spread or noise negative, or a shape impossible.
+    /// If a bound is not finite or min ≥ max, a step is not positive, a spread or noise is negative, or a shape is invalid.
     pub fn validate(&self) -> Result<(), ParameterError> {
         positive("pulse_step", f64::from(self.pulse_step))?;
         let (min, max) = (f64::from(self.min), f64::from(self.max));
@@ -491,7 +491,7 @@ impl Device {
             require(
                 self.step.model().has_symmetric_point() || !reference.at_symmetric_point,
                 "at_symmetric_point",
-                "used with linear or power steps only; given (1 = yes)",
+                "false (0) unless steps are linear or power",
                 1.0,
             )?;
         }

@@ -14,11 +14,11 @@ pub struct Nodes {
     pub down: Vec<f32>,
 }
 
-/// Longest train: how far ahead a step looks for a kink.
+/// Longest train: how far ahead to look for a kink.
 const LONGEST_TRAIN: f32 = 31.0;
-/// Largest change of slope within a train that the affine shortcut may pass over: n·Δb/4 ≤ 1e-3 of the train.
+/// Largest change of slope within a train that the affine shortcut may ignore: n·Δb/4 ≤ 1e-3 of the train.
 const KINK: f32 = 4e-3 / LONGEST_TRAIN;
-/// The slope given where a kink lies ahead: just above what a train taken at once puts up with.
+/// The slope reported where a kink lies ahead: just above the limit for trains applied at once.
 const BENT: f32 = 0.021;
 
 #[derive(Clone, Copy)]
@@ -113,13 +113,13 @@ class! {
     /// Steps interpolated between nodes.
     #[derive(Clone, Debug, PartialEq)]
     PiecewiseStep {
-        /// What all classes share.
+        /// Parameters all classes share.
         pulsed: Pulsed = Pulsed::default(),
         /// Relative up step at equally spaced nodes from the lower to the upper bound.
         piecewise_up: Vec<f32> = vec![1.0],
         /// Relative down step at the same nodes.
         piecewise_down: Vec<f32> = vec![1.0],
-        /// What a read sees, in steps around the state.
+        /// Deviation of a read from the state, in steps.
         write_noise_std: f32 = 0.0,
         /// Whether setting weights draws write noise.
         apply_write_noise_on_set: bool = true,
@@ -129,13 +129,8 @@ class! {
 impl PiecewiseStep {
     pub(super) fn device(&self) -> Result<Device, ConversionError> {
         let (n, down) = (self.piecewise_up.len(), self.piecewise_down.len());
-        convertible(
-            "piecewise_up",
-            "of one length with piecewise_down, at least 1",
-            n > 0 && n == down,
-            n as f64,
-        )?;
-        // One node is a constant step, which takes two of ours.
+        convertible("piecewise_up", "as long as piecewise_down, and at least 1", n > 0 && n == down, n as f64)?;
+        // One node is a constant step, which needs two of our nodes.
         let nodes = |list: &[f32]| if n == 1 { vec![list[0]; 2] } else { list.to_vec() };
         let step =
             StepModel::Piecewise(Nodes { up: nodes(&self.piecewise_up), down: nodes(&self.piecewise_down) });

@@ -19,12 +19,12 @@ pub struct Exponents {
     pub spread: Spread,
     /// Lowers the down exponent if positive, the up exponent if negative.
     pub imbalance: f32,
-    /// Standard deviation of r, which parts the directions.
+    /// Standard deviation of r, which separates the directions.
     pub imbalance_spread: f32,
 }
 
 impl Exponents {
-    /// One exponent for all.
+    /// One exponent for all cells.
     pub fn new(shape: f32) -> Self {
         Self { shape, spread: Spread::NONE, imbalance: 0.0, imbalance_spread: 0.0 }
     }
@@ -140,8 +140,8 @@ impl Model for Exponents {
 }
 
 impl Device {
-    /// The paper's power response q± = (1 ∓ w/radius)^shape with steps of `pulse_step` at w = 0, which is also what write noise
-    /// and additive cycle noise count in. Its own normalisation has u = 1 at the far bound, hence the factor 2^shape.
+    /// The paper's power response q± = (1 ∓ w/radius)^shape with steps of `pulse_step` at w = 0, which is also the unit of write noise
+    /// and additive cycle noise. The step model's own normalisation has u = 1 at the far bound, hence the factor 2^shape.
     pub fn paper_power(shape: f32, radius: f32, pulse_step: f32) -> Self {
         Self {
             noise_step: Some(pulse_step),
@@ -154,7 +154,7 @@ class! {
     /// Steps that are a power of the distance from the bound.
     #[derive(Clone, Copy, Debug, PartialEq)]
     PowStep {
-        /// What all classes share.
+        /// Parameters all classes share.
         pulsed: Pulsed = Pulsed::default(),
         /// Mean exponent.
         pow_gamma: f32 = 1.0,
@@ -164,7 +164,7 @@ class! {
         pow_up_down: f32 = 0.0,
         /// Spread of that imbalance.
         pow_up_down_dtod: f32 = 0.0,
-        /// What a read sees, in steps around the state.
+        /// Deviation of a read from the state, in steps.
         write_noise_std: f32 = 0.0,
         /// Whether setting weights draws write noise.
         apply_write_noise_on_set: bool = true,
@@ -175,7 +175,7 @@ class! {
     /// Power steps of a cell read against a reference.
     #[derive(Clone, Copy, Debug, PartialEq)]
     PowStepReference {
-        /// What all classes share.
+        /// Parameters all classes share.
         pulsed: Pulsed = Pulsed::default(),
         /// Mean exponent.
         pow_gamma: f32 = 1.0,
@@ -185,11 +185,11 @@ class! {
         pow_up_down: f32 = 0.0,
         /// Spread of that imbalance.
         pow_up_down_dtod: f32 = 0.0,
-        /// Mean of what a read subtracts.
+        /// Mean of the reference that a read subtracts.
         reference_mean: f32 = 0.0,
         /// Its spread between cells.
         reference_std: f32 = 0.0,
-        /// Whether the cell's symmetric point is subtracted besides.
+        /// Whether the cell's symmetric point is also subtracted.
         subtract_symmetry_point: bool = false,
         /// Pulses that search for it; −1 for as many as it takes, up to 10 000.
         n_estimation_steps: i32 = -1,
@@ -233,7 +233,7 @@ impl PowStepReference {
 const SEARCH: &str = "at least (w_max - w_min)/2000 to find the symmetric point of power steps";
 
 impl Pulsed {
-    /// Whether AIHWKIT's search for the symmetric point of power steps arrives: a pair of pulses leaves 1 − 2Δw_min/(w_max − w_min)
+    /// Whether AIHWKIT's search for the symmetric point of power steps converges: a pair of pulses leaves 1 − 2Δw_min/(w_max − w_min)
     /// of the distance for shapes from 1 to 2, and it gives up after 10 000, with e⁻¹⁰ left at this limit.
     fn search_arrives(&self) -> bool {
         self.dw_min * 2000.0 >= self.w_max - self.w_min

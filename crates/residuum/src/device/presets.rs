@@ -4,7 +4,7 @@
 use super::{CycleNoise, Device, Reference, Saturation, Slopes, Spread, StepModel};
 use crate::tile::{Decay, Reset, Retention};
 
-/// Ideal but for its resets.
+/// Ideal except for its resets.
 fn cell(step: StepModel, pulse_step: f32, min: f32, max: f32) -> Device {
     let reset = Reset { deviation: 0.01, ..Reset::default() };
     Device {

@@ -1,4 +1,4 @@
-//! Between the devices of tiles and the response functions of the theory, both ways.
+//! Conversion between the devices of tiles and the response functions of the theory.
 
 use super::law::{Cell, Double, Law, WithLaw, signed};
 use super::{Device, Nodes, StepModel};
@@ -12,11 +12,11 @@ const TABLE_ERROR: f64 = 2e-6;
 const INTERVALS: [usize; 2] = [1 << 6, 1 << 16];
 
 impl Device {
-    /// A device with the response of the core: one pulse at w moves a cell by `pulse_step`·q±(w), and the expected update
+    /// A device with this response: one pulse at w moves a cell by `pulse_step`·q±(w), and the expected update
     /// is the operator A of that response, to single precision.
     ///
     /// The branches are tabulated at equally spaced nodes, as many as keep the linear interpolation within 2e-6 of the
-    /// largest value half-way between nodes. Update management counts in `pulse_step`, the step where q = 1.
+    /// largest value halfway between nodes. Update management uses `pulse_step`, the step where q = 1, as its unit.
     ///
     /// # Errors
     /// If the step is not positive, the range not finite, or 2¹⁶ intervals are too few, as near a kink or a vertical tangent:
@@ -25,7 +25,7 @@ impl Device {
         Self::from_response_within(response, pulse_step, TABLE_ERROR)
     }
 
-    /// The same with a stated error of the table relative to the largest value of q±.
+    /// The same with a given tolerance of the table, relative to the largest value of q±.
     ///
     /// # Errors
     /// As [`Device::from_response`].
@@ -65,10 +65,10 @@ impl Device {
     }
 
     /// The paper's exponential response q± = (e^{shape(1 ∓ w/radius)} − 1)/(e^{shape} − 1), with steps of `pulse_step` at
-    /// w = 0. [`StepModel::Exponential`] is another curve.
+    /// w = 0. [`StepModel::Exponential`] is a different curve.
     ///
     /// # Errors
-    /// If a number is not positive and finite, or the shape so large that no table holds it.
+    /// If a number is not positive and finite, or the shape is too large for a table.
     pub fn paper_exponential(shape: f32, radius: f32, pulse_step: f32) -> Result<Self, ParameterError> {
         Self::from_response(&Exponential::new(f64::from(shape), f64::from(radius))?, pulse_step)
     }
@@ -76,7 +76,7 @@ impl Device {
     /// The response of the mean cell, without variation and noise: q± = s±u±(w)/granularity.
     ///
     /// # Errors
-    /// If the device is impossible.
+    /// If the device is invalid.
     pub fn response(&self) -> Result<DeviceResponse, ParameterError> {
         self.validate()?;
         Ok(DeviceResponse::new(self.clone()))
@@ -85,13 +85,13 @@ impl Device {
 
 struct Table {
     nodes: [Vec<f32>; 2],
-    /// Largest distance half-way between nodes, relative to the largest value.
+    /// Largest distance halfway between nodes, relative to the largest value.
     error: f64,
 }
 
 impl Table {
     fn new(response: &dyn ResponseFunction, intervals: usize) -> Self {
-        // Nodes and the points half-way between them.
+        // Nodes and the points halfway between them.
         let points = response.range().grid(2 * intervals + 1);
         let (mut largest, mut error) = (0.0f64, 0.0f64);
         let nodes = [true, false].map(|up| {

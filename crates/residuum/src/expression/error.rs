@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum ExpressionError {
-    /// Nothing but blanks.
+    /// Empty or only blanks.
     #[error("formula must not be empty")]
     Empty,
     /// More text than is accepted.
@@ -26,7 +26,7 @@ pub enum ExpressionError {
         /// Levels allowed.
         limit: usize,
     },
-    /// A name that is no variable, constant or function.
+    /// A name that is not a variable, constant or function.
     #[error("unknown name \"{name}\" at column {column}{} (known: {})", did_you_mean(suggestion.as_deref()), known.join(", "))]
     UnknownName {
         /// The name.
@@ -35,7 +35,7 @@ pub enum ExpressionError {
         column: usize,
         /// The known name it resembles.
         suggestion: Option<String>,
-        /// Every name that would be understood.
+        /// Every known name.
         known: Vec<String>,
     },
     /// A symbol where another was expected.
@@ -45,15 +45,15 @@ pub enum ExpressionError {
         found: String,
         /// Where it starts.
         column: usize,
-        /// What would have been understood.
+        /// What was expected.
         expected: &'static str,
     },
-    /// The text stops before the formula does.
+    /// The text ends too early.
     #[error("formula ends at column {column}, expected {expected}")]
     UnexpectedEnd {
         /// The last column.
         column: usize,
-        /// What would have been understood.
+        /// What was expected.
         expected: &'static str,
     },
     /// An opening parenthesis without a closing one.
@@ -88,7 +88,7 @@ pub enum ExpressionError {
         /// Where its name starts.
         column: usize,
     },
-    /// Arguments after a name that is no function; often a forgotten `*`.
+    /// Arguments after a name that is not a function; often a forgotten `*`.
     #[error("\"{name}\" at column {column} is not a function; write {name}*(...) to multiply")]
     NotAFunction {
         /// The variable or constant.
@@ -118,7 +118,7 @@ fn did_you_mean(suggestion: Option<&str>) -> String {
     suggestion.map_or_else(String::new, |name| format!(", did you mean \"{name}\"?"))
 }
 
-/// The candidate nearest to `name`, if near enough to be a slip: one edit for every four letters.
+/// The candidate nearest to `name`, if close enough to be a typo: one edit per four letters.
 pub(super) fn closest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .map(|candidate| (osa_distance(&name.to_lowercase(), &candidate.to_lowercase()), candidate))

@@ -102,7 +102,7 @@ impl Operation {
     }
 
     /// The value on as many arguments as the arity says. Folding and evaluation both come here, so they
-    /// agree to the bit.
+    /// agree bit for bit.
     pub(super) fn apply(self, x: &[f64]) -> f64 {
         match self {
             Self::Negate => -x[0],

@@ -23,7 +23,7 @@ impl Token {
     }
 }
 
-/// Symbols of two characters; every other character that is no digit, letter or blank stands for itself.
+/// Symbols of two characters; every other character that is not a digit, letter or blank stands for itself.
 const PAIRS: [&str; 5] = ["**", "<=", ">=", "==", "!="];
 
 pub(super) fn tokenize(text: &str) -> Result<Vec<Token>, ExpressionError> {

@@ -90,8 +90,8 @@ fn outside_the_nodes_the_ends_continue() {
 #[test]
 fn bad_tables_are_refused_with_index_and_value() {
     let cases: [(&[f64], &[f64], &str); 6] = [
-        (&[0.0], &[0.0, 1.0], "values must be as many as nodes, got 2 values for 1 nodes"),
-        (&[0.0], &[1.0], "nodes must be at least 2, got 1"),
+        (&[0.0], &[0.0, 1.0], "values must have one entry per node, got 2 values for 1 nodes"),
+        (&[0.0], &[1.0], "nodes must have at least 2 entries, got 1"),
         (&[0.0, f64::INFINITY], &[0.0, 1.0], "nodes must be finite, got inf at index 1"),
         (&[0.0, 1.0], &[f64::NAN, 1.0], "values must be finite, got NaN at index 0"),
         (&[0.0, 0.5, 0.5], &[0.0, 1.0, 2.0], "nodes must be strictly increasing, got 0.5 after 0.5 at index 2"),

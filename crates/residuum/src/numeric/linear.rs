@@ -115,9 +115,9 @@ fn rotate(a: &mut [f64], n: usize, i: usize, j: usize) {
     a[j * n + i] = 0.0;
     for k in (0..n).filter(|&k| k != i && k != j) {
         let (first, second) = (a[i * n + k], a[j * n + k]);
-        let turned = (cosine * first - sine * second, sine * first + cosine * second);
-        (a[i * n + k], a[j * n + k]) = turned;
-        (a[k * n + i], a[k * n + j]) = turned;
+        let rotated = (cosine * first - sine * second, sine * first + cosine * second);
+        (a[i * n + k], a[j * n + k]) = rotated;
+        (a[k * n + i], a[k * n + j]) = rotated;
     }
 }
 

@@ -19,21 +19,23 @@ impl Default for NewtonOptions {
     }
 }
 
-/// Why an iteration did not end at a solution.
+/// Why an iteration did not converge.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum NumericError {
-    /// The tolerance is no bound.
+    /// An invalid tolerance.
     #[error("tolerance must be positive and finite, got {0}")]
     Tolerance(f64),
-    /// F, or a point it led to, is not finite.
-    #[error("equations must be finite along the way, got a NaN or infinite value at iteration {iteration}")]
+    /// F, or an iterate, is not finite.
+    #[error("equations must stay finite, got a NaN or infinite value at iteration {iteration}")]
     NotFinite {
         /// Newton steps done before.
         iteration: usize,
     },
     /// The linear model has no unique zero.
-    #[error("Jacobian must be regular, got a singular one at iteration {iteration} (residual {residual:e})")]
+    #[error(
+        "Jacobian must be nonsingular, got a singular one at iteration {iteration} (residual {residual:e})"
+    )]
     Singular {
         /// Newton steps done before.
         iteration: usize,

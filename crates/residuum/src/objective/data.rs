@@ -2,7 +2,7 @@ use super::{FiniteSum, Objective};
 use crate::error::{ParameterError, all_finite, non_negative, require, same_length};
 use crate::numeric;
 
-/// Rows of features with one target each: what both data objectives are made of.
+/// Rows of features with one target each, shared by both data objectives.
 #[derive(Clone, Debug, PartialEq)]
 struct Samples {
     features: Vec<f64>,
@@ -13,9 +13,9 @@ struct Samples {
 
 impl Samples {
     fn new(features: Vec<f64>, targets: Vec<f64>, ridge: f64) -> Result<Self, ParameterError> {
-        require(!targets.is_empty(), "targets", "non-empty; number of samples", 0.0)?;
+        require(!targets.is_empty(), "targets", "at least one sample", 0.0)?;
         let dim = features.len() / targets.len();
-        require(dim > 0, "features", "at least one per sample; got", features.len() as f64)?;
+        require(dim > 0, "features", "at least one per sample", features.len() as f64)?;
         same_length("features", dim * targets.len(), features.len())?;
         all_finite("features", &features)?;
         all_finite("targets", &targets)?;
@@ -95,7 +95,7 @@ impl LeastSquares {
         let Some(minimizer) = solution else {
             return Err(ParameterError::Matrix {
                 name: "features",
-                must: "of full column rank (or have a ridge beside them)",
+                must: "of full column rank unless ridge is positive",
                 property: "smallest eigenvalue of XᵀX/n + ridge",
                 value: min,
             });

@@ -1,4 +1,4 @@
-//! Problems: what to minimise, and the noise of its gradients.
+//! Problems: objectives to minimise, and the noise of their gradients.
 
 mod data;
 mod noise;
@@ -11,7 +11,7 @@ pub use quadratic::{DenseQuadratic, DiagonalQuadratic};
 
 use crate::Key;
 
-/// A differentiable function of the weights. Implement the first four methods to bring your own.
+/// A differentiable function of the weights. Implement the first four methods to define your own.
 pub trait Objective: Send + Sync {
     /// Number of weights D.
     fn dim(&self) -> usize;
@@ -69,7 +69,7 @@ pub trait FiniteSum: Send + Sync {
     fn add_sample_gradient(&self, i: usize, w: &[f64], weight: f64, out: &mut [f64]);
 }
 
-/// Whatever can give a stochastic gradient ∇f(w; ξ_k).
+/// A source of stochastic gradients ∇f(w; ξ_k).
 pub trait GradientOracle: Send + Sync {
     /// Number of weights.
     fn dim(&self) -> usize;

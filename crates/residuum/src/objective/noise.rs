@@ -35,7 +35,7 @@ pub enum Noise {
         /// Columns, 1 or D.
         columns: usize,
     },
-    /// ξ_k = σ√2 cos(2π frac((k+1)φ)), φ = (√5−1)/2, the same for every coordinate: no random number at all.
+    /// ξ_k = σ√2 cos(2π frac((k+1)φ)), φ = (√5−1)/2, the same for every coordinate: deterministic.
     Cosine {
         /// σ.
         deviation: f64,
@@ -73,7 +73,7 @@ impl Noise {
                 }
             }
             Self::Recorded { values, columns } => {
-                require(!values.is_empty(), "recorded noise", "non-empty; number of values", 0.0)?;
+                require(!values.is_empty(), "number of recorded noise values", "at least 1", 0.0)?;
                 require(
                     *columns == 1 || *columns == objective.dim(),
                     "columns of recorded noise",
@@ -189,7 +189,7 @@ impl std::fmt::Debug for Noisy {
 }
 
 impl Noisy {
-    /// Joins an objective and a noise law.
+    /// Combines an objective and a noise law.
     ///
     /// # Errors
     /// If the law does not fit the objective: see [`Noise::validate`].

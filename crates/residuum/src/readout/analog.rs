@@ -15,18 +15,18 @@ pub(super) struct Weights<'a> {
     pub magnitudes: &'a [f32],
 }
 
-/// An array as one direction of reads sees it.
+/// An array as seen by reads in one direction.
 #[derive(Clone, Copy)]
 pub(super) struct Array<'a> {
     pub shape: Shape,
     pub to: Direction,
-    /// What inputs see, or the other inputs if negative ones see `negative`.
+    /// The weights that inputs see, or that non-negative inputs see if negative ones see `negative`.
     pub weights: Weights<'a>,
     pub negative: Weights<'a>,
     pub lines: &'a Lines,
 }
 
-/// Memory that passes reuse.
+/// Buffers that passes reuse.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     shaped: Vec<f32>,
@@ -36,7 +36,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// Memory of a product.
+    /// Buffers of a product.
     pub fn workspace(&mut self) -> &mut Workspace {
         &mut self.workspace
     }
@@ -107,7 +107,7 @@ pub(super) fn add_constant_noise(
     }
 }
 
-/// Takes the voltage drop along the output lines from the sums.
+/// Subtracts the voltage drop along the output lines from the sums.
 fn apply_drop(
     drop: IrDrop,
     array: &Array<'_>,

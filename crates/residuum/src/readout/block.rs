@@ -1,6 +1,6 @@
-//! A block of samples on its way through converters and array, read again until bound management is content.
+//! A block of samples, read through converters and array until bound management is satisfied.
 //!
-//! Nothing that a sample meets depends on the others of its block, so blocks may be cut anywhere and run on any thread.
+//! Nothing that a sample meets depends on the others of its block, so a batch may be split anywhere and run on any thread.
 
 use super::analog::{self, Array, Weights, pass};
 use super::convert::{Bank, Digitize, Drive, Pending, Streams, drive_one};
@@ -9,16 +9,16 @@ use super::settings::{BoundManagement, NoiseManagement, Passes, Settings};
 use crate::Key;
 use crate::simd::{self, LargestMagnitude};
 
-/// What is multiplied.
+/// The input of a product.
 #[derive(Clone, Copy)]
 pub(super) enum Source<'a> {
-    /// Samples, one after another, driven this way.
+    /// Consecutive samples, driven in this direction.
     Batch(&'a [f32], Direction),
     /// The one-hot sample of this line.
     Column(usize),
 }
 
-/// Memory of one block.
+/// Buffers of one block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Block {
     pending: Vec<Pending>,

@@ -1,4 +1,4 @@
-//! What happens between the digital numbers and the array: scaling, rounding, clipping and noise, sample by sample.
+//! Conversion between digital numbers and the array: scaling, rounding, clipping and noise, sample by sample.
 //!
 //! Both banks work through chunks of [`CHUNK`] lines. The random numbers of a line depend on the key, the sample, the
 //! round of bound management and the line, so it does not matter which samples are read together.
@@ -9,10 +9,10 @@ use crate::Key;
 use crate::normal32::{CHUNK, centered_uniforms, first_normals, normals};
 use crate::simd::Kernel;
 
-/// A sample on its way through the array.
+/// A sample being read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
-    /// Its place in the block.
+    /// Its index in the block.
     pub sample: usize,
     /// What it is divided by before conversion and multiplied by afterwards.
     pub scale: f32,
@@ -32,7 +32,7 @@ impl Streams {
         Self { noise: bank.named("noise"), rounding: bank.named("rounding"), first, round }
     }
 
-    /// Those of one sample; a stream that `bank` never reads is left as it is.
+    /// The streams of one sample; a stream that `bank` never reads is left unchanged.
     #[inline(always)]
     fn of_sample(self, sample: usize, bank: &Bank, noisy: bool) -> Self {
         let child = |key: Key, read: bool| {
@@ -74,7 +74,7 @@ impl Bank {
                 *v *= inverse;
             }
         } else {
-            // A subnormal scale has no inverse, yet its quotients are sound.
+            // A subnormal scale has no inverse, but division by it is fine.
             for v in values.iter_mut() {
                 *v /= scale;
             }
@@ -84,7 +84,7 @@ impl Bank {
             *v = v.clamp(-self.bound, self.bound);
         }
         add_noise(values, CHUNK, self.noise, streams.noise, chunk);
-        self.lose(values);
+        self.attenuate_negative(values);
     }
 
     /// One chunk of analog sums becomes digital outputs: noisy, then rounded and clipped. Returns whether any of the
@@ -99,8 +99,8 @@ impl Bank {
         streams: Streams,
         chunk: u64,
     ) -> bool {
-        bend(values, lines, chunk);
-        self.lose(values);
+        apply_characteristic(values, lines, chunk);
+        self.attenuate_negative(values);
         if lines.noise.is_empty() {
             add_noise(values, width, self.noise, streams.noise, chunk);
         } else {
@@ -135,7 +135,7 @@ impl Bank {
     }
 
     #[inline(always)]
-    fn lose(&self, values: &mut [f32; CHUNK]) {
+    fn attenuate_negative(&self, values: &mut [f32; CHUNK]) {
         if self.kept < 1.0 {
             for v in values.iter_mut() {
                 *v = if *v < 0.0 { *v * self.kept } else { *v };
@@ -146,7 +146,7 @@ impl Bank {
 
 /// The characteristic of the output lines, calibrated.
 #[inline(always)]
-fn bend(values: &mut [f32; CHUNK], lines: &Lines, chunk: u64) {
+fn apply_characteristic(values: &mut [f32; CHUNK], lines: &Lines, chunk: u64) {
     if !lines.nonlinearity.is_empty() {
         for (v, n) in values.iter_mut().zip(&lines.nonlinearity[chunk as usize * CHUNK..]) {
             *v /= 1.0 + n * v.abs();
@@ -178,7 +178,7 @@ fn add_scaled<const N: usize>(values: &mut [f32; CHUNK], factor: f32, draws: [f3
     }
 }
 
-/// A chunk, the last one filled up with zeros. A copy of known length stays in registers.
+/// A chunk, the last one padded with zeros. A copy of known length stays in registers.
 #[inline(always)]
 fn load(from: &[f32]) -> [f32; CHUNK] {
     if let Some(whole) = from.first_chunk() {

@@ -1,4 +1,4 @@
-//! What the output lines and the cells of one array have for good: drawn from the key of the array, never stored with
+//! Fixed properties of the output lines and cells of one array: drawn from the key of the array, never stored with
 //! the readout, and kept between reads only because drawing them again would cost time.
 
 use super::Shape;
@@ -23,7 +23,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Draws the lines, unless these are they.
+    /// Draws the lines, unless these are the right ones already.
     pub fn update(&mut self, settings: &Settings, array: Key, to: Direction, n_out: usize) {
         let wanted = Some((*settings, array, to, n_out));
         if self.drawn_for == wanted {
@@ -73,7 +73,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// Scales the weights, after drawing the factors `1 + asymmetry·ξ` unless they are there. A cell is the same in
+    /// Scales the weights, after drawing the factors `1 + asymmetry·ξ` unless they are drawn already. A cell is the same in
     /// both directions; AIHWKIT draws another factor for each.
     pub fn update(&mut self, asymmetry: f64, array: Key, shape: Shape, weights: &[f32]) {
         let wanted = Some((asymmetry.to_bits(), array, shape));

@@ -6,20 +6,20 @@
 //! sample / scale → round, clip → + noise → W · → + noise → round, clip → · scale
 //! ```
 //!
-//! Every imperfection is off unless [`Settings`] names it; the default gives the exact product. Reads take `&self`
+//! Every imperfection is off unless [`Settings`] enables it; the default gives the exact product. Reads take `&self`
 //! and a [`Key`]: the noise of an output depends on the key, the sample and the line, never on threads, on the rest of
 //! the batch or on which samples bound management repeats.
 //!
-//! A NaN in a sample or in the weights is never turned into a number: every output that depends on it is NaN, and so
+//! A NaN in a sample or in the weights never becomes a number: every output that depends on it is NaN, and so
 //! is every output of the sample if it was the sample that held it. An infinite entry is clipped to the input bound if
 //! there is one and noise management does not look at it, as a converter does; otherwise its sample reads as infinite or NaN.
 //!
-//! What differs between the lines and cells of an array for good, such as voltage offsets, is drawn from the key of the
+//! Fixed differences between the lines and cells of an array, such as voltage offsets, are drawn from the key of the
 //! array that [`Readout::of_array`] takes. Large reads run on the threads of the current rayon pool; the outputs are
 //! the same for any number of them.
 //!
-//! Left out of AIHWKIT's list: shift bound management, which its library documents but refuses; time-resolved voltage
-//! drop and the split and bit-wise modes, which exist for inference in Torch alone.
+//! Left out of AIHWKIT's list: shift bound management, which AIHWKIT documents but does not support; time-resolved voltage
+//! drop and the split and bit-wise modes, which exist only for inference in Torch.
 //!
 //! ```
 //! use residuum::Key;
@@ -63,8 +63,8 @@ pub struct Shape {
     pub cols: usize,
 }
 
-/// Memory that reads reuse. Any scratch serves any readout and shape; it grows to the largest batch it has seen. Only
-/// under [`NoiseManagement::AverageAbsMax`] it also remembers: then every array needs its own.
+/// Buffers that reads reuse. Any scratch works with any readout and shape; it grows to the largest batch it has seen. Only
+/// under [`NoiseManagement::AverageAbsMax`] does it also hold state: then every array needs its own.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     running_scale: Option<f32>,
@@ -90,7 +90,7 @@ impl Scratch {
 }
 
 impl State for Scratch {
-    /// The running average alone; −1, which no average of magnitudes is, before the first sample and for readouts that
+    /// The running average alone; −1 before the first sample and for readouts that
     /// keep none.
     fn tensors(&self) -> Tensors {
         let mut tensors = Tensors::new();
@@ -131,7 +131,7 @@ impl Readout {
         Self::of_array(settings, Key::new(0))
     }
 
-    /// Checks the settings; `array` decides what the lines and cells of this array have for good.
+    /// Checks the settings; `array` decides the fixed properties of the lines and cells of this array.
     pub fn of_array(settings: Settings, array: Key) -> Result<Self, ParameterError> {
         settings.validate()?;
         Ok(Self { settings, array })
@@ -148,7 +148,7 @@ impl Readout {
         self.settings == Settings::default()
     }
 
-    /// What it was made from.
+    /// The settings it was made from.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -271,7 +271,7 @@ impl Readout {
     }
 }
 
-/// Shares the work among threads if that pays: the samples if there are many, otherwise the outputs of all samples.
+/// Splits the work among threads if that pays: the samples if there are many, otherwise the outputs of all samples.
 fn read_blocks(read: &Read<'_>, source: Source<'_>, outputs: &mut [f32], blocks: &mut Vec<Block>) {
     let (n_in, n_out) = read.array.to.widths(read.array.shape);
     let batch = outputs.len() / n_out;

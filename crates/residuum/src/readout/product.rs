@@ -1,4 +1,4 @@
-//! The exact products `W x` and `Wᵀ δ` of a batch in single precision: the one place where weights meet inputs.
+//! The exact products `W x` and `Wᵀ δ` of a batch in single precision: the only place where weights meet inputs.
 //!
 //! Every sum runs in an order fixed by its length alone: [`LANES`] interleaved partial sums for `W x`, plain order for
 //! `Wᵀ δ`, always with fused multiply–adds. Tiles keep partial sums in registers and only decide which sums run side
@@ -33,7 +33,7 @@ pub(super) const REPAYS_WEIGHTS: usize = 16;
 const FIRST_CACHE: usize = 8 << 10;
 const SECOND_CACHE: usize = 128 << 10;
 
-/// Which way the array is driven.
+/// The direction in which the array is driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     /// Inputs on the columns: `W x`.
@@ -52,7 +52,7 @@ impl Direction {
     }
 }
 
-/// Memory to reuse, and how many threads share a product.
+/// Buffers to reuse, and how many threads share a product.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Workspace {
     /// At most 1: the caller alone.
@@ -63,7 +63,7 @@ pub(super) struct Workspace {
 }
 
 /// `outputs[s] = W inputs[s]` or `Wᵀ inputs[s]` for every sample `s`; both are batch-major. Threads share the outputs, so that each
-/// has its own part of the weights to keep near.
+/// keeps its own block of the weights in cache.
 pub(super) fn product(
     weights: &[f32],
     shape: Shape,
@@ -83,14 +83,14 @@ pub(super) fn product(
         return block(weights, shape, to, 0, inputs, outputs, panel);
     }
     let share = n_out.div_ceil(*threads).next_multiple_of(WIDE_PANEL * LANES);
-    let parts = n_out.div_ceil(share);
-    shares.resize_with(shares.len().max(parts), Default::default);
+    let chunks = n_out.div_ceil(share);
+    shares.resize_with(shares.len().max(chunks), Default::default);
     let width = |k: usize| share.min(n_out - k * share);
-    shares[..parts].par_iter_mut().enumerate().for_each(|(k, [own, panel])| {
+    shares[..chunks].par_iter_mut().enumerate().for_each(|(k, [own, panel])| {
         own.resize(batch * width(k), 0.0);
         block(weights, shape, to, k * share, inputs, own, panel);
     });
-    for (k, [own, _]) in shares[..parts].iter().enumerate() {
+    for (k, [own, _]) in shares[..chunks].iter().enumerate() {
         for (all, own) in outputs.chunks_exact_mut(n_out).zip(own.chunks_exact(width(k))) {
             all[k * share..][..own.len()].copy_from_slice(own);
         }
@@ -155,12 +155,14 @@ impl Forward<'_> {
         // The samples of a tile side by side, LANES of each in turn: one stream instead of R.
         let steps = cols / LANES;
         let mut memory = std::mem::take(self.panel);
-        let packed = aligned(&mut memory, batch * steps * LANES);
-        for (tile, packed) in inputs.chunks(R * cols).zip(packed.chunks_mut((R * steps * LANES).max(1))) {
+        let interleaved = aligned(&mut memory, batch * steps * LANES);
+        for (tile, interleaved) in
+            inputs.chunks(R * cols).zip(interleaved.chunks_mut((R * steps * LANES).max(1)))
+        {
             let together = tile.len() / cols;
             for (r, x) in tile.chunks_exact(cols).enumerate() {
-                let places = packed.chunks_exact_mut(LANES).skip(r).step_by(together);
-                for (to, from) in places.zip(x.as_chunks::<LANES>().0) {
+                let targets = interleaved.chunks_exact_mut(LANES).skip(r).step_by(together);
+                for (to, from) in targets.zip(x.as_chunks::<LANES>().0) {
                     to.copy_from_slice(from);
                 }
             }
@@ -170,10 +172,10 @@ impl Forward<'_> {
                 let (end, last) = ((from + few).min(rows), (s + samples).min(batch));
                 let whole = end - (end - from) % C;
                 for i in (from..whole).step_by(C) {
-                    self.rows::<S, P, R, C>(simd, packed, i, rows, s..last);
+                    self.rows::<S, P, R, C>(simd, interleaved, i, rows, s..last);
                 }
                 for i in whole..end {
-                    self.rows::<S, P, R, 1>(simd, packed, i, rows, s..last);
+                    self.rows::<S, P, R, 1>(simd, interleaved, i, rows, s..last);
                 }
             }
         }
@@ -185,20 +187,20 @@ impl Forward<'_> {
     fn rows<S: Simd, const P: usize, const R: usize, const C: usize>(
         &mut self,
         simd: S,
-        packed: &[f32],
+        interleaved: &[f32],
         i: usize,
         rows: usize,
         samples: Range<usize>,
     ) {
         let whole = samples.end - samples.len() % R;
         for s in (samples.start..whole).step_by(R) {
-            self.tile::<S, P, R, C>(simd, packed, i, rows, s);
+            self.tile::<S, P, R, C>(simd, interleaved, i, rows, s);
         }
         match samples.end - whole {
-            4 => self.tile::<S, P, 4, C>(simd, packed, i, rows, whole),
-            3 => self.tile::<S, P, 3, C>(simd, packed, i, rows, whole),
-            2 => self.tile::<S, P, 2, C>(simd, packed, i, rows, whole),
-            1 => self.tile::<S, P, 1, C>(simd, packed, i, rows, whole),
+            4 => self.tile::<S, P, 4, C>(simd, interleaved, i, rows, whole),
+            3 => self.tile::<S, P, 3, C>(simd, interleaved, i, rows, whole),
+            2 => self.tile::<S, P, 2, C>(simd, interleaved, i, rows, whole),
+            1 => self.tile::<S, P, 1, C>(simd, interleaved, i, rows, whole),
             _ => {}
         }
     }
@@ -207,14 +209,14 @@ impl Forward<'_> {
     fn tile<S: Simd, const P: usize, const R: usize, const C: usize>(
         &mut self,
         simd: S,
-        packed: &[f32],
+        interleaved: &[f32],
         i: usize,
         rows: usize,
         s: usize,
     ) {
         let Self { weights, cols, inputs, .. } = *self;
         let whole = cols - cols % LANES;
-        let x = &packed[s * whole..][..R * whole];
+        let x = &interleaved[s * whole..][..R * whole];
         let w: [&[f32]; C] = std::array::from_fn(|c| &weights[(i + c) * cols..][..cols]);
         let mut sums = dots::<S, P, R, C>(simd, x, w.map(|w| &w[..whole]));
         for r in 0..R {
@@ -230,7 +232,7 @@ impl Forward<'_> {
     }
 }
 
-/// All scalar products of `R` packed samples with `C` rows, whose length is a multiple of [`LANES`]. Plain loops over
+/// All scalar products of `R` interleaved samples with `C` rows, whose length is a multiple of [`LANES`]. Plain loops over
 /// fixed arrays: closures over the partial sums would push them out of the registers.
 #[inline(always)]
 fn dots<S: Simd, const P: usize, const R: usize, const C: usize>(
@@ -309,7 +311,7 @@ impl WithSimd for Transposed<'_> {
             sums.add_narrow::<S>(simd, weights, stride, first, whole);
             return;
         }
-        // A few rows at a time, all columns of them: a processor foresees what follows in a row, not the next row.
+        // A few rows at a time, all their columns: processors prefetch along a row, not the next row.
         for k in 0..rows.div_ceil(STREAMS) {
             let few = &weights[k * STREAMS * stride..];
             let few = &few[..few.len().min(STREAMS * stride)];
@@ -340,7 +342,7 @@ struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    /// Adds what rows of weights contribute to `V` vectors of outputs from `to` on; their weights start at `from`.
+    /// Adds the contribution of rows of weights to `V` vectors of outputs from `to` on; their weights start at `from`.
     #[inline(always)]
     fn add<S: Simd, const V: usize>(
         &mut self,
@@ -394,9 +396,9 @@ impl Sums<'_> {
         let few = weights.len() / stride;
         let d: [&[f32]; R] = std::array::from_fn(|r| &self.inputs[(s + r) * self.rows..][..few]);
         let mut sums = [[simd.splat_f32s(0.0); V]; R];
-        let place = |r: usize| (s + r) * self.width + to;
+        let offset = |r: usize| (s + r) * self.width + to;
         for r in 0..R {
-            let out = &self.outputs[place(r)..][..V * lanes::<S>()];
+            let out = &self.outputs[offset(r)..][..V * lanes::<S>()];
             sums[r].copy_from_slice(S::as_simd_f32s(out).0);
         }
         for (i, row) in weights.chunks_exact(stride).enumerate() {
@@ -410,13 +412,13 @@ impl Sums<'_> {
             }
         }
         for r in 0..R {
-            let out = &mut self.outputs[place(r)..][..V * lanes::<S>()];
+            let out = &mut self.outputs[offset(r)..][..V * lanes::<S>()];
             S::as_mut_simd_f32s(out).0.copy_from_slice(&sums[r]);
         }
     }
 }
 
-/// So many floats in reused memory, from the start of a cache line on: no vector of them lies across two.
+/// A buffer of this many floats, aligned to a cache line so that no vector straddles two.
 #[inline(always)]
 fn aligned(memory: &mut Vec<f32>, n: usize) -> &mut [f32] {
     const LINE: usize = 64;
@@ -442,7 +444,7 @@ mod tests {
         out.into_iter().map(|v| v as f32).collect()
     }
 
-    /// The promised order of summation, written plainly.
+    /// The documented order of summation, written out.
     fn plain(w: &[f32], shape: Shape, to: Direction, x: &[f32]) -> Vec<f32> {
         let Shape { rows, cols } = shape;
         match to {
@@ -496,8 +498,8 @@ mod tests {
         product(weights, shape, Direction::Transposed, d, &mut z, &mut Workspace::default());
         let check = |run: &dyn Fn(Forward<'_>, Transposed<'_>)| {
             let (mut narrow_y, mut narrow_z) = (vec![f32::NAN; y.len()], vec![f32::NAN; z.len()]);
-            let (packed, panel, outputs) = (&mut Vec::new(), &mut Vec::new(), &mut narrow_z);
-            let forward = Forward { weights, cols: 131, inputs: x, outputs: &mut narrow_y, panel: packed };
+            let (interleaved, panel, outputs) = (&mut Vec::new(), &mut Vec::new(), &mut narrow_z);
+            let forward = Forward { weights, cols: 131, inputs: x, outputs: &mut narrow_y, panel: interleaved };
             run(forward, Transposed { weights, rows: 37, stride: 131, first: 0, inputs: d, outputs, panel });
             assert_eq!((&narrow_y, &narrow_z), (&y, &z));
         };

@@ -1,4 +1,4 @@
-//! What can be imperfect about a read. Everything is off unless named.
+//! Imperfections of a read. Everything is off by default.
 
 use crate::ParameterError;
 use crate::error::{finite, non_negative, positive, require};
@@ -38,9 +38,9 @@ impl Converter {
         }
         if let Some(value) = self.steps {
             require(value > 0, steps, "at least 1", f64::from(value))?;
-            require(self.bound.is_some(), steps, "without value unless the bound has one", f64::from(value))?;
+            require(self.bound.is_some(), steps, "unset unless the bound is set", f64::from(value))?;
         }
-        require(!self.stochastic || self.steps.is_some(), steps, "given when rounding is stochastic", 0.0)?;
+        require(!self.stochastic || self.steps.is_some(), steps, "set when rounding is stochastic", 0.0)?;
         non_negative(noise, self.noise)?;
         let lost = finite(negative_loss, self.negative_loss)?;
         require((0.0..1.0).contains(&lost), negative_loss, "in [0, 1)", lost)
@@ -87,7 +87,7 @@ pub enum NoiseManagement {
     },
 }
 
-/// What happens to a sample that drives an output past its bound.
+/// How to treat a sample that drives an output past its bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum BoundManagement {
@@ -111,7 +111,7 @@ pub enum BoundManagement {
 
 /// Voltage drop along the output lines in the steady state, to third order in the line's load:
 /// `y_i −= strength·c(a_i)·Σ_j w_ij x_j (1 − (1 − j/n)²)`, `c(a) = a/2 − a²/5 + a³/20`,
-/// `a_i = n·Σ_j |w_ij x_j|/conductance_ratio` for n inputs, as AIHWKIT has it.
+/// `a_i = n·Σ_j |w_ij x_j|/conductance_ratio` for n inputs, as in AIHWKIT.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IrDrop {
     /// 1 is the physical size of the effect.
@@ -147,11 +147,11 @@ pub enum Passes {
 
 /// Voltage offset `v_i` and series resistance `r` of the output lines, read against a reference line of equal weights:
 /// with `y₀ = reference_weight·Σ_j x_j`,
-/// `y_i ← (1 − v_i)·(y_i + y₀)/(1 + r|y_i + y₀|) − (1 + v_i)·y₀/(1 + r|y₀|)`, as AIHWKIT has it.
+/// `y_i ← (1 − v_i)·(y_i + y₀)/(1 + r|y_i + y₀|) − (1 + v_i)·y₀/(1 + r|y₀|)`, as in AIHWKIT.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OutputLine {
     /// Half of the lines, chosen at random, have no offset; this is the standard deviation of the offsets of the
-    /// others, relative to the read voltage. So it is in the tiles of AIHWKIT, though its source means another law.
+    /// others, relative to the read voltage. This is what AIHWKIT's tiles do, though its source intends another law.
     pub offset_spread: f64,
     /// Weight of every cell of the reference line, AIHWKIT's `−v_offset_w_min`; 0 is no reference.
     pub reference_weight: f64,
@@ -169,12 +169,12 @@ pub struct Nonlinearity {
     pub spread: f64,
 }
 
-/// Everything that can be imperfect about a read. The default is ideal: the exact product.
+/// All imperfections of a read. The default is ideal: the exact product.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// Converters that drive the array.
+    /// Input converters.
     pub input: Converter,
-    /// Converters that read it.
+    /// Output converters.
     pub output: Converter,
     /// Scale of the noise of every weight, fresh for every sample. It is drawn at the outputs, where it is normal
     /// with the deviation that [`weight_noise_kind`](Self::weight_noise_kind) gives: equal in law.
@@ -183,7 +183,7 @@ pub struct Settings {
     pub weight_noise_kind: WeightNoise,
     /// Scaling of a sample before it is converted.
     pub noise_management: NoiseManagement,
-    /// Answer to clipped outputs.
+    /// Treatment of clipped outputs.
     pub bound_management: BoundManagement,
     /// Voltage drop along the output lines.
     pub ir_drop: Option<IrDrop>,
@@ -197,7 +197,7 @@ pub struct Settings {
     /// Characteristic of the output lines.
     pub nonlinearity: Option<Nonlinearity>,
     /// Where between 0 and the output bound the mean characteristic is calibrated to have slope 1, as a fraction:
-    /// outputs are multiplied by `(1 + (mean n + series_resistance)·slope_calibration·bound)²`. 0 is not at all.
+    /// outputs are multiplied by `(1 + (mean n + series_resistance)·slope_calibration·bound)²`. 0 disables it.
     pub slope_calibration: f64,
     /// Spread of the output noise between lines: line i has the deviation `output.noise·|1 + output_noise_spread·ξ_i|`.
     pub output_noise_spread: f64,
@@ -265,12 +265,12 @@ impl Settings {
         }
         let calibration = non_negative("slope_calibration", self.slope_calibration)?;
         let bent = self.nonlinearity.is_some() || self.output_line.is_some();
-        let must = "zero unless nonlinearity or output_line has a value";
+        let must = "zero unless nonlinearity or output_line is set";
         require(bent || calibration == 0.0, "slope_calibration", must, calibration)?;
         non_negative("output_noise_spread", self.output_noise_spread)?;
         let asymmetry = non_negative("read_asymmetry", self.read_asymmetry)?;
         let separate = self.passes != Passes::One;
-        // AIHWKIT ignores the wish silently.
+        // AIHWKIT silently ignores the setting.
         require(
             separate || asymmetry == 0.0,
             "read_asymmetry",
@@ -296,7 +296,7 @@ impl Settings {
     fn validate_reduction(&self, max_factor: u32) -> Result<(), ParameterError> {
         let given = f64::from(max_factor);
         require(max_factor > 0, "bound_management.max_factor", "at least 1", given)?;
-        // Without a bound nothing ever clips, and the wish to manage it is a mistake.
-        require(self.output.bound.is_some(), "bound_management", "None unless output.bound has a value", given)
+        // Without a bound nothing ever clips, so bound management is a mistake.
+        require(self.output.bound.is_some(), "bound_management", "None unless output.bound is set", given)
     }
 }

@@ -60,7 +60,7 @@ impl Table {
         // Text that is UTF-8 already and rows of any length cannot be refused.
         let rows =
             reader.records().filter_map(Result::ok).filter(|row| row.iter().any(|field| !field.is_empty()));
-        let mut rows = rows.map(|row| (row.position().map_or(0, |at| at.line() as usize), row));
+        let mut rows = rows.map(|row| (line_of(text, &row), row));
         let written = |row: &csv::StringRecord| row.iter().collect::<Vec<_>>().join(",");
         let (line, header) = rows.next().ok_or(TabulatedError::Empty)?;
         let order = columns(&header).ok_or_else(|| TabulatedError::Header { line, text: written(&header) })?;
@@ -114,6 +114,13 @@ impl Table {
         }
         Ok(())
     }
+}
+
+/// The line of a record: its position is that of the comments and empty lines before it.
+fn line_of(text: &str, row: &csv::StringRecord) -> usize {
+    let Some(at) = row.position() else { return 0 };
+    let aside = |line: &&str| line.trim().is_empty() || line.starts_with('#');
+    at.line() as usize + text[at.byte() as usize..].lines().take_while(aside).count()
 }
 
 /// Where each of [`COLUMNS`] stands in the header; `None` unless each stands there once and nothing else does.

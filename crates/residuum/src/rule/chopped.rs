@@ -10,7 +10,7 @@ use crate::{Key, Scalar};
 pub struct Chop {
     /// Probability that a column's sign flips after it was read (0: never), or its inverse the number of reads between flips.
     pub columns: f64,
-    /// Whether columns flip at regular times rather than by chance.
+    /// Whether columns flip at regular times rather than at random.
     pub regular: bool,
     /// Probability that a row's sign flips after a sweep.
     pub rows: f64,
@@ -33,9 +33,9 @@ pub struct AutoScale {
     pub length: u32,
 }
 
-/// Tiki-Taka with choppers (version 3), and AGAD (version 4): signs that flip turn a bias of P into noise.
+/// Tiki-Taka with choppers (version 3), and AGAD (version 4): flipping signs turns a bias of P into noise.
 ///
-/// With column signs c, row signs r (all together c_ij = r_i c_j):
+/// With column signs c and row signs r (combined c_ij = r_i c_j):
 ///
 /// ```text
 /// P ← P + A(−α c ⊙ ∇f(W; ξ); P)
@@ -57,23 +57,23 @@ pub struct ChoppedTikiTaka<T: Scalar = f64> {
     inputs: Vec<T>,
 }
 
-/// Numbers of [`ChoppedTikiTaka`].
+/// Settings of [`ChoppedTikiTaka`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChoppedConfig {
     /// When signs flip.
     pub chop: Chop,
-    /// From P to W: one column at a time through a buffer, whose threshold is the mean step of the *residual* array unless it
-    /// names another.
+    /// From P to W: one column at a time through a buffer, whose threshold defaults to the mean step of the *residual*
+    /// array.
     pub transfer: Transfer,
-    /// Whether the learning rate follows the signals.
+    /// Whether the learning rate adapts to the signals.
     pub auto_scale: Option<AutoScale>,
-    /// AGAD: reads count from the mean before the last flip, and this over the reads per period is the weight of the newest
+    /// AGAD: reads are relative to the mean before the last flip, and this over the reads per period is the weight of the newest
     /// read in that mean. Columns must flip regularly.
     pub tail_weight: Option<f64>,
 }
 
 impl Default for ChoppedConfig {
-    /// Flips by chance after one read in ten, one column at a time, no AGAD.
+    /// Random flips after one read in ten, one column at a time, no AGAD.
     fn default() -> Self {
         let carrier = Carrier::Buffered(Buffer::default());
         Self {
@@ -85,7 +85,7 @@ impl Default for ChoppedConfig {
     }
 }
 
-/// Signs, and what AGAD knows of each cell.
+/// Signs, and AGAD's estimate for each cell.
 #[derive(Debug)]
 struct Choppers<T> {
     chop: Chop,
@@ -107,10 +107,10 @@ struct Reference<T> {
 }
 
 impl<T: Scalar> ChoppedTikiTaka<T> {
-    /// W and P; λ is absolute.
+    /// Trains `main` (W) with `residual` (P); λ is absolute.
     ///
     /// # Errors
-    /// If the arrays differ in shape, a probability or weight is impossible, or the transfer has no buffer or more than one
+    /// If the arrays differ in shape, a probability or weight is invalid, or the transfer has no buffer or more than one
     /// column.
     pub fn new(
         main: impl Array<T> + 'static,
@@ -129,13 +129,10 @@ impl<T: Scalar> ChoppedTikiTaka<T> {
             Columns::Some(n) => n as f64,
         };
         let one = columns == 1.0 || shape.cols == 1;
-        require(one, "columns", "1 per transfer with choppers; given (0 = all)", columns)?;
+        require(one, "columns", "1 per transfer with choppers (0 means all)", columns)?;
         let Carrier::Buffered(Buffer { threshold, .. }) = &mut transfer.carrier else {
-            return Err(ParameterError::OutOfDomain {
-                name: "carrier",
-                must: "buffered with choppers; number of buffers given",
-                value: 0.0,
-            });
+            let message = "carrier must be buffered with choppers, got direct".into();
+            return Err(ParameterError::Other { message });
         };
         threshold.get_or_insert(residual.granularity().to_f64());
         if let Some(AutoScale { momentum, length }) = auto_scale {
@@ -191,7 +188,7 @@ impl<T: Scalar> Reference<T> {
     fn new(chop: Chop, tail_weight: f64, cells: usize, cols: usize) -> Result<Self, ParameterError> {
         let Chop { columns, regular, .. } = chop;
         let possible = regular && columns > 0.0;
-        require(possible, "chop columns", "regular and positive for a dynamic reference", columns)?;
+        require(possible, "chop columns", "positive, with regular flips, for a dynamic reference", columns)?;
         positive("tail_weight", tail_weight)?;
         Ok(Self {
             newest: T::from_f64((tail_weight / chop.period() as f64).min(1.0)),
@@ -228,7 +225,7 @@ impl<T: Scalar> Choppers<T> {
         }
     }
 
-    /// c ⊙ (read − μ); notes the read, and flips what is due.
+    /// c ⊙ (read − μ); records the read and flips the signs that are due.
     fn read(&mut self, Read { column, last, values }: Read<'_, T>, key: Key) {
         let (cols, period) = (self.columns.len(), self.chop.period());
         if let Some(reference) = &mut self.reference {
@@ -270,7 +267,7 @@ impl<T: Scalar> Choppers<T> {
         }
     }
 
-    /// Whether reads mean nothing yet.
+    /// Whether reads are not meaningful yet.
     fn warming_up(&self) -> bool {
         self.reference.is_some() && self.sweeps <= self.chop.period()
     }
@@ -287,10 +284,10 @@ impl<T: Scalar> UpdateRule<T> for ChoppedTikiTaka<T> {
         let mut from = 0;
         while from < samples {
             // The rate may change with every sample.
-            let most = if self.auto_scale.is_some() { 1 } else { self.link.pace.room() };
+            let most = if self.auto_scale.is_some() { 1 } else { self.link.pace.samples_until_check() };
             let to = samples.min(from.saturating_add(most));
             let key = gradient.key(key, from);
-            let gradient = gradient.part(from, to);
+            let gradient = gradient.chunk(from, to);
             let rate = -self.sample_rate(T::from_f64(rates.learning), gradient, samples);
             let written = match self.choppers.chop(gradient, &mut self.errors, &mut self.inputs) {
                 Gradient::Dense(chopped) => self.residual.increment(rate, chopped, key.named("residual")),
@@ -325,7 +322,7 @@ impl<T: Scalar> Inspect<T> for ChoppedTikiTaka<T> {
     fn effective_rates(&self, rates: &Rates, batch: usize) -> EffectiveRates {
         EffectiveRates {
             learning: rates.learning,
-            transfer: Some(rates.transfer[0] * self.link.share(batch)),
+            transfer: Some(rates.transfer[0] * self.link.fraction_per_step(batch)),
             sweep: self.link.sweep(batch),
         }
     }

@@ -7,10 +7,10 @@ use crate::array::Array;
 /// A transfer of more than one column in this many is followed by a pass over everything.
 const FEW_COLUMNS: usize = 8;
 
-/// The weights that f is evaluated at, and what was written since they were brought up to date.
+/// The weights that f is evaluated at, and what was written since they were last updated.
 #[derive(Clone, Debug)]
 pub(super) struct Effective<T> {
-    /// γⁿ of each residual array; none where they are hidden, so that W̄ is W.
+    /// γⁿ of each residual array; empty where they are hidden, so that W̄ is W.
     factors: Vec<T>,
     weights: Vec<T>,
     /// Whether anything may have been written.
@@ -39,19 +39,19 @@ impl<T: Scalar> Effective<T> {
         if self.factors.is_empty() { main.weights() } else { &self.weights }
     }
 
-    /// Notes that the residual array that meets the gradient was written.
+    /// Records that the residual array that meets the gradient was written.
     pub(super) fn residual_written(&mut self, residual: &dyn Array<T>) {
         if !self.all && !self.factors.is_empty() {
             self.all = residual.written(&mut self.rows);
         }
     }
 
-    /// Notes that a column of W was written.
+    /// Records that a column of W was written.
     pub(super) fn column_written(&mut self, column: usize) {
         self.columns.push(column);
     }
 
-    /// Notes that anything may have been written.
+    /// Records that anything may have been written.
     pub(super) fn all_written(&mut self) {
         self.all = true;
     }

@@ -4,7 +4,7 @@ use crate::error::{ParameterError, same_length};
 use crate::readout::Shape;
 use crate::{Key, Scalar};
 
-/// A gradient with one entry per weight, or as the factors a layer has: errors and inputs of each sample.
+/// A gradient with one entry per weight, or as the factors of a layer: errors and inputs of each sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Gradient<'a, T = f64> {
     /// One entry per weight.
@@ -21,7 +21,7 @@ pub enum Gradient<'a, T = f64> {
 }
 
 impl<'a, T: Scalar> Gradient<'a, T> {
-    /// Number of samples; one that has an entry per weight counts as one.
+    /// Number of samples; a gradient with one entry per weight counts as one.
     pub fn samples(&self) -> usize {
         match self {
             Self::Dense(_) => 1,
@@ -29,7 +29,7 @@ impl<'a, T: Scalar> Gradient<'a, T> {
         }
     }
 
-    /// Refuses a gradient of another shape.
+    /// Checks the shape.
     ///
     /// # Errors
     /// If a length differs.
@@ -64,7 +64,7 @@ impl<'a, T: Scalar> Gradient<'a, T> {
     }
 
     /// Samples `from..to`.
-    pub(crate) fn part(self, from: usize, to: usize) -> Self {
+    pub(crate) fn chunk(self, from: usize, to: usize) -> Self {
         match self {
             Self::Dense(_) => self,
             Self::Outer { batch, errors, inputs } => {

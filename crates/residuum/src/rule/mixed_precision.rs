@@ -33,12 +33,12 @@ pub struct MixedPrecision<T: Scalar = f64> {
     factors: [Vec<T>; 2],
 }
 
-/// Numbers of [`MixedPrecision`].
+/// Settings of [`MixedPrecision`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MixedConfig {
     /// How often pulses are sent.
     pub every: Every,
-    /// ε, what a pulse stands for; the mean step of the array unless named.
+    /// ε, the increment one pulse stands for; by default the mean step of the array.
     pub granularity: Option<f64>,
     /// Levels of errors.
     pub quantize_errors: Option<Quantize>,
@@ -53,7 +53,7 @@ impl Default for MixedConfig {
 }
 
 impl<T: Scalar> MixedPrecision<T> {
-    /// Sums in digital memory, pulses on `main`.
+    /// Sums gradients in digital memory and sends pulses to `main`.
     ///
     /// # Errors
     /// If ε is not positive, the interval is 0, or there are fewer than 2 levels.
@@ -115,7 +115,7 @@ impl<T: Scalar> MixedPrecision<T> {
     }
 }
 
-/// `signals` sample by sample on the levels of `quantize`, scaled to the largest of each sample.
+/// Rounds `signals` to the levels of `quantize`, scaled to the largest of each sample.
 fn quantized<T: Scalar>(quantize: Option<Quantize>, signals: &[T], lines: usize, key: Key, out: &mut Vec<T>) {
     out.clear();
     out.extend_from_slice(signals);
@@ -145,9 +145,9 @@ impl<T: Scalar> UpdateRule<T> for MixedPrecision<T> {
         let samples = gradient.samples();
         let mut from = 0;
         while from < samples {
-            let to = samples.min(from.saturating_add(self.pace.room()));
+            let to = samples.min(from.saturating_add(self.pace.samples_until_check()));
             let key = gradient.key(key, from);
-            self.accumulate(T::from_f64(rates.learning), gradient.part(from, to), key.named("sum"));
+            self.accumulate(T::from_f64(rates.learning), gradient.chunk(from, to), key.named("sum"));
             if self.pace.is_due(to - from, to == samples) {
                 self.transfer(key.named("main")).map_err(of("main"))?;
             }

@@ -1,9 +1,9 @@
-//! Rates of a step, and ways to make them.
+//! Rates of a step, and where they come from.
 
 use crate::ParameterError;
 use crate::schedule::Schedule;
 
-/// Most links of a cascade.
+/// Maximum number of links in a cascade.
 pub const MAX_LINKS: usize = 8;
 
 /// Rates of one step.
@@ -16,7 +16,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// α, and nothing moves from array to array.
+    /// α, without transfers between arrays.
     pub fn learning(learning: f64) -> Self {
         Self { learning, transfer: [0.0; MAX_LINKS] }
     }
@@ -32,7 +32,7 @@ impl Rates {
 pub struct RateSchedules {
     /// α.
     pub learning: Schedule,
-    /// β of each link, main array first; the last serves all links that follow.
+    /// β of each link, main array first; the last applies to all links that follow.
     pub transfer: Vec<Schedule>,
 }
 
@@ -73,7 +73,7 @@ impl RateSchedules {
     }
 }
 
-/// Whoever knows the rates of step k of several rules that run side by side.
+/// A source of the rates of step k for several rules that run side by side.
 pub trait RatePlan {
     /// The rates of rule number `rule` at step k.
     fn rates(&self, rule: usize, k: u64) -> Rates;
@@ -91,7 +91,7 @@ impl RatePlan for RateSchedules {
     }
 }
 
-/// One for each rule; the last serves all rules that follow.
+/// One for each rule; the last applies to all rules that follow.
 impl<P: RatePlan> RatePlan for [P] {
     fn rates(&self, rule: usize, k: u64) -> Rates {
         self.get(rule).or(self.last()).map_or_else(Rates::default, |plan| plan.rates(0, k))

@@ -41,12 +41,12 @@ pub struct ResidualLearning<T: Scalar = f64> {
     dense: [Vec<T>; 2],
 }
 
-/// Numbers of [`ResidualLearning`].
+/// Settings of [`ResidualLearning`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResidualConfig<T = f64> {
     /// γ, positive.
     pub mixing: f64,
-    /// W⋄ that the rule subtracts; by default that of the cells.
+    /// W⋄ that the rule subtracts; by default the cells' own.
     pub symmetric_point: SymmetricPoint<T>,
     /// From each array to the one before it; by default the whole array after every step.
     pub transfer: Transfer,
@@ -95,7 +95,7 @@ impl<T: Scalar> ResidualLearning<T> {
     ///
     /// # Errors
     /// If the arrays differ in shape, `mixing` is not positive (without mixing the rule is [`TikiTaka`](super::TikiTaka)), a
-    /// cell has no symmetric point, or the transfer is impossible.
+    /// cell has no symmetric point, or the transfer is invalid.
     pub fn new(
         main: impl Array<T> + 'static,
         residual: impl Array<T> + 'static,
@@ -181,7 +181,7 @@ impl<T: Scalar> ResidualLearning<T> {
     /// Another transfer from residual array `n` to the array before it.
     ///
     /// # Errors
-    /// If there is no such array, or the transfer is impossible.
+    /// If there is no such array, or the transfer is invalid.
     pub fn transfer(mut self, n: usize, transfer: Transfer) -> Result<Self, ParameterError> {
         require(n < self.links.len(), "residual array", "below the number of residual arrays", n as f64)?;
         let mut link = Link::new(&transfer, self.arrays[0].shape())?;
@@ -200,18 +200,18 @@ impl<T: Scalar> ResidualLearning<T> {
         &*self.arrays[1]
     }
 
-    /// W⋄ of P as the rule believes it to be; `None` where all are 0.
+    /// W⋄ of P as assumed by the rule; `None` where all are 0.
     pub fn believed_point(&self) -> Option<&[T]> {
         self.links[0].point.as_deref()
     }
 
-    /// Follows arrays that changed in ways that nobody noted.
+    /// Recomputes the effective weights after unrecorded changes to the arrays.
     fn refresh(&mut self) {
         self.effective.all_written();
         self.effective.follow(&self.arrays, &self.links);
     }
 
-    /// The samples of one stretch between transfers go to the last array, and due transfers follow.
+    /// The samples between two transfers go to the last array, then due transfers follow.
     fn write(&mut self, gradient: Gradient<'_, T>, rates: &Rates, key: Key) -> Result<(), StepError> {
         let last = self.links.len();
         let samples = gradient.samples();
@@ -226,15 +226,15 @@ impl<T: Scalar> ResidualLearning<T> {
                 Gradient::Dense(divided)
             }
         };
-        let stretches = direction.samples();
+        let count = direction.samples();
         let scale = T::from_f64(-rates.learning);
         let mut from = 0;
-        while from < stretches {
-            let room = self.links.iter().map(|l| l.pace.room()).min().unwrap_or(usize::MAX);
-            let to = stretches.min(from.saturating_add(room));
+        while from < count {
+            let room = self.links.iter().map(|l| l.pace.samples_until_check()).min().unwrap_or(usize::MAX);
+            let to = count.min(from.saturating_add(room));
             let key = gradient.key(key, from);
             let array = &mut self.arrays[last];
-            match direction.part(from, to) {
+            match direction.chunk(from, to) {
                 Gradient::Dense(direction) => array.increment(scale, direction, key.named(NAMES[last])),
                 Gradient::Outer { errors, inputs, .. } => {
                     array.update(scale, errors, inputs, key.named(NAMES[last]))
@@ -243,9 +243,9 @@ impl<T: Scalar> ResidualLearning<T> {
             .map_err(of(NAMES[last]))?;
             self.effective.residual_written(&**array);
             // A gradient with one entry per weight stands for all samples of its batch.
-            let passed = if stretches == samples { to - from } else { samples };
+            let passed = if count == samples { to - from } else { samples };
             for n in (0..last).rev() {
-                if self.links[n].pace.is_due(passed, to == stretches) {
+                if self.links[n].pace.is_due(passed, to == count) {
                     let rate = T::from_f64(rates.transfer[n] * self.factor);
                     let (before, after) = self.arrays.split_at_mut(n + 1);
                     let effective = &mut self.effective;
@@ -295,7 +295,7 @@ impl<T: Scalar> Inspect<T> for ResidualLearning<T> {
     fn effective_rates(&self, rates: &Rates, batch: usize) -> EffectiveRates {
         EffectiveRates {
             learning: rates.learning,
-            transfer: Some(rates.transfer[0] * self.factor * self.links[0].share(batch)),
+            transfer: Some(rates.transfer[0] * self.factor * self.links[0].fraction_per_step(batch)),
             sweep: self.links[0].sweep(batch),
         }
     }

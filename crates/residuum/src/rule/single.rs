@@ -17,7 +17,7 @@ impl<T: Scalar> Digital<T> {
     /// Starts at `initial`.
     ///
     /// # Errors
-    /// If an initial weight is not finite, or a number of the source is impossible.
+    /// If an initial weight is not finite, or a parameter of the source is invalid.
     pub fn new(initial: &[T], source: Source) -> Result<Self, ParameterError> {
         T::all_finite("initial", initial)?;
         let optimizer = Optimizer::new(source, initial.len())?;
@@ -91,7 +91,7 @@ impl<T: Scalar> Rule<T> for Digital<T> {
     }
 }
 
-/// The same desired steps through the one door: with SGD as the source this is Analog SGD
+/// The same desired steps written to an analog array: with SGD as the source this is Analog SGD
 /// (`recursion:analog-SGD`), with another it is that optimiser under in-situ dynamics.
 #[derive(Debug)]
 pub struct Analog<T: Scalar = f64> {
@@ -103,7 +103,7 @@ impl<T: Scalar> Analog<T> {
     /// Trains the weights of `main` in place.
     ///
     /// # Errors
-    /// If a number of the source is impossible.
+    /// If a parameter of the source is invalid.
     pub fn new(main: impl Array<T> + 'static, source: Source) -> Result<Self, ParameterError> {
         Ok(Self { optimizer: Optimizer::new(source, main.weights().len())?, main: Box::new(main) })
     }

@@ -1,4 +1,4 @@
-//! Where a desired increment comes from: any optimiser's step can go through the one door.
+//! Where a desired increment comes from: any optimiser's step can be written to an array.
 
 use super::Gradient;
 use crate::Scalar;
@@ -34,7 +34,7 @@ pub enum Source {
         decay_second: f64,
         /// Added to the root of the second moment.
         epsilon: f64,
-        /// Pull of the effective weights towards 0.
+        /// Strength of the pull of the effective weights towards 0.
         weight_decay: f64,
     },
 }
@@ -55,7 +55,7 @@ impl Source {
         Self::AdamW { decay_first: 0.9, decay_second: 0.999, epsilon: 1e-8, weight_decay }
     }
 
-    /// Refuses impossible numbers.
+    /// Checks the numbers.
     ///
     /// # Errors
     /// If a decay or the momentum is outside [0, 1), ε is not positive, or the weight decay is negative.

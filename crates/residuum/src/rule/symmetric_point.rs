@@ -1,22 +1,22 @@
-//! Where a rule takes the symmetric point W⋄ of a residual array to be.
+//! Where a rule assumes the symmetric point W⋄ of a residual array to be.
 
 use crate::array::{Array, ZeroShift};
 use crate::error::{ParameterError, same_length};
 use crate::{Key, Scalar};
 
-/// W⋄ of the cells of a residual array, as a rule believes it to be.
+/// W⋄ of the cells of a residual array, as assumed by a rule.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum SymmetricPoint<T = f64> {
     /// At 0.
     Zero,
-    /// Where it is.
+    /// The true point.
     #[default]
     Known,
     /// At these values.
     Given(Vec<T>),
-    /// Where it is, plus these errors.
+    /// The true point plus these errors.
     Error(Vec<T>),
-    /// Where alternate pulses on the array itself end; the key decides their noise.
+    /// Measured by alternating pulses on the array itself; the key decides their noise.
     Measured(ZeroShift, Key),
 }
 
@@ -24,7 +24,7 @@ impl<T: Scalar> SymmetricPoint<T> {
     /// The point of every cell of `array`, or `None` where all are 0. A measurement pulses the array.
     ///
     /// # Errors
-    /// If a cell has no point, a length differs, an entry is not finite, or the measurement is impossible.
+    /// If a cell has no point, a length differs, an entry is not finite, or the measurement is invalid.
     pub fn resolve(&self, array: &mut dyn Array<T>) -> Result<Option<Vec<T>>, ParameterError> {
         let cells = array.weights().len();
         let checked = |values: &[T]| {

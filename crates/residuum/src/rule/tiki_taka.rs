@@ -8,7 +8,7 @@ use crate::error::{ParameterError, non_negative};
 use crate::state::{State, StateError, Tensors};
 use crate::{Key, Scalar};
 
-/// Tiki-Taka (Gokmen & Haensch 2020): P collects gradients, and its columns are added to W at a rate of their own.
+/// Tiki-Taka (Gokmen & Haensch 2020): P collects gradients, and its columns are added to W at a separate rate.
 ///
 /// ```text
 /// W̄ = W + γP                              γ = 0 hides P from the problem
@@ -19,7 +19,7 @@ use crate::{Key, Scalar};
 #[derive(Debug)]
 pub struct TikiTaka<T: Scalar = f64>(ResidualLearning<T>);
 
-/// Numbers of [`TikiTaka`].
+/// Settings of [`TikiTaka`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TikiTakaConfig {
     /// γ; 0 hides P.
@@ -31,10 +31,10 @@ pub struct TikiTakaConfig {
 }
 
 impl<T: Scalar> TikiTaka<T> {
-    /// W and P.
+    /// Trains `main` (W) with `residual` (P).
     ///
     /// # Errors
-    /// If the arrays differ in shape, `mixing` is negative, or the transfer is impossible.
+    /// If the arrays differ in shape, `mixing` is negative, or the transfer is invalid.
     pub fn new(
         main: impl Array<T> + 'static,
         residual: impl Array<T> + 'static,

@@ -1,4 +1,4 @@
-//! From one array to the next: which columns, how often, read how, and written at once or through a digital buffer.
+//! Transfer from one array to the next: which columns, how often, how read, and written directly or through a buffer.
 
 use crate::array::Array;
 use crate::error::{ParameterError, positive, require};
@@ -19,9 +19,9 @@ pub enum Columns {
 /// Which columns come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// One after the other, from the first again after the last.
+    /// In order, starting over after the last.
     Cyclic,
-    /// The first of each transfer is drawn.
+    /// The first of each transfer is random.
     Random,
 }
 
@@ -34,10 +34,10 @@ pub enum Every {
     Samples(u64),
 }
 
-/// How what was read becomes pulses on the next array.
+/// How a read becomes pulses on the next array.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Carrier {
-    /// At once: W ← W + A(rate · read; W).
+    /// Directly: W ← W + A(rate · read; W).
     #[default]
     Direct,
     /// Through a digital sum: pulses are sent once it exceeds a threshold.
@@ -53,13 +53,13 @@ pub enum Carrier {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Buffer {
-    /// What one pulse stands for; `None`: the mean step of the array that is written.
+    /// The increment one pulse stands for; `None`: the mean step of the array that is written.
     pub threshold: Option<f64>,
-    /// Part of what was sent that stays.
+    /// Fraction of what was sent that stays in the buffer.
     pub momentum: f64,
-    /// Whether what is left is forgotten after a pulse, rather than kept for the next transfer.
+    /// Whether the remainder is discarded after a pulse, rather than kept for the next transfer.
     pub forget: bool,
-    /// Most pulses of one transfer, 1 to 31.
+    /// Maximum pulses per transfer, 1 to 31.
     pub max_pulses: u32,
 }
 
@@ -69,7 +69,7 @@ impl Default for Buffer {
     }
 }
 
-/// From one array to the next. By default the whole array after every step, read exactly, written at once.
+/// Transfer from one array to the next. By default the whole array after every step, read exactly, written directly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
     /// How many columns.
@@ -80,7 +80,7 @@ pub struct Transfer {
     pub every: Every,
     /// Converters of the read.
     pub readout: Readout,
-    /// How it arrives.
+    /// Direct or buffered.
     pub carrier: Carrier,
     /// Beyond the paper: divides the desired step by the response it will meet, so that the realized one is βγ(P − W⋄) itself,
     /// which removes the √α bias (theory notes §10c). The number is the smallest response divided by, > 0: it keeps the
@@ -140,21 +140,21 @@ impl Pace {
         n
     }
 
-    /// Times that it is due in a step of `batch` samples, on average.
+    /// How often it is due in a step of `batch` samples, on average.
     pub(super) fn per_step(&self, batch: usize) -> f64 {
         let passed = if let Every::Samples(_) = self.every { batch.max(1) } else { 1 };
         passed as f64 / self.period() as f64
     }
 
-    /// Samples that may pass before the next look.
-    pub(super) fn room(&self) -> usize {
+    /// Samples that may pass before the next check.
+    pub(super) fn samples_until_check(&self) -> usize {
         match self.every {
             Every::Steps(_) => usize::MAX,
             Every::Samples(n) => n.saturating_sub(self.waited).max(1) as usize,
         }
     }
 
-    /// Notes that `samples` have passed, and whether the step ends with them; true if it is time.
+    /// Counts `samples`, and the step if it ends with them; true if a transfer is due.
     pub(super) fn is_due(&mut self, samples: usize, step_ends: bool) -> bool {
         self.waited += match self.every {
             Every::Steps(_) => u64::from(step_ends),
@@ -180,7 +180,7 @@ impl Pace {
     }
 }
 
-/// A [`Transfer`] between two arrays of one shape, and what it remembers.
+/// A [`Transfer`] between two arrays of the same shape, with its state.
 #[derive(Clone, Debug)]
 pub(super) struct Link<T> {
     settings: Transfer,
@@ -192,7 +192,7 @@ pub(super) struct Link<T> {
     /// First column of the next transfer.
     next: u64,
     pub(super) pace: Pace,
-    /// Whether pulses are held back: a rule that does not trust its reads yet.
+    /// Whether pulses are held back because the rule does not trust its reads yet.
     pub(super) muted: bool,
     /// H, where there is a buffer.
     held: Vec<T>,
@@ -251,7 +251,7 @@ impl<T: Scalar> Link<T> {
     }
 
     /// Fraction of the array that a step moves, averaged over a sweep.
-    pub(super) fn share(&self, batch: usize) -> f64 {
+    pub(super) fn fraction_per_step(&self, batch: usize) -> f64 {
         self.per_transfer() as f64 / self.shape.cols as f64 * self.pace.per_step(batch)
     }
 
@@ -340,7 +340,7 @@ impl<T: Scalar> Link<T> {
         }
     }
 
-    /// One transfer of a chain, which corrects nothing but W⋄, gains and responses; `columns` hears of columns that are written.
+    /// One transfer of a chain, which corrects nothing but W⋄, gains and responses; `columns` is called for columns that are written.
     pub(super) fn transfer(
         &mut self,
         rate: T,
@@ -389,7 +389,7 @@ impl<T: Scalar> Link<T> {
         if any && !self.muted { to.pulse_column(column, values, buffer.max_pulses, key) } else { Ok(()) }
     }
 
-    /// Back to the first column, with nothing held.
+    /// Back to the first column, with an empty buffer.
     pub(super) fn forget(&mut self) {
         self.next = 0;
         self.pace.forget();

@@ -17,7 +17,7 @@ use crate::error::{ParameterError, non_negative, positive, require};
 /// Sides that are equal on paper (A₂ at the smallest γ) differ by rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// What the lemma must know before it can choose.
+/// The inputs of the lemma.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Problem {
     /// μ > 0.
@@ -36,7 +36,7 @@ pub struct Problem {
 
 /// Step sizes of Residual Learning and the weight of its Lyapunov function.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rates {
+pub struct LemmaRates {
     /// α.
     pub learning_rate: f64,
     /// β.
@@ -47,7 +47,7 @@ pub struct Rates {
     pub weight: f64,
 }
 
-impl Rates {
+impl LemmaRates {
     /// α and γ given, β and C as the lemma couples them to α: β = αγμ q_min/(16 q_max), C = μ.
     pub fn coupled(strong_convexity: f64, bounds: Bounds, learning_rate: f64, mixing: f64) -> Self {
         let transfer_rate = learning_rate * mixing * strong_convexity * bounds.min / (16.0 * bounds.max);
@@ -63,7 +63,7 @@ impl Rates {
 /// One condition of the lemma or of the lemmas it serves, with both sides as numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Condition {
-    /// The condition in the paper's symbols, `left < right` or `left ≤ right`.
+    /// The condition in the paper's notation, `left < right` or `left ≤ right`.
     pub statement: &'static str,
     /// Left side.
     pub left: f64,
@@ -100,7 +100,7 @@ impl fmt::Display for Condition {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coefficients {
     /// α, β, γ, C.
-    pub rates: Rates,
+    pub rates: LemmaRates,
     /// ρ.
     pub contraction: f64,
     /// X, the argument of the logarithm.
@@ -115,10 +115,10 @@ pub struct Coefficients {
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CoefficientError {
-    /// A number no problem can have.
+    /// An invalid number.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// The response is not bounded as the Definition asks.
+    /// The response is not bounded as the Definition requires.
     #[error(
         "bounds must have 0 < q_min ≤ q_max and a finite L_S, got q_min = {min}, q_max = {max}, L_S = {lipschitz}; \
          state a smaller operating range, or use practical_rates"
@@ -206,7 +206,7 @@ impl Problem {
         self.coefficients_with_mixing(if least > 0.0 { least } else { 1.0 })
     }
 
-    /// The lemma's choice at a γ of your own, at least [`Problem::least_mixing`].
+    /// The lemma's choice at a given γ, at least [`Problem::least_mixing`].
     ///
     /// # Errors
     /// As [`Problem::coefficients`], and if γ is too small.
@@ -221,7 +221,7 @@ impl Problem {
         let log_argument = self.log_argument();
         let learning_rate =
             32.0 * bounds.max * log_argument.ln() / (mixing * mu * bounds.min * bounds.min * steps);
-        let rates = Rates::coupled(mu, bounds, learning_rate, mixing);
+        let rates = LemmaRates::coupled(mu, bounds, learning_rate, mixing);
         let mut conditions = vec![Condition::less("1 < X", 1.0, log_argument)];
         conditions.extend(self.conditions(rates));
         if let Some(&condition) = conditions.iter().find(|c| !c.holds()) {
@@ -238,9 +238,9 @@ impl Problem {
         })
     }
 
-    /// What the proof asks of α, β, γ and C, whatever K they come from.
-    pub fn conditions(&self, rates: Rates) -> Vec<Condition> {
-        let Rates { learning_rate: alpha, transfer_rate: beta, mixing, weight } = rates;
+    /// What the proof requires of α, β, γ and C, for any K.
+    pub fn conditions(&self, rates: LemmaRates) -> Vec<Condition> {
+        let LemmaRates { learning_rate: alpha, transfer_rate: beta, mixing, weight } = rates;
         let (mu, smooth) = (self.strong_convexity, self.smoothness);
         let Bounds { min, max, lipschitz, .. } = self.bounds;
         let hardware = alpha * (self.noise * lipschitz).powi(2) / min;
@@ -262,7 +262,7 @@ impl Problem {
         ]
     }
 
-    /// The largest ratio K/ln X that a bound on α or β asks for: the conditions are X > 1 and K ≥ this · ln X.
+    /// The largest ratio K/ln X that a bound on α or β requires: the conditions are X > 1 and K ≥ this · ln X.
     fn steps_per_log(&self) -> f64 {
         let (k1, k2) = (self.objective_condition(), self.bounds.hardware_condition());
         [128.0 * k1 * k2.powi(3), 32.0 * k1 * k2, 4.0 * k2].into_iter().fold(0.0, f64::max)

@@ -1,4 +1,4 @@
-//! Two claims of the paper that are too general, with what refutes them.
+//! Two claims of the paper that are too general, with counterexamples.
 
 use super::operator::Inequality;
 use crate::response::ResponseFunction;

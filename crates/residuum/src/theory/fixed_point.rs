@@ -1,4 +1,4 @@
-//! Where Analog SGD ends: the zeros of its mean drift (`equality:scale_analog-SGD-drift`).
+//! Where Analog SGD converges: the zeros of its mean drift (`equality:scale_analog-SGD-drift`).
 
 use super::TheoryError;
 use super::implicit_penalty::{ImplicitPenalty, inside};
@@ -26,14 +26,14 @@ pub struct Zero {
     pub stable: bool,
 }
 
-/// The four points that tell the story of weight drift, coordinate by coordinate.
+/// The four points that describe weight drift, coordinate by coordinate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriftPrediction {
-    /// W*, where Digital SGD ends.
+    /// W*, the limit of Digital SGD.
     pub minimizer: Vec<f64>,
-    /// W̃*, the leading-order end of Analog SGD.
+    /// W̃*, the leading-order limit of Analog SGD.
     pub penalized_minimizer: Vec<f64>,
-    /// The zero of T, its end up to O(α).
+    /// The zero of T, its limit up to O(α).
     pub fixed_point: Vec<f64>,
     /// W⋄, where noise pulls.
     pub symmetric_point: Vec<f64>,
@@ -73,19 +73,14 @@ impl<'a> MeanDrift<'a> {
         inside(what, self.cells, found)
     }
 
-    /// Every zero in `over` cut to the dynamic range, for a problem of one weight.
+    /// Every zero in the intersection of `over` and the dynamic range, for a problem of one weight.
     ///
     /// # Errors
     /// If the problem has more weights, or the ranges do not overlap in a finite interval.
     pub fn zeros(&self, over: Range) -> Result<Vec<Zero>, TheoryError> {
         same_length("weights of a scan for zeros", 1, self.problem.objective().dim())?;
         let range = self.cells.response(0).range().intersect(over)?;
-        crate::error::require(
-            range.is_finite(),
-            "range of a scan for zeros",
-            "finite; width",
-            range.hi - range.lo,
-        )?;
+        crate::error::require(range.is_finite(), "width of the range to scan", "finite", range.hi - range.lo)?;
         let drift = |w: f64| {
             let mut out = [0.0];
             self.mean_drift(&[w], &mut out);

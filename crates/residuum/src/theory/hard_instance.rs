@@ -6,11 +6,11 @@
 //! P_{k+1} = P_k + A(−α(μ(W̄_k − W*) + ξ_k); P_k),   W_{k+1} = W_k + βγ q_min P_{k+1}
 //! ```
 //!
-//! Only W − W* matters, so it is what the code calls `main`.
+//! Only W − W* matters; the code calls it `main`.
 
 use rayon::prelude::*;
 
-use super::coefficients::{CoefficientError, Coefficients, Problem, Rates};
+use super::coefficients::{CoefficientError, Coefficients, LemmaRates, Problem};
 use super::operator::Inequality;
 use crate::error::{ParameterError, positive, require};
 use crate::response::{Ceiling, ResponseFunction};
@@ -32,16 +32,16 @@ pub struct HardInstance {
     initial_main: f64,
 }
 
-/// Where a replica is: W − W* and P.
+/// The state of a replica: W − W* and P.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct State {
+pub struct HardState {
     /// W − W*.
     pub main: f64,
     /// P.
     pub residual: f64,
 }
 
-/// What a simulation found, beside what was claimed.
+/// Result of a simulation, next to the claimed values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Simulation {
     /// Fraction of replicas that stayed in the confinement region at every step: estimates P(ℰ).
@@ -90,7 +90,7 @@ impl HardInstance {
         Ok(instance)
     }
 
-    /// The same from another W₀ − W*.
+    /// The same instance with another W₀ − W*.
     ///
     /// # Errors
     /// If it is not finite and positive.
@@ -109,8 +109,8 @@ impl HardInstance {
     }
 
     /// W₀ − W* and P₀.
-    pub fn initial(&self) -> State {
-        State { main: self.initial_main, residual: 0.0 }
+    pub fn initial(&self) -> HardState {
+        HardState { main: self.initial_main, residual: 0.0 }
     }
 
     /// The instance as the coefficient lemma sees it; V₀ = μ(W₀ − W*)².
@@ -137,19 +137,19 @@ impl HardInstance {
     ///
     /// # Errors
     /// Unless 0 < α and 12αμγq_max ≤ 1.
-    pub fn free(&self, learning_rate: f64) -> Result<Rates, ParameterError> {
+    pub fn free(&self, learning_rate: f64) -> Result<LemmaRates, ParameterError> {
         positive("learning_rate", learning_rate)?;
-        let rates = Rates::coupled(self.strong_convexity, self.bounds, learning_rate, self.mixing);
+        let rates = LemmaRates::coupled(self.strong_convexity, self.bounds, learning_rate, self.mixing);
         let decay = self.decay(rates);
-        require(decay <= 1.0, "learning_rate", "such that 12αμγq_max ≤ 1; that product", decay)?;
+        require(decay <= 1.0, "12αμγq_max (α is learning_rate)", "at most 1", decay)?;
         Ok(rates)
     }
 
     /// Steps tuned to the hardware, α = 8 ln K/(γμq_maxK) and β = ln K/(q_minK): the same instance is then no
     /// harder for large κ₂, so the lower bound speaks of the prescribed step size, not of the problem.
-    pub fn tuned(&self, steps: u64) -> Rates {
+    pub fn tuned(&self, steps: u64) -> LemmaRates {
         let per_step = (steps as f64).ln() / steps as f64;
-        Rates {
+        LemmaRates {
             learning_rate: 8.0 * per_step / (self.mixing * self.strong_convexity * self.bounds.max),
             transfer_rate: per_step / self.bounds.min,
             mixing: self.mixing,
@@ -158,18 +158,18 @@ impl HardInstance {
     }
 
     /// 12αμγq_max, the decay of the one-step lemma.
-    pub fn decay(&self, rates: Rates) -> f64 {
+    pub fn decay(&self, rates: LemmaRates) -> f64 {
         12.0 * rates.learning_rate * self.strong_convexity * rates.mixing * self.bounds.max
     }
 
     /// αγq_maxσ²: every level of the lower bound is a fraction of it.
-    fn level(&self, rates: Rates) -> f64 {
+    fn level(&self, rates: LemmaRates) -> f64 {
         rates.learning_rate * rates.mixing * self.bounds.max * self.noise * self.noise
     }
 
     /// The bound on P(ℰᶜ) by Doob's inequality, 1/8 + 4α²γ²μ²q_max²Kκ₂^{3/2}
     /// (`eq:confinement-compensated-initial-bound`).
-    pub fn escape_bound(&self, rates: Rates, steps: u64) -> f64 {
+    pub fn escape_bound(&self, rates: LemmaRates, steps: u64) -> f64 {
         let fast = rates.learning_rate * rates.mixing * self.strong_convexity * self.bounds.max;
         0.125 + 4.0 * fast * fast * steps as f64 * self.bounds.hardware_condition().powf(1.5)
     }
@@ -181,12 +181,12 @@ impl HardInstance {
 
     /// W̄ − W*.
     #[inline(always)]
-    pub fn effective_weight(&self, state: State) -> f64 {
+    pub fn effective_weight(&self, state: HardState) -> f64 {
         state.main + self.mixing * state.residual
     }
 
     /// Whether ℰ_k holds at this state.
-    pub fn confined(&self, state: State) -> bool {
+    pub fn confined(&self, state: HardState) -> bool {
         self.effective_weight(state).abs().max(state.main.abs()) <= self.confinement_radius()
     }
 
@@ -207,14 +207,14 @@ impl HardInstance {
 
     /// The state after one step that met ξ (`eq:residual-learning-iterations`).
     #[inline(always)]
-    pub fn step(&self, rates: Rates, state: State, xi: f64) -> State {
+    pub fn step(&self, rates: LemmaRates, state: HardState, xi: f64) -> HardState {
         let desired = -rates.learning_rate * (self.strong_convexity * self.effective_weight(state) + xi);
         // A(desired; P) with both branches at hand, so that choosing one is a select and the loop over replicas a
         // vector loop.
         let (plus, minus) = self.branches(state.residual);
         let residual = state.residual + desired * if desired >= 0.0 { plus } else { minus };
         let main = state.main + rates.transfer_rate * self.mixing * self.bounds.min * residual;
-        State { main, residual }
+        HardState { main, residual }
     }
 
     /// Both sides of the conditional-mean lemma (`eq:quadratic-example-A-mean`) at P with gradient ∇f(W̄): the
@@ -236,14 +236,14 @@ impl HardInstance {
     }
 
     /// ‖R‖² (`eq:pair-R-def`).
-    fn square_norm(&self, state: State) -> f64 {
+    fn square_norm(&self, state: HardState) -> f64 {
         let shrink = self.bounds.hardware_condition().powf(-0.5);
         0.5 * self.strong_convexity * (shrink * state.main.powi(2) + self.effective_weight(state).powi(2))
     }
 
     /// The one-step lemma (`eq:terminal-mean-square-lower-bound`) at a state, the expectation over the two atoms
     /// exact: (1 − 12αμγq_max)‖R_k‖² + μ/8 α²γ²q_max²σ² 1_ℰ ≤ E‖R_{k+1}‖².
-    pub fn mean_square(&self, rates: Rates, state: State) -> Inequality {
+    pub fn mean_square(&self, rates: LemmaRates, state: HardState) -> Inequality {
         let after = self
             .noise_atoms(state.residual)
             .iter()
@@ -255,32 +255,32 @@ impl HardInstance {
     }
 
     /// Runs `replicas` independent copies for `steps` steps. The result depends on the arguments alone: blocks of
-    /// replicas draw from their own keys, whatever thread runs them.
+    /// replicas draw from their own keys, whichever thread runs them.
     ///
     /// # Errors
     /// If there are fewer than two replicas.
     pub fn simulate(
         &self,
-        rates: Rates,
+        rates: LemmaRates,
         replicas: usize,
         steps: u64,
         key: Key,
     ) -> Result<Simulation, ParameterError> {
         require(replicas > 1, "replicas", "at least 2", replicas as f64)?;
-        let ends: Vec<(State, f64)> = (0..replicas.div_ceil(BLOCK))
+        let ends: Vec<(HardState, f64)> = (0..replicas.div_ceil(BLOCK))
             .into_par_iter()
             .flat_map_iter(|block| {
-                // The last block runs whole and is cut: replica i is the same however many there are.
+                // The last block runs in full and is truncated: replica i does not depend on the number of replicas.
                 let wanted = BLOCK.min(replicas - block * BLOCK);
                 self.run_block(rates, steps, key.fold(block as u64)).into_iter().take(wanted)
             })
             .collect();
         let radius = self.confinement_radius();
         let half = 0.5 * self.strong_convexity;
-        let objective = |state: State| half * self.effective_weight(state).powi(2);
+        let objective = |state: HardState| half * self.effective_weight(state).powi(2);
         let level = self.level(rates);
         // C may differ from μ only if a caller sets it so.
-        let main = |state: State| 0.5 * rates.weight * state.main.powi(2);
+        let main = |state: HardState| 0.5 * rates.weight * state.main.powi(2);
         Ok(Simulation {
             confined: ends.iter().filter(|(_, peak)| *peak <= radius).count() as f64 / replicas as f64,
             lyapunov: Summary::of(ends.iter().map(|&(s, _)| objective(s) + main(s))),
@@ -292,8 +292,8 @@ impl HardInstance {
     }
 
     /// The last state and the largest max(|W̄ − W*|, |W − W*|) of each replica of a block.
-    fn run_block(&self, rates: Rates, steps: u64, key: Key) -> [(State, f64); BLOCK] {
-        let State { main, residual } = self.initial();
+    fn run_block(&self, rates: LemmaRates, steps: u64, key: Key) -> [(HardState, f64); BLOCK] {
+        let HardState { main, residual } = self.initial();
         let peak = main.abs().max(self.effective_weight(self.initial()).abs());
         let mut block = Block { main: [main; BLOCK], residual: [residual; BLOCK], peak: [peak; BLOCK] };
         let mut uniform = [0.0; BLOCK];
@@ -301,7 +301,7 @@ impl HardInstance {
             key.fold(k).fill_uniform(&mut uniform);
             simd::dispatch(Advance { instance: self, rates, uniform: &uniform, block: &mut block });
         }
-        std::array::from_fn(|i| (State { main: block.main[i], residual: block.residual[i] }, block.peak[i]))
+        std::array::from_fn(|i| (HardState { main: block.main[i], residual: block.residual[i] }, block.peak[i]))
     }
 }
 
@@ -314,7 +314,7 @@ struct Block {
 
 struct Advance<'a> {
     instance: &'a HardInstance,
-    rates: Rates,
+    rates: LemmaRates,
     uniform: &'a [f64; BLOCK],
     block: &'a mut Block,
 }
@@ -327,7 +327,7 @@ impl Kernel for Advance<'_> {
         let (instance, rates) = (*self.instance, self.rates);
         let Block { main, residual, peak } = self.block;
         for i in 0..BLOCK {
-            let state = State { main: main[i], residual: residual[i] };
+            let state = HardState { main: main[i], residual: residual[i] };
             let [(p, up), (_, down)] = instance.noise_atoms(state.residual);
             let xi = if self.uniform[i] < p { up } else { down };
             let next = instance.step(rates, state, xi);

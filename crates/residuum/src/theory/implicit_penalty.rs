@@ -19,7 +19,7 @@ pub struct ImplicitPenalty<'a> {
 }
 
 impl<'a> ImplicitPenalty<'a> {
-    /// Takes Σ at W*. An objective that does not tell its minimiser is asked for the critical point that Newton's
+    /// Takes Σ at W*. If the objective does not know its minimiser, it is the critical point that Newton's
     /// method reaches from W⋄.
     ///
     /// # Errors
@@ -72,9 +72,9 @@ impl<'a> ImplicitPenalty<'a> {
     }
 
     /// W̃* = H⁻¹(∇²f(W*) W* + Diag(Σ) J_R(W⋄) W⋄) with H = ∇²f(W*) + Diag(Σ) J_R(W⋄)
-    /// (`problem:implicit-regularization-solution`): where f_Σ is least if R is replaced by its tangent at W⋄.
+    /// (`problem:implicit-regularization-solution`): the minimum of f_Σ if R is replaced by its tangent at W⋄.
     ///
-    /// A local approximation. Where Analog SGD ends is the zero of the mean drift, see
+    /// A local approximation. Analog SGD converges to the zero of the mean drift, see
     /// [`fixed_point`](super::fixed_point).
     ///
     /// # Errors
@@ -94,10 +94,10 @@ impl<'a> ImplicitPenalty<'a> {
         Ok(self.minimizer.iter().zip(step).map(|(w, s)| w + s).collect())
     }
 
-    /// A zero of ∇f_Σ by damped Newton from W̃*: the least point of f_Σ when f is convex and R increasing.
+    /// A zero of ∇f_Σ by damped Newton from W̃*: the minimiser of f_Σ when f is convex and R increasing.
     ///
     /// # Errors
-    /// If W̃* does not exist, Newton's method fails, or its end lies outside the dynamic range.
+    /// If W̃* does not exist, Newton's method fails, or its result lies outside the dynamic range.
     pub fn argmin(&self) -> Result<Vec<f64>, TheoryError> {
         let start = self.penalized_minimizer()?;
         let what = "argmin of the penalized objective";

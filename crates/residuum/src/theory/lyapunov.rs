@@ -6,7 +6,7 @@
 //!
 //! The theorem's statement weighs the second part with C, its proof with Cγ²/2; the code follows the proof.
 
-use super::coefficients::Rates;
+use super::coefficients::LemmaRates;
 use super::operator::{FiniteNoise, Inequality};
 use crate::error::{ParameterError, all_finite, positive, require, same_length};
 use crate::objective::Objective;
@@ -15,14 +15,14 @@ use crate::{Bounds, Range};
 
 /// The two parts of V.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parts {
+pub struct LyapunovParts {
     /// f(W̄) − f*, the lower level.
     pub objective: f64,
     /// (Cγ²/2)‖P*(W) − W⋄‖², the upper level; (C/2)‖W − W*‖² in other words.
     pub residual: f64,
 }
 
-impl Parts {
+impl LyapunovParts {
     /// V.
     pub fn total(&self) -> f64 {
         self.objective + self.residual
@@ -75,10 +75,10 @@ impl Lyapunov {
     }
 
     /// Both parts of V at (W, P).
-    pub fn parts(&self, objective: &dyn Objective, main: &[f64], residual: &[f64]) -> Parts {
+    pub fn parts(&self, objective: &dyn Objective, main: &[f64], residual: &[f64]) -> LyapunovParts {
         let target = self.residual_target(main);
         let offset: f64 = target.iter().zip(&self.symmetric_point).map(|(t, s)| (t - s).powi(2)).sum();
-        Parts {
+        LyapunovParts {
             objective: objective.value(&self.effective_weights(main, residual)) - self.min_value,
             residual: residual_weight(self.weight, self.mixing) * offset,
         }
@@ -134,7 +134,7 @@ pub struct OneStep<'a> {
     /// The response of P's cell; W⋄ is its symmetric point, 0 if it has none.
     pub residual: &'a dyn ResponseFunction,
     /// α, β, γ, C.
-    pub rates: Rates,
+    pub rates: LemmaRates,
     /// The law of ξ_k; σ² is its variance.
     pub noise: &'a FiniteNoise,
 }
@@ -170,7 +170,7 @@ impl OneStep<'_> {
 
     /// (W_{k+1}, P_{k+1}) for each atom, with its probability (`recursion:HD-P`, `recursion:HD-W`).
     fn next(&self, main: f64, residual: f64) -> impl Iterator<Item = (f64, f64, f64)> {
-        let Rates { learning_rate, transfer_rate, mixing, .. } = self.rates;
+        let LemmaRates { learning_rate, transfer_rate, mixing, .. } = self.rates;
         let slope = self.objective.slope(self.effective_weight(main, residual));
         self.noise.atoms().map(move |(probability, xi)| {
             let p = residual + self.residual.realized(-learning_rate * (slope + xi[0]), residual);
@@ -216,7 +216,7 @@ impl OneStep<'_> {
 
     /// Descent of the upper level, `inequality:TT-W-descent`, for a given P_{k+1}. Needs β ≤ 1/(2q_max).
     pub fn main_descent(&self, main: f64, next_residual: f64) -> Inequality {
-        let (Rates { transfer_rate: beta, mixing, .. }, bounds) = (self.rates, self.bounds());
+        let (LemmaRates { transfer_rate: beta, mixing, .. }, bounds) = (self.rates, self.bounds());
         let offset = next_residual - self.symmetric_point();
         let next = main + self.main.realized(beta * mixing * offset, main);
         let (target, next_target) = (-main / mixing, -next / mixing);

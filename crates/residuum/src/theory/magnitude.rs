@@ -4,7 +4,7 @@ use crate::Key;
 use crate::objective::{FiniteSum, GradientOracle, Noise, Noisy};
 use crate::stats::Summary;
 
-/// Draws for the laws that have neither a closed form nor few enough outcomes.
+/// Sampling for laws with neither a closed form nor few enough outcomes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampling {
     /// Number of draws, at least 2.

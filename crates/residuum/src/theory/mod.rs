@@ -1,11 +1,11 @@
-//! What the mathematics predicts, to be held against what the arrays do.
+//! What the mathematics predicts, for comparison with simulation.
 //!
 //! [`implicit_penalty`] is the penalized problem of the Implicit Penalty theorem; [`fixed_point`] is where Analog SGD
-//! really ends, the zero of the mean drift; [`residual_law`] is the stationary law of Residual Learning;
+//! actually converges, the zero of the mean drift; [`residual_law`] is the stationary law of Residual Learning;
 //! [`zero_shift`] finds symmetric points by pulses; [`pulse_flow`] relates pulses to one scaled step.
 //!
 //! [`operator`], [`lyapunov`] and [`coefficients`] are the lemmas behind the convergence theorem, [`practical`] the
-//! rates to use where it asks too much; [`hard_instance`] is the lower bound's.
+//! rates to use where it asks too much; [`hard_instance`] is the instance of the lower bound.
 //!
 //! The predictions are local and leading-order unless their documentation says exact.
 
@@ -32,11 +32,11 @@ use crate::numeric::NumericError;
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum TheoryError {
-    /// The problem or the device is not one the theory speaks of.
+    /// The theory does not cover the problem or the device.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
-    /// A solver did not end at a solution.
-    #[error("{what} must be found by Newton's method: {source}")]
+    /// A solver did not converge.
+    #[error("{what} could not be found by Newton's method: {source}")]
     Unsolved {
         /// What was sought.
         what: &'static str,
@@ -49,7 +49,7 @@ pub enum TheoryError {
         /// What was sought.
         what: &'static str,
     },
-    /// A solution where the response is not defined.
+    /// A solution outside the dynamic range.
     #[error("{what}[{index}] must lie in the dynamic range {range}, got {value}")]
     OutsideRange {
         /// What was sought.

@@ -50,7 +50,7 @@ impl FiniteNoise {
     /// # Errors
     /// If there is no atom, the lengths differ, or a weight is not positive.
     pub fn new(mut atoms: Vec<Vec<f64>>, mut weights: Vec<f64>) -> Result<Self, ParameterError> {
-        require(!atoms.is_empty(), "atoms", "non-empty; number of atoms", 0.0)?;
+        require(!atoms.is_empty(), "number of atoms", "at least 1", 0.0)?;
         same_length("weights", atoms.len(), weights.len())?;
         for (atom, &weight) in atoms.iter().zip(&weights) {
             same_length("atom", atoms[0].len(), atom.len())?;

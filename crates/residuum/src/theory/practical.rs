@@ -1,7 +1,7 @@
-//! Step sizes for when the theorem asks for more steps than there are: chosen from the stationary laws, with what
+//! Step sizes for when the theorem needs more steps than available: chosen from the stationary laws, with what
 //! those laws predict. Practical, not guaranteed.
 
-use super::coefficients::{CoefficientError, Problem, Rates};
+use super::coefficients::{CoefficientError, LemmaRates, Problem};
 use crate::Bounds;
 use crate::error::{ParameterError, positive, require};
 
@@ -9,10 +9,10 @@ use crate::error::{ParameterError, positive, require};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PracticalRates {
     /// α, β, γ, and C = μ.
-    pub rates: Rates,
-    /// `E[V]` once the start is forgotten: see [`stationary_lyapunov`].
+    pub rates: LemmaRates,
+    /// Stationary `E[V]`: see [`stationary_lyapunov`].
     pub stationary_lyapunov: f64,
-    /// What is left of ‖W₀ − W*‖ after K steps: (1 − βc)^K.
+    /// Fraction of ‖W₀ − W*‖ left after K steps: (1 − βc)^K.
     pub remaining: f64,
     /// The √α bias of W̄ at worst: (ΣR'/μ)·√(2/π)·s_P·|R| with Σ ≤ σ, R' ≤ L_S/c and |R| ≤ (κ₂ − 1)/(κ₂ + 1).
     pub bias_bound: f64,
@@ -44,7 +44,8 @@ pub fn practical_rates(problem: &Problem, gain: f64) -> Result<PracticalRates, C
     let ratio = (max - min) / (max + min);
     let slope = lipschitz / gain;
     let mixing = least_practical_mixing(noise * slope * ratio / mu, gain, spread * slope)?;
-    let rates = Rates { learning_rate: fast / mixing, transfer_rate: 0.125 * fast * mu, mixing, weight: mu };
+    let rates =
+        LemmaRates { learning_rate: fast / mixing, transfer_rate: 0.125 * fast * mu, mixing, weight: mu };
     let offset = std::f64::consts::FRAC_2_PI.sqrt() * spread / mixing * ratio;
     Ok(PracticalRates {
         rates,
@@ -59,7 +60,7 @@ pub fn practical_rates(problem: &Problem, gain: f64) -> Result<PracticalRates, C
 /// Near the minimiser the step is linear in (W̄ − W*, W − W*), with fast rate a = αγcμ, slow rate b = βc and noise
 /// αγcσ on the first; its stationary covariance gives V = (αγcσ²/4)(1 + 2b/a), of which b/a is the upper level's.
 /// Directions of curvature h > μ have b/a (1 + μ/h) with a = αγch, hence less.
-pub fn stationary_lyapunov(rates: Rates, strong_convexity: f64, gain: f64, noise: f64) -> f64 {
+pub fn stationary_lyapunov(rates: LemmaRates, strong_convexity: f64, gain: f64, noise: f64) -> f64 {
     let fast = rates.learning_rate * rates.mixing;
     let lag = rates.transfer_rate / (fast * strong_convexity);
     0.25 * fast * gain * noise * noise * (1.0 + 2.0 * lag) / (1.0 - 0.5 * fast * gain * strong_convexity)

@@ -1,6 +1,6 @@
-//! Many small pulses against one scaled step.
+//! Many small pulses compared with one scaled step.
 //!
-//! n = |Δ|/d pulses with the response taken anew each time are Euler's method for `ẇ = ±q±(w)` over the time |Δ|. So
+//! n = |Δ|/d pulses with the response re-evaluated each time are Euler's method for `ẇ = ±q±(w)` over the time |Δ|. So
 //! pulses tend to the flow as d → 0, and flow and scaled step differ by (Δ²/2) q q' whatever the pulse.
 
 use crate::response::ResponseFunction;
@@ -11,7 +11,7 @@ use crate::response::ResponseFunction;
 pub fn flow(response: &dyn ResponseFunction, w: f64, desired: f64) -> f64 {
     let range = response.range();
     let velocity = |w: f64| {
-        // Stages may look past the end of the range, where the formulas do not hold.
+        // Stages may lie past the end of the range, where the formulas do not hold.
         let w = range.clip(w);
         if desired >= 0.0 { response.q_plus(w) } else { -response.q_minus(w) }
     };

@@ -28,7 +28,7 @@ pub struct LocalModel {
 
 /// α, β and γ.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rates {
+pub struct LawRates {
     /// α.
     pub learning_rate: f64,
     /// β.
@@ -37,7 +37,7 @@ pub struct Rates {
     pub mixing: f64,
 }
 
-/// What the law predicts of the stationary state.
+/// Predictions for the stationary state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StationaryLaw {
     /// `E[P − W⋄]`.
@@ -66,10 +66,10 @@ pub struct StationaryLaw {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Proposal {
     /// The proposal.
-    pub rates: Rates,
-    /// What to expect of it.
+    pub rates: LawRates,
+    /// The prediction for it.
     pub predicted: StationaryLaw,
-    /// Steps after which an initial error of W has shrunk to the 1/steps part of itself.
+    /// Steps after which an initial error of W has shrunk to 1/steps of its size.
     pub steps: f64,
 }
 
@@ -118,7 +118,7 @@ impl LocalModel {
     ///
     /// # Errors
     /// If a rate is not positive and finite.
-    pub fn stationary(&self, rates: Rates) -> Result<StationaryLaw, ParameterError> {
+    pub fn stationary(&self, rates: LawRates) -> Result<StationaryLaw, ParameterError> {
         let alpha = positive("learning_rate", rates.learning_rate)?;
         let beta = positive("transfer_rate", rates.transfer_rate)?;
         let mixing = positive("mixing", rates.mixing)?;
@@ -146,12 +146,12 @@ impl LocalModel {
         })
     }
 
-    /// How far W̄ moves when the rule believes W⋄ + `error` to be the symmetric point: −ΣR'(W⋄)·error/h.
+    /// How far W̄ moves when the rule takes W⋄ + `error` as the symmetric point: −ΣR'(W⋄)·error/h.
     pub fn shift_of_wrong_symmetric_point(&self, error: f64) -> f64 {
         -self.stiffness() * error / self.curvature
     }
 
-    /// Rates that forget the start within `steps` steps and are as small as that allows.
+    /// The smallest rates that forget the start within `steps` steps.
     ///
     /// # Errors
     /// If `steps` is too short for two time scales (below about 30).
@@ -191,7 +191,7 @@ impl LocalModel {
         let mixing = self.proposed_mixing();
         let total = mixing * self.curvature + self.stiffness();
         let slow = fast / SEPARATION;
-        let rates = Rates {
+        let rates = LawRates {
             learning_rate: fast / (self.residual_gain * total),
             transfer_rate: slow * total / (self.main_gain * mixing * self.curvature),
             mixing,
@@ -234,7 +234,7 @@ mod tests {
     fn the_law_gives_the_table_of_the_theory_notes() {
         let table = [(0.016, 0.0478, 0.0212), (0.004, 0.0239, 0.0106), (0.001, 0.0120, 0.0053)];
         for (alpha, main, effective) in table {
-            let rates = Rates { learning_rate: alpha, transfer_rate: alpha / 2.0, mixing: 1.0 };
+            let rates = LawRates { learning_rate: alpha, transfer_rate: alpha / 2.0, mixing: 1.0 };
             let law = toy(1.0).stationary(rates).unwrap();
             let leading = law.leading_residual_bias / law.residual_bias;
             assert!((law.main_bias * leading + main).abs() < 6e-5, "{law:?}");

@@ -1,7 +1,7 @@
-//! Zero-shifting: alternate up and down pulses carry every cell to its symmetric point.
+//! Zero-shifting: alternating up and down pulses drive every cell to its symmetric point.
 //!
 //! One pair (up, then down) maps w to w − 2dG(w) − d²q₊q₋' + O(d³), so cells close in on W⋄ and end in a two-cycle of
-//! width d·q(W⋄). The middle of the cycle tells the symmetric point, its width the local gain;
+//! width d·q(W⋄). The middle of the cycle gives the symmetric point, its width the local gain;
 //! [`Array::zero_shift`](crate::array::Array::zero_shift) measures them.
 
 use crate::error::{ParameterError, non_negative, positive};
@@ -18,7 +18,7 @@ pub struct CyclePrediction {
     pub after_up: f64,
     /// Middle of the cycle minus W⋄: 0 for devices whose branches mirror each other, O(d) otherwise.
     pub midpoint_error: f64,
-    /// Standard deviation of the state that cycle-to-cycle noise keeps up.
+    /// Standard deviation of the state caused by cycle-to-cycle noise.
     pub deviation: f64,
     step: f64,
 }

@@ -1,4 +1,4 @@
-//! A tile behind the one door.
+//! The array interface of tiles.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ impl State for Tile {
         tensors
     }
 
-    /// A tile that was drawn with the same device and key, and counts pulses if the saved one did, continues to the bit.
+    /// A tile that was drawn with the same device and key, and counts pulses if the saved one did, continues bit for bit.
     fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
         from.fit(&self.tensors())?;
         from.read("weights", &mut self.weights);
@@ -54,7 +54,7 @@ impl Array<f32> for Tile {
         &self.weights
     }
 
-    /// One column after the other, each under a key of its own.
+    /// Column by column, each with its own key.
     fn increment(&mut self, scale: f32, direction: &[f32], key: Key) -> Result<(), ParameterError> {
         Self::write_matrix(self, scale, direction, self.scheme, key.named("write"))
     }
@@ -81,7 +81,7 @@ impl Array<f32> for Tile {
         max_pulses: u32,
         key: Key,
     ) -> Result<(), ParameterError> {
-        let (unit, scheme) = (self.device.granularity(), certain(max_pulses));
+        let (unit, scheme) = (self.device.granularity(), full_train(max_pulses));
         Self::write_column(self, column, unit, counts, scheme, column_key(key, column))
     }
 
@@ -141,17 +141,17 @@ impl Array<f32> for Tile {
     }
 }
 
-/// The key of one column of a write to all.
+/// The key of one column in a write to all columns.
 pub(super) fn column_key(key: Key, column: usize) -> Key {
     key.named("write").fold(column as u64)
 }
 
-/// A train as long as the most pulses, with equal scales: one pulse is certain if one is the most.
-pub(super) fn certain(max_pulses: u32) -> Scheme {
+/// A train as long as the largest count, with equal scales: if that is 1, the pulse is certain.
+pub(super) fn full_train(max_pulses: u32) -> Scheme {
     Trains { length: max_pulses, management: Management::Fixed }.into()
 }
 
-/// Whole pulses to every cell, one update for each row that gets any; `one_hot` is a buffer.
+/// Sends whole pulses to every cell, one update per row that gets any; `one_hot` is a buffer.
 pub(super) fn pulse_rows(
     array: &mut dyn Array<f32>,
     unit: f32,
@@ -173,7 +173,7 @@ pub(super) fn pulse_rows(
     Ok(())
 }
 
-/// Alternate pulses of the device's own.
+/// Alternates the device's own pulses.
 pub(super) fn shift<A: Array<f32>>(
     array: &mut A,
     settings: &ZeroShift,

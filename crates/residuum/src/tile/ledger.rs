@@ -1,4 +1,4 @@
-//! Who was pulsed how often: what endurance and energy are reckoned from.
+//! Pulse counts per cell, from which endurance and energy are computed.
 
 use std::ops::{Add, AddAssign};
 
@@ -13,11 +13,11 @@ const SLOTS: u32 = u32::MAX >> 1;
 /// Pulses that reached the cells of a tile since counting began.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ledger {
-    /// Up pulses, all cells together.
+    /// Up pulses, over all cells.
     pub up: u64,
-    /// Down pulses, all cells together.
+    /// Down pulses, over all cells.
     pub down: u64,
-    /// Pulses of both directions by cell, row-major; a count stays at `u32::MAX` once there.
+    /// Pulses of both directions per cell, row-major; counts saturate at `u32::MAX`.
     pub cells: Vec<u32>,
 }
 
@@ -26,22 +26,22 @@ impl Ledger {
         Self { up: 0, down: 0, cells: vec![0; cells] }
     }
 
-    /// Pulses of both directions, all cells together.
+    /// Pulses of both directions, over all cells.
     pub fn total(&self) -> u64 {
         self.up + self.down
     }
 
-    /// Pulses of the cell that had most.
+    /// The largest number of pulses on one cell.
     pub fn worst_cell(&self) -> u32 {
         self.cells.iter().copied().max().unwrap_or(0)
     }
 
-    /// Joules spent on pulses.
+    /// Energy spent on pulses, in joules.
     pub fn energy(&self, joules_per_pulse: f64) -> f64 {
         self.total() as f64 * joules_per_pulse
     }
 
-    /// Share of an endurance of `cycles` pulses that the worst cell has used up.
+    /// Fraction of an endurance of `cycles` pulses used up by the most-pulsed cell.
     pub fn endurance_used(&self, cycles: f64) -> f64 {
         f64::from(self.worst_cell()) / cycles
     }
@@ -50,19 +50,19 @@ impl Ledger {
     pub(super) fn add_trains(&mut self, samples: &[(&[u32], &[u32])]) {
         let Some(cols) = samples.first().map(|(_, cols)| cols.len()) else { return };
         let visit = |(row, cells): (usize, &mut [u32])| {
-            let mut sum = Sent::default();
+            let mut sum = PulseCounts::default();
             for (row_trains, col_trains) in samples.iter().filter(|(rows, _)| rows[row] & SLOTS != 0) {
                 let [up, down] = simd::dispatch(Coincidences { train: row_trains[row], col_trains, cells });
-                sum += Sent { up: u64::from(up), down: u64::from(down) };
+                sum += PulseCounts { up: u64::from(up), down: u64::from(down) };
             }
             sum
         };
         let rows = self.cells.par_chunks_exact_mut(cols).enumerate();
-        let sent = rows.map(visit).reduce(Sent::default, Add::add);
+        let sent = rows.map(visit).reduce(PulseCounts::default, Add::add);
         self.add(sent);
     }
 
-    fn add(&mut self, sent: Sent) {
+    fn add(&mut self, sent: PulseCounts) {
         self.up += sent.up;
         self.down += sent.down;
     }
@@ -70,12 +70,12 @@ impl Ledger {
 
 /// Pulses of one write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sent {
+pub(super) struct PulseCounts {
     pub(super) up: u64,
     pub(super) down: u64,
 }
 
-impl Sent {
+impl PulseCounts {
     /// Counts that are negative where pulses go down.
     pub(super) fn of(counts: &[i32]) -> Self {
         let sum = |sign: i32| counts.iter().map(|c| u64::from((sign * c).max(0).unsigned_abs())).sum();
@@ -87,7 +87,7 @@ impl Sent {
     }
 }
 
-impl Add for Sent {
+impl Add for PulseCounts {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -95,13 +95,13 @@ impl Add for Sent {
     }
 }
 
-impl AddAssign for Sent {
+impl AddAssign for PulseCounts {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
 }
 
-/// Adds counts, negative where pulses go down, to those of their cells.
+/// Adds counts, negative where pulses go down, to their cells.
 pub(super) fn tally<'a>(cells: impl IntoIterator<Item = &'a mut u32>, counts: &[i32]) {
     for (cell, count) in cells.into_iter().zip(counts) {
         *cell = cell.saturating_add(count.unsigned_abs());
@@ -133,7 +133,7 @@ impl Kernel for Coincidences<'_> {
 }
 
 impl Tile {
-    /// Begins to count pulses by cell, or stops and forgets the counts. Counting costs four bytes a cell and a second pass
+    /// Starts counting pulses per cell, or stops and discards the counts. Counting costs four bytes per cell and a second pass
     /// over the trains of stochastic updates; it changes no result.
     pub fn count_pulses(&mut self, on: bool) {
         let cells = self.weights.len();
@@ -141,14 +141,14 @@ impl Tile {
     }
 
     /// Adds to the totals; cells were counted where they were pulsed.
-    pub(super) fn count(&mut self, sent: Sent) {
+    pub(super) fn count(&mut self, sent: PulseCounts) {
         self.pulses_sent += sent.total();
         if let Some(ledger) = &mut self.ledger {
             ledger.add(sent);
         }
     }
 
-    /// The pulses of each cell since [`Tile::count_pulses`].
+    /// The pulse counts since [`Tile::count_pulses`].
     pub fn ledger(&self) -> Option<&Ledger> {
         self.ledger.as_ref()
     }

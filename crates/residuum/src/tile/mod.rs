@@ -1,10 +1,10 @@
-//! Crossbar tiles: f32 weights at cross points, written by pulses that meet there.
+//! Crossbar tiles: f32 weights at cross points, written by coincident pulses.
 //!
-//! A [`Device`] describes the cells (step, bounds, spread, noise); [`Tile::new`] draws one array of them. A tile's state
-//! changes through its verbs only: those of an [`Array`](crate::Array), which write by the tile's own [`Scheme`] (pulse
+//! A [`Device`] describes the cells (step, bounds, spread, noise); [`Tile::new`] draws one array of them. The state of a tile
+//! changes only through its methods: those of [`Array`](crate::Array), which use the tile's own [`Scheme`] (pulse
 //! trains along rows and columns unless [`Tile::with_scheme`] says otherwise); below them [`Tile::write`] writes outer
-//! products, [`Tile::write_column`] and [`Tile::write_matrix`] columns and whole matrices by a scheme named for that write;
-//! [`Tile::pulse_all`] sends one pulse to every cell, [`Tile::program`] writes at set-up; between updates a tile may
+//! products, [`Tile::write_column`] and [`Tile::write_matrix`] columns and whole matrices by a scheme given in the call;
+//! [`Tile::pulse_all`] sends one pulse to every cell, [`Tile::program`] sets an initial state; between updates a tile may
 //! [decay](Tile::decay), [diffuse](Tile::diffuse), [drift](Tile::drift) or be [reset](Tile::reset).
 //!
 //! One pulse in direction ±, with the cell's own scale s±, shape u± and cycle noise σ (multiplicative):
@@ -34,7 +34,7 @@ use crate::device::Cells;
 use crate::error::ParameterError;
 use crate::normal32;
 use crate::simd::{self, Kernel};
-use ledger::Sent;
+use ledger::PulseCounts;
 use pulse::{lines, management};
 use rayon::prelude::*;
 
@@ -45,9 +45,9 @@ pub struct Tile {
     cols: usize,
     device: Device,
     cells: Cells,
-    /// What a read sees.
+    /// The weights as read.
     weights: Vec<f32>,
-    /// What pulses act on, where write noise hides it; otherwise `weights` is the state.
+    /// The state that pulses act on, where write noise hides it; otherwise `weights` is the state.
     hidden: Option<Vec<f32>>,
     pulses_sent: u64,
     ledger: Option<Ledger>,
@@ -55,9 +55,9 @@ pub struct Tile {
     /// How increments reach the cells.
     scheme: Scheme,
     lines: lines::Lines,
-    /// Whether the last update was made by `lines`, and by nothing else.
+    /// Whether the last update was made by `lines` alone.
     by_lines: bool,
-    /// Of rows and columns, where pulses are rounded.
+    /// Row and column factors, where pulses are rounded.
     factors: [Vec<f32>; 2],
     columns: pulse::Columns,
     /// A row signal of 1 on one row and 0 elsewhere.
@@ -68,7 +68,7 @@ impl Tile {
     /// Draws an array of `rows` × `cols` cells; `key` decides device-to-device variation. Weights are programmed to 0.
     ///
     /// # Errors
-    /// If the device is impossible or the array empty.
+    /// If the device is invalid or the array is empty.
     pub fn new(rows: usize, cols: usize, device: Device, key: Key) -> Result<Self, ParameterError> {
         device.validate()?;
         crate::error::require(rows > 0, "rows", "at least 1", rows as f64)?;
@@ -98,10 +98,10 @@ impl Tile {
         Ok(tile)
     }
 
-    /// The same tile with increments that reach the cells in another way.
+    /// Sets how increments reach the cells.
     ///
     /// # Errors
-    /// If the trains are impossible.
+    /// If the trains are invalid.
     pub fn with_scheme(mut self, scheme: impl Into<Scheme>) -> Result<Self, ParameterError> {
         self.scheme = scheme.into();
         self.scheme.validate()?;
@@ -123,12 +123,12 @@ impl Tile {
         self.cols
     }
 
-    /// What a perfect read would see, row-major.
+    /// The weights as a noiseless read sees them, row-major.
     pub fn weights(&self) -> &[f32] {
         &self.weights
     }
 
-    /// What pulses act on: equal to the weights unless write noise hides it.
+    /// The state that pulses act on: equal to the weights unless write noise hides it.
     pub fn hidden(&self) -> &[f32] {
         self.hidden.as_deref().unwrap_or(&self.weights)
     }
@@ -138,16 +138,16 @@ impl Tile {
         &self.device
     }
 
-    /// Pulses that reached a cell so far, all cells together.
+    /// Total pulses received by all cells so far.
     pub fn pulses_sent(&self) -> u64 {
         self.pulses_sent
     }
 
-    /// Writes a state at set-up; values are clipped to each cell's bounds, as a write-and-verify would end there. `key`
+    /// Programs an initial state; values are clipped to each cell's bounds, as in write-and-verify. `key`
     /// decides write noise.
     ///
     /// # Errors
-    /// If the length differs or a value is not finite; nothing is written then.
+    /// If the length differs or a value is not finite; then nothing is written.
     pub fn program(&mut self, target: &[f32], key: Key) -> Result<(), ParameterError> {
         crate::error::same_length("target", self.weights.len(), target.len())?;
         if let Some(index) = target.iter().position(|w| !w.is_finite()) {
@@ -173,9 +173,9 @@ impl Tile {
         }
     }
 
-    /// W⋄ by cell: where the mean up step falls below the mean down step. None where they never cross between the cell's
-    /// bounds, or are equal everywhere; one of the crossings if there are several. A calibration does not see these: they are
-    /// what it is judged by.
+    /// W⋄ of each cell: where the mean up step falls below the mean down step. `None` where they never cross between the cell's
+    /// bounds, or are equal everywhere; one of the crossings if there are several. A calibration cannot see these; they are
+    /// the ground truth it is judged by.
     pub fn symmetric_point(&self) -> Vec<Option<f32>> {
         (0..self.weights.len())
             .into_par_iter()
@@ -188,13 +188,13 @@ impl Tile {
     pub fn pulse_all(&mut self, up: bool, key: Key) {
         let (device, cells) = (&self.device, &self.cells);
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
-        state.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, part)| {
+        state.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
             let mut xi = [0.0; CHUNK];
             if device.noisy() {
-                fill_normal(key.named("cycle").fold(chunk as u64), &mut xi[..part.len()]);
+                fill_normal(key.named("cycle").fold(index as u64), &mut xi[..chunk.len()]);
             }
-            for (i, (w, xi)) in part.iter_mut().zip(&xi).enumerate() {
-                *w = pulse::one(device, cells, chunk * CHUNK + i, up, *w, *xi);
+            for (i, (w, xi)) in chunk.iter_mut().zip(&xi).enumerate() {
+                *w = pulse::one(device, cells, index * CHUNK + i, up, *w, *xi);
             }
         });
         self.show(key);
@@ -202,11 +202,11 @@ impl Tile {
         if let Some(ledger) = &mut self.ledger {
             ledger.cells.iter_mut().for_each(|cell| *cell = cell.saturating_add(1));
         }
-        self.count(if up { Sent { up: n, down: 0 } } else { Sent { up: 0, down: n } });
+        self.count(if up { PulseCounts { up: n, down: 0 } } else { PulseCounts { up: 0, down: n } });
     }
 }
 
-/// Cells that one thread takes at a time. Noise is drawn by chunk, so it never depends on threads.
+/// Cells that one thread processes at a time. Noise is drawn per chunk, so it never depends on threads.
 const CHUNK: usize = 1024;
 
 /// Standard normal draws of `key`, in chunks as `normal32` makes them.
@@ -221,8 +221,8 @@ impl Kernel for FillNormal<'_> {
 
     #[inline(always)]
     fn run(self) {
-        for (chunk, part) in self.1.chunks_mut(normal32::CHUNK).enumerate() {
-            part.copy_from_slice(&normal32::normals(self.0, chunk as u64)[..part.len()]);
+        for (index, chunk) in self.1.chunks_mut(normal32::CHUNK).enumerate() {
+            chunk.copy_from_slice(&normal32::normals(self.0, index as u64)[..chunk.len()]);
         }
     }
 }

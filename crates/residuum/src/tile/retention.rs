@@ -1,4 +1,4 @@
-//! What happens to a tile besides updates: leak, random walk, drift, reset.
+//! Changes of a tile other than updates: leak, random walk, drift, reset.
 //!
 //! ```text
 //! decay     w ← β + (w − β)(1 − 1/L)              towards the reset value β, L the cell's lifetime in mini-batches
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! β, L, ρ and ν are the cell's own; every result is clipped to the cell's bounds, so stuck cells stay. Where write noise
-//! hides the state, all of them act on the state, and what a read sees is drawn anew for the cells concerned.
+//! hides the state, all of them act on the state, and what a read sees is redrawn for the affected cells.
 
 use std::ops::Range;
 
@@ -20,10 +20,10 @@ use crate::error::{ParameterError, finite, non_negative, positive, require};
 use crate::state::Tensors;
 use crate::{Key, math, normal32};
 
-/// What a device does when it is not pulsed; nothing, unless named.
+/// How a device changes when it is not pulsed; by default not at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Retention {
-    /// Where a reset leads, and decay tends; exactly 0 unless named.
+    /// Target of resets and of decay; exactly 0 by default.
     pub reset: Reset,
     /// Leak.
     pub decay: Option<Decay>,
@@ -33,7 +33,7 @@ pub struct Retention {
     pub drift: Option<Drift>,
 }
 
-/// Where a reset leads. The value is what a read sees: a reference does not move it.
+/// Target of a reset, as a read sees it: a reference does not shift it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reset {
     /// Mean over the cells, in weight units.
@@ -73,7 +73,7 @@ pub struct Drift {
     pub exponent_noise: f32,
     /// t₀: seconds after a write until drift sets in.
     pub onset_s: f32,
-    /// Standard deviation of what is added after each call, in weight units; it does not add up over calls.
+    /// Standard deviation of the noise added after each call, in weight units; it does not accumulate over calls.
     pub state_noise: f32,
     /// Seconds that [`Tile::age`] lets pass for each mini-batch; with 0 only [`Tile::drift`] makes a tile drift.
     pub step_s: f32,
@@ -87,7 +87,7 @@ impl Drift {
 }
 
 impl Retention {
-    /// Refuses numbers no device can have.
+    /// Checks the numbers.
     pub(crate) fn validate(&self) -> Result<(), ParameterError> {
         finite("reset value", f64::from(self.reset.value))?;
         non_negative("reset spread", f64::from(self.reset.spread))?;
@@ -144,7 +144,7 @@ impl PerCell {
     }
 }
 
-/// What the cells of one array retain, and since when.
+/// Retention parameters of the cells of one array, and their clock.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retained {
     /// β.
@@ -155,7 +155,7 @@ pub(super) struct Retained {
     diffusion: PerCell,
     /// ν.
     exponent: PerCell,
-    /// Of a device that drifts.
+    /// Only for a device that drifts.
     clock: Option<Clock>,
 }
 
@@ -167,12 +167,12 @@ struct Clock {
     written_s: Vec<f64>,
     /// w₀.
     start: Vec<f32>,
-    /// What drift made of it: a cell found elsewhere has been written since.
+    /// The weight after the last drift: a cell that differs from it has been written since.
     left: Vec<f32>,
 }
 
 impl Clock {
-    /// Time 0, all cells at 0: whoever is elsewhere at the first look was written at time 0.
+    /// Time 0, all cells at 0: a cell that differs at the first call was written at time 0.
     fn new(cells: usize) -> Self {
         Self { now_s: 0.0, written_s: vec![0.0; cells], start: vec![0.0; cells], left: vec![0.0; cells] }
     }
@@ -201,7 +201,7 @@ impl Retained {
         retained
     }
 
-    /// What a checkpoint must hold; parameters of cells are drawn again from their key.
+    /// What a checkpoint must hold; cell parameters are redrawn from their key.
     pub(super) fn save(&self, tensors: &mut Tensors) {
         if let Some(Clock { now_s, written_s, start, left }) = &self.clock {
             tensors.vector("drift.now", &[*now_s]);
@@ -222,10 +222,10 @@ impl Retained {
 }
 
 impl Tile {
-    /// Leak over a number of mini-batches: w ← β + (w − β)(1 − 1/L)^n. Nothing on a device that does not leak.
+    /// Leak over a number of mini-batches: w ← β + (w − β)(1 − 1/L)^n. Does nothing if the device does not leak.
     ///
     /// One call for n mini-batches equals n calls up to rounding, and f32 rounds the leak of a single one away for lifetimes
-    /// beyond 10⁷: leak over many at a time there. `key` decides write noise.
+    /// beyond 10⁷: leak over many at a time in that case. `key` decides write noise.
     pub fn decay(&mut self, mini_batches: u32, key: Key) {
         if self.device.retention.decay.is_none() || mini_batches == 0 {
             return;
@@ -236,27 +236,29 @@ impl Tile {
             n => (1.0 - math::pow(1.0 - f64::from(leak), f64::from(n))) as f32,
         };
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
-        each(state, &self.cells, None, |i, w, _| w + (reset.at(i) - w) * lost(leak.at(i)));
+        change_each(state, &self.cells, None, |i, w, _| w + (reset.at(i) - w) * lost(leak.at(i)));
         self.show(key);
     }
 
-    /// Random walk over a number of mini-batches: w ← w + ρ√n ξ. Nothing on a device that does not diffuse.
+    /// Random walk over a number of mini-batches: w ← w + ρ√n ξ. Does nothing if the device does not diffuse.
     ///
-    /// One call for n mini-batches has the law of n calls, as long as no bound is met on the way.
+    /// One call for n mini-batches has the law of n calls, as long as no bound is reached.
     pub fn diffuse(&mut self, mini_batches: u32, key: Key) {
         if self.device.retention.diffusion.is_none() || mini_batches == 0 {
             return;
         }
         let (diffusion, root) = (&self.retained.diffusion, f64::from(mini_batches).sqrt() as f32);
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
-        each(state, &self.cells, Some(key.named("diffusion")), |i, w, xi| w + diffusion.at(i) * root * xi);
+        change_each(state, &self.cells, Some(key.named("diffusion")), |i, w, xi| {
+            w + diffusion.at(i) * root * xi
+        });
         self.show(key);
     }
 
-    /// Lets time pass: w ← w₀ max((t − t_w)/t₀, 1)^(−ν). Nothing on a device that does not drift.
+    /// Lets time pass: w ← w₀ max((t − t_w)/t₀, 1)^(−ν). Does nothing if the device does not drift.
     ///
-    /// A cell that is not where the last call left it has been written since: its clock starts at that call, with what it
-    /// holds now as w₀. The clock of an array that was never let drift starts at its first call. Two calls equal one long one.
+    /// A cell whose value differs from the last call has been written since: its clock starts at that call, with its
+    /// present value as w₀. The clock of an array starts at its first call. Two calls equal one long one.
     ///
     /// # Errors
     /// If `elapsed_s` is negative or not finite.
@@ -266,7 +268,7 @@ impl Tile {
         Ok(())
     }
 
-    /// What a mini-batch does to cells besides its pulses: they leak, walk, and drift for as long as it lasts. Returns whether they do any of it.
+    /// Leak, random walk and drift of one mini-batch. Returns whether the device has any of them.
     pub fn age(&mut self, key: Key) -> bool {
         let Retention { decay, diffusion, drift, .. } = self.device.retention;
         self.decay(1, key.named("decay"));
@@ -317,33 +319,33 @@ impl Tile {
     /// Resets the cells of some columns: w ← β + σξ. A reset is not counted as a pulse.
     ///
     /// # Errors
-    /// If a column does not exist; nothing is reset then.
+    /// If a column does not exist; then nothing is reset.
     pub fn reset(&mut self, columns: Range<usize>, key: Key) -> Result<(), ParameterError> {
-        require(
-            columns.end <= self.cols,
-            "columns",
-            "columns of the tile; one given",
-            columns.end as f64 - 1.0,
-        )?;
+        require(columns.end <= self.cols, "columns", "below the number of columns", columns.end as f64 - 1.0)?;
         self.reset_where(|_, column| columns.contains(&column), key);
         Ok(())
     }
 
-    /// Resets the cells that are `chosen` by row and column. What a cell is reset to does not depend on the choice of others.
+    /// Resets the cells that are `chosen` by row and column. The result for a cell does not depend on which others are chosen.
     pub fn reset_where(&mut self, chosen: impl Fn(usize, usize) -> bool + Sync, key: Key) {
         let cols = self.cols;
         let chosen = |i: usize| chosen(i / cols, i % cols);
         let (reset, deviation) = (&self.retained.reset, self.device.retention.reset.deviation);
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
         let noise = (deviation > 0.0).then(|| key.named("reset"));
-        each(state, &self.cells, noise, |i, w, xi| if chosen(i) { reset.at(i) + deviation * xi } else { w });
+        change_each(
+            state,
+            &self.cells,
+            noise,
+            |i, w, xi| if chosen(i) { reset.at(i) + deviation * xi } else { w },
+        );
         if let Some(hidden) = &self.hidden {
             let (write, spread) = (key.named("write"), self.device.write_deviation());
-            let parts = self.weights.chunks_mut(normal32::CHUNK).zip(hidden.chunks(normal32::CHUNK));
-            for (chunk, (seen, state)) in parts.enumerate() {
-                let chosen = |n: usize| chosen(chunk * normal32::CHUNK + n);
+            let chunks = self.weights.chunks_mut(normal32::CHUNK).zip(hidden.chunks(normal32::CHUNK));
+            for (index, (seen, state)) in chunks.enumerate() {
+                let chosen = |n: usize| chosen(index * normal32::CHUNK + n);
                 if (0..seen.len()).any(chosen) {
-                    let xi = normal32::normals(write, chunk as u64);
+                    let xi = normal32::normals(write, index as u64);
                     for n in (0..seen.len()).filter(|n| chosen(*n)) {
                         seen[n] = state[n] + spread * xi[n];
                     }
@@ -354,14 +356,19 @@ impl Tile {
 }
 
 /// w ← clip(change(i, w, ξ)) for every cell; ξ is 0 without `noise`.
-fn each(state: &mut [f32], cells: &Cells, noise: Option<Key>, change: impl Fn(usize, f32, f32) -> f32 + Sync) {
-    state.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, part)| {
+fn change_each(
+    state: &mut [f32],
+    cells: &Cells,
+    noise: Option<Key>,
+    change: impl Fn(usize, f32, f32) -> f32 + Sync,
+) {
+    state.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
         let mut xi = [0.0f32; CHUNK];
         if let Some(key) = noise {
-            fill_normal(key.fold(chunk as u64), &mut xi[..part.len()]);
+            fill_normal(key.fold(index as u64), &mut xi[..chunk.len()]);
         }
-        for (n, w) in part.iter_mut().enumerate() {
-            let i = chunk * CHUNK + n;
+        for (n, w) in chunk.iter_mut().enumerate() {
+            let i = index * CHUNK + n;
             *w = cells.clip(i, change(i, *w, xi[n]));
         }
     });

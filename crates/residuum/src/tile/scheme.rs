@@ -1,4 +1,4 @@
-//! Ways to turn a desired outer product into writes, and the verb that takes one for itself.
+//! Schemes that turn a desired outer product into writes, and the method that takes one explicitly.
 
 use super::Tile;
 use super::management::Trains;
@@ -22,7 +22,7 @@ pub enum Scheme {
 }
 
 impl From<Trains> for Scheme {
-    /// Trains without further word are stochastic.
+    /// Trains default to the stochastic scheme.
     fn from(trains: Trains) -> Self {
         Self::Stochastic(trains)
     }
@@ -35,7 +35,7 @@ impl Default for Scheme {
 }
 
 impl Scheme {
-    /// Refuses impossible trains.
+    /// Checks the trains.
     ///
     /// # Errors
     /// As [`Trains::validate`].
@@ -56,7 +56,7 @@ impl Tile {
     /// the desired one as long as no probability exceeds 1. `key` decides lines and noise.
     ///
     /// # Errors
-    /// If shapes do not fit, the trains are impossible, or a signal is NaN or infinite; nothing is written then.
+    /// If shapes do not fit, the trains are invalid, or a signal is NaN or infinite; then nothing is written.
     pub fn write(
         &mut self,
         scale: f32,
@@ -86,7 +86,7 @@ impl Tile {
     }
 }
 
-/// Refuses an update of a shape that does not fit or with a number that is not finite; returns its number of samples.
+/// Checks the shape of an update and that its numbers are finite; returns the number of samples.
 pub(super) fn check_update(
     [rows, cols]: [usize; 2],
     scale: f32,

@@ -324,7 +324,7 @@ fn write_noise_is_redrawn_where_pulses_met() {
     }
 }
 
-/// Single noisy pulses through every way of visiting a cell have the noise of `pulse::one`, draw by draw in variance.
+/// Single noisy pulses by every method of visiting a cell have the noise of `pulse::one`, draw by draw in variance.
 #[test]
 fn noise_of_single_pulses_is_that_of_the_formula() {
     let noises = [

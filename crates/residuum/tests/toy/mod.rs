@@ -6,7 +6,7 @@ use std::sync::Arc;
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::{Exponential, Linear, Power, Wavy};
 use residuum::rule::{self, Analog, ResidualConfig, ResidualLearning};
-use residuum::theory::residual_law::Rates;
+use residuum::theory::residual_law::LawRates;
 use residuum::{ExactArray, GradientOracle, Key, Noise, Noisy, ResponseFunction, UpdateRule, minimize};
 
 /// W*, h and W₀ of setting A.
@@ -53,7 +53,7 @@ pub fn residual(response: impl ResponseFunction + Clone + 'static, mixing: f64, 
 }
 
 /// The rates of a step.
-pub fn of_step(rates: Rates) -> rule::Rates {
+pub fn of_step(rates: LawRates) -> rule::Rates {
     rule::Rates::new(rates.learning_rate, rates.transfer_rate)
 }
 

@@ -1,9 +1,9 @@
-//! Trains taken at once: n steps of slope b are worth ((1+b)ⁿ − 1)/b steps at w.
+//! Trains applied at once: n steps of slope b are worth ((1+b)ⁿ − 1)/b steps at w.
 //!
-//! There are two ways to that number, and each has its place: the series is shorter where trains meet few times, doubling holds for
-//! every slope. They differ in the last bits, and the same seed must go on giving the same bits.
+//! There are two ways to compute it, each with its use: the series is shorter where trains meet few times, doubling works for
+//! every slope. They differ in the last bits, and the same seed must keep giving the same bits.
 
-/// Above this slope pulses are taken one by one.
+/// Above this slope pulses are applied one by one.
 pub(super) const STEEP: f32 = 0.02;
 
 /// ((1+b)ⁿ − 1)/b for n ≤ `MOST` by the binomial series, nested; exact for n ≤ 9 and within 1e-8 for n ≤ 31, |b| ≤ 0.02.

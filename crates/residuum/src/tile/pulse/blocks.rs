@@ -1,18 +1,18 @@
-//! Rows of a tile, one after the other or on several threads.
+//! Rows of a tile, processed in order or on several threads.
 
 use std::ops::Add;
 
 use crate::device::{Cells, Device};
 use crate::tile::Tile;
 
-/// Below this many cell visits a second thread costs more than it brings.
+/// Below this many cell visits a second thread costs more than it gains.
 const PARALLEL_WORK: usize = 1 << 17;
-/// Chunks per thread: some take longer than others, and the last one should not be waited for long.
+/// Chunks per thread: some take longer than others, and the wait for the last should be short.
 const CHUNKS: usize = 32;
 
-/// Some whole rows of a tile, and all there is to change about them.
+/// Some whole rows of a tile, with all their mutable state.
 pub(super) struct RowBlock<'a> {
-    /// Number of the block; of several, that of the first.
+    /// Index of the block; of several, that of the first.
     pub(super) index: usize,
     /// What a read sees.
     pub(super) weights: &'a mut [f32],
@@ -46,12 +46,12 @@ pub(super) struct RowBlocks<'a> {
     rows: RowBlock<'a>,
     /// Cells of a block.
     len: usize,
-    /// Blocks that one thread takes in a row.
+    /// Consecutive blocks that one thread processes.
     chunk: usize,
 }
 
 impl RowBlocks<'_> {
-    /// The sum of what `visit` makes of each block.
+    /// The sum of `visit` over all blocks.
     pub(super) fn sum<T: Send + Add<Output = T>>(self, visit: &(impl Fn(RowBlock<'_>) -> T + Sync)) -> T {
         let Self { rows, len, chunk } = self;
         let blocks = rows.weights.len().div_ceil(len);
@@ -72,7 +72,7 @@ impl RowBlocks<'_> {
 }
 
 impl Tile {
-    /// Blocks of `height` rows, with the device and its cells. `visits` is how often each cell will be looked at.
+    /// Blocks of `height` rows, with the device and its cells. `visits` is how often each cell will be visited.
     pub(super) fn blocks(&mut self, height: usize, visits: usize) -> (&Device, &Cells, RowBlocks<'_>) {
         let rows = RowBlock {
             index: 0,

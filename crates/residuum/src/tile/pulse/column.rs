@@ -1,8 +1,8 @@
-//! Writes column by column: one column, or a whole matrix as a transfer does.
+//! Writes by column: one column, or a whole matrix as in a transfer.
 //!
 //! A column is written as an update whose column signal is 1 there and 0 elsewhere: its line fires with its own
-//! probability, the rows with theirs. A matrix is one such write per column, each under a key of its own; noise belongs to
-//! (column, pulse, row), so the matrix may be worked through block by block and comes out the same to the bit.
+//! probability, the rows with theirs. A matrix is one such write per column, each with its own key; noise belongs to
+//! (column, pulse, row), so the matrix can be processed block by block with bit-identical results.
 
 use super::blocks::RowBlock;
 use super::column_block::{ColumnBlock, WIDTH};
@@ -14,7 +14,7 @@ use super::transposed::Transposed;
 use crate::Key;
 use crate::error::{ParameterError, finite, require, same_length};
 use crate::tile::Tile;
-use crate::tile::ledger::{Sent, tally};
+use crate::tile::ledger::{PulseCounts, tally};
 use crate::tile::scheme::{Scheme, all_finite};
 
 /// Kept by the tile, so that a transfer allocates nothing once it has run.
@@ -31,7 +31,7 @@ impl Tile {
     /// elsewhere, at the cost of that column alone.
     ///
     /// # Errors
-    /// If there is no such column, the length differs, the trains are impossible, or a number is not finite; nothing is
+    /// If the column does not exist, the length differs, the trains are invalid, or a number is not finite; nothing is
     /// written then.
     pub fn write_column(
         &mut self,
@@ -53,10 +53,10 @@ impl Tile {
         let position = |row: usize| Position { cell: along.at(row), weight: row * cols + column };
         if scheme == Scheme::Expected {
             let mut positions = [Position::default(); LONGEST];
-            for (part, values) in values.chunks(LONGEST).enumerate() {
+            for (index, values) in values.chunks(LONGEST).enumerate() {
                 let positions = &mut positions[..values.len()];
                 for (i, here) in positions.iter_mut().enumerate() {
-                    *here = position(part * LONGEST + i);
+                    *here = position(index * LONGEST + i);
                 }
                 let hidden = self.hidden.as_deref_mut();
                 let up = |i: usize| scale * values[i] >= 0.0;
@@ -75,11 +75,11 @@ impl Tile {
             tally: self.ledger.as_mut().map(|ledger| &mut *ledger.cells),
         };
         let mut gathered = Gathered::new(array, &lines);
-        let mut sent = Sent::default();
+        let mut sent = PulseCounts::default();
         for (block, values) in values.chunks(HEIGHT).enumerate() {
             let mut counts = [0; HEIGHT];
             if lines[0].counts(block, values, &mut counts[..values.len()]) {
-                sent += Sent::of(&counts);
+                sent += PulseCounts::of(&counts);
                 let row = block * HEIGHT;
                 if let Some(cells) = &mut all.tally {
                     tally(cells[row * cols + column..].iter_mut().step_by(cols), &counts);
@@ -92,11 +92,11 @@ impl Tile {
         Ok(())
     }
 
-    /// `W ← W + A(scale · direction; W)` (`biased-update`), `direction` row-major: a full transfer, the same to the bit as
+    /// `W ← W + A(scale · direction; W)` (`biased-update`), `direction` row-major: a full transfer, the same bit for bit as
     /// [`Tile::write_column`] for every column j with `key.fold(j)`.
     ///
     /// # Errors
-    /// If the length differs, the trains are impossible, or a number is not finite; nothing is written then.
+    /// If the length differs, the trains are invalid, or a number is not finite; then nothing is written.
     pub fn write_matrix(
         &mut self,
         scale: f32,
@@ -132,7 +132,7 @@ impl Tile {
             let first = block.index * HEIGHT * cols;
             let array = ArrayCells { device, cells, first };
             let rows = &direction[first..first + block.weights.len()];
-            let mut sent = Sent::default();
+            let mut sent = PulseCounts::default();
             for start in (0..cols).step_by(WIDTH) {
                 let here = &lines[start..(start + WIDTH).min(cols)];
                 let columns = ColumnBlock { array, lines: here, start, cols };

@@ -1,16 +1,16 @@
-//! Column writes where some rows cross some columns.
+//! Column writes on a block of some rows and some columns.
 
 use super::blocks::RowBlock;
 use super::column_lines::{ColumnLines, HEIGHT};
 use super::counted::{Chunk, most};
 use super::gathered::{ArrayCells, Gathered, Position};
 use crate::simd::{self, Kernel};
-use crate::tile::ledger::{Sent, tally};
+use crate::tile::ledger::{PulseCounts, tally};
 
 /// Columns of a block: vector loops want long rows, what is transposed should stay in the cache.
 pub(super) const WIDTH: usize = 64;
 const CELLS: usize = HEIGHT * WIDTH;
-/// Where fewer than one cell in this many is pulsed, those are visited alone.
+/// Where fewer than one cell in this many is pulsed, only those are visited.
 const SPARSE: usize = 6;
 
 /// The columns; the rows are those of a [`RowBlock`].
@@ -26,10 +26,10 @@ pub(super) struct ColumnBlock<'a> {
 
 impl ColumnBlock<'_> {
     /// Writes the rows of `direction`, which are those of `block`.
-    pub(super) fn write(&self, direction: &[f32], block: &mut RowBlock<'_>) -> Sent {
-        // ColumnLines are drawn down each column.
+    pub(super) fn write(&self, direction: &[f32], block: &mut RowBlock<'_>) -> PulseCounts {
+        // Lines are drawn down each column.
         let mut counts = [0; CELLS];
-        let (mut pulsed, mut sent) = (0, Sent::default());
+        let (mut pulsed, mut sent) = (0, PulseCounts::default());
         for ((j, lines), counts) in self.lines.iter().enumerate().zip(counts.chunks_exact_mut(HEIGHT)) {
             if lines.is_silent() {
                 continue;
@@ -38,7 +38,7 @@ impl ColumnBlock<'_> {
             let column = direction[self.start + j..].iter().step_by(self.cols);
             let rows = values.iter_mut().zip(column).map(|(value, v)| *value = *v).count();
             if lines.counts(block.index, &values[..rows], &mut counts[..rows]) {
-                sent += Sent::of(counts);
+                sent += PulseCounts::of(counts);
                 if let Some(cells) = &mut block.tally {
                     tally(cells[self.start + j..].iter_mut().step_by(self.cols), counts);
                 }

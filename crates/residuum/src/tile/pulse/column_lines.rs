@@ -1,4 +1,4 @@
-//! The lines of one column's write: what they make of a value on each row, and the noise of the pulses.
+//! The lines of one column write: the pulses for a value on each row, and their noise.
 
 use super::management::Plan;
 use super::rounded::Factors;
@@ -10,11 +10,11 @@ use crate::{Key, normal32};
 /// Rows worked on together: one chunk of normal draws.
 pub(super) const HEIGHT: usize = normal32::CHUNK;
 
-/// One column's write.
+/// The write of one column.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ColumnLines {
     firing: Firing,
-    /// Those of noise; a silent column draws none.
+    /// Keys of the noise; a silent column draws none.
     cycle: Key,
     write: Key,
 }
@@ -23,7 +23,7 @@ pub(super) struct ColumnLines {
 enum Firing {
     /// Nothing to write.
     Silent,
-    /// Rows fire at random with probability `row` per unit of their signal; the column fired in so many slots.
+    /// Rows fire at random with probability `row` per unit of their signal; the column fired in this many slots.
     Random { row: f32, fired: u32, key: Key },
     /// The product of two factors, rounded.
     Rounded { factors: Factors, column: f32, sign: f32 },
@@ -71,7 +71,7 @@ impl ColumnLines {
         matches!(self.firing, Firing::Silent)
     }
 
-    /// Pulses that the values of a block become; negative ones go down. Whether there are any.
+    /// Converts the values of a block to pulses, negative for down; returns whether there are any.
     pub(super) fn counts(&self, block: usize, values: &[f32], counts: &mut [i32]) -> bool {
         match self.firing {
             Firing::Silent => counts.fill(0),

@@ -1,6 +1,6 @@
 //! A known number of pulses on each cell of a chunk, as vector code.
 //!
-//! Where cells allow it, all pulses of a cell are taken at once; the others go one by one: every pulse sees the state that
+//! Where cells allow it, all pulses of a cell are applied at once; otherwise one by one: every pulse sees the state that
 //! the one before left, draws its own noise and is clipped.
 
 use super::at_once::{STEEP, by_doubling};
@@ -23,7 +23,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// `counts[k]` pulses on cell k, upwards if positive; `noise(n, counts, xi)` fills in the standard normals of pulse n
-    /// for the cells that get more than n. Counts of cells that took all at once are left at 0.
+    /// for the cells that get more than n. Counts of cells handled at once are set to 0.
     fn pulse(
         &self,
         at_once: bool,
@@ -82,13 +82,13 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// Pulses of the cell that gets most.
+/// The largest number of pulses on one cell.
 pub(super) fn most(counts: &[i32]) -> u32 {
     counts.iter().fold(0, |m, c| m.max(c.unsigned_abs()))
 }
 
 impl Device {
-    /// Draws anew what a read sees of the cells that were pulsed.
+    /// Redraws what a read sees of the cells that were pulsed.
     pub(super) fn show(&self, counts: &[i32], state: &[f32], xi: &[f32], seen: &mut [f32]) {
         let spread = self.write_deviation();
         for (k, seen) in seen.iter_mut().enumerate() {
@@ -133,7 +133,7 @@ struct Pulse<'a> {
     state: &'a mut [f32],
 }
 
-/// All pulses of a cell together, as `train` takes them: exact for affine steps, and for the others while the slope is small.
+/// All pulses of a cell at once, as `train` applies them: exact for affine steps, accurate for others while the slope is small.
 struct AtOnce<'a> {
     cells: Chunk<'a>,
     counts: &'a mut [i32],

@@ -1,4 +1,4 @@
-//! Cells that lie apart, gathered into one chunk and scattered back: what a column is, and where few cells are pulsed.
+//! Scattered cells, gathered into one chunk and written back: for columns, and where few cells are pulsed.
 
 use super::blocks::RowBlock;
 use super::column_lines::{ColumnLines, HEIGHT};
@@ -6,7 +6,7 @@ use super::counted::{Chunk, LONGEST};
 use crate::device::{Cells, Device, Parameters, side};
 use crate::simd::{self, Kernel};
 
-/// Where a cell is found.
+/// Location of a cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Position {
     /// Its parameters, among the cells of an array.
@@ -82,7 +82,7 @@ impl ArrayCells<'_> {
     }
 }
 
-/// Cells that column writes pulse, collected until there are enough for one go.
+/// Cells to be pulsed by column writes, collected until a chunk is full.
 pub(super) struct Gathered<'a> {
     array: ArrayCells<'a>,
     lines: &'a [ColumnLines],
@@ -128,7 +128,7 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// Sends the pulses collected so far; whoever drew them has counted them.
+    /// Sends the pulses collected so far; they are already counted.
     pub(super) fn send(&mut self, block: &mut RowBlock<'_>) {
         let len = std::mem::take(&mut self.len);
         if len == 0 {

@@ -1,6 +1,6 @@
 //! Pulse trains of rows and columns: which line fires in which slot.
 //!
-//! A train is one 32-bit mask. Where pulses are taken slot by slot, the columns of a slot are kept besides as one signed
+//! A train is one 32-bit mask. Where pulses are applied slot by slot, the columns of a slot are also kept as one signed
 //! byte each, and as a list of those that fire where few do.
 
 use rayon::prelude::*;
@@ -12,9 +12,9 @@ use crate::simd::{self, Kernel, LargestMagnitude};
 
 /// The sign of a line's signal sits above the 31 slots.
 pub(crate) const SIGN: u32 = 1 << 31;
-/// Up to this many slots, pulses are taken slot by slot although the device would allow trains at once.
+/// Up to this many slots, pulses are applied slot by slot although the device would allow trains at once.
 const FEW_SLOTS: u32 = 3;
-/// Below this many lines a second thread costs more than it brings.
+/// Below this many lines a second thread costs more than it gains.
 const PARALLEL_LINES: usize = 1 << 12;
 /// A slot in which fewer than one column in this many fires is visited by list.
 const SPARSE: usize = 10;
@@ -36,7 +36,7 @@ pub(crate) struct Lines {
     fired: Vec<u32>,
 }
 
-/// What was planned for a sample; no slots if nothing moves.
+/// The plan for a sample; no slots if nothing moves.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     slots: u32,
@@ -117,7 +117,7 @@ impl Lines {
         }
     }
 
-    /// Forgets all samples and makes room for others that do not fire.
+    /// Clears all samples and makes room for new, silent ones.
     fn clear(&mut self, shape: (usize, usize), batch: usize) {
         self.shape = shape;
         self.samples.clear();
@@ -200,7 +200,7 @@ impl Lines {
         self.samples.len()
     }
 
-    /// The train of a row; none if it stays silent.
+    /// The train of a row; `None` if it stays silent.
     #[inline(always)]
     pub(crate) fn row(&self, sample: usize, row: usize) -> Option<u32> {
         let train = self.rows[sample * self.shape.0 + row];
@@ -263,8 +263,8 @@ pub(crate) fn peak(signals: &[f32]) -> f32 {
     simd::dispatch(LargestMagnitude(signals))
 }
 
-/// Appends the places of the values that hold. Each is written and kept if it holds: which do is not foreseeable, and a
-/// wrong guess of the processor costs more than the write.
+/// Appends the indices of the values that satisfy `holds`. Each is written, then kept if it does: branches are unpredictable, and a
+/// misprediction costs more than the write.
 fn push_where<T: Copy>(list: &mut Vec<u32>, values: &[T], holds: impl Fn(T) -> bool) {
     let mut end = list.len();
     list.resize(end + values.len(), 0);

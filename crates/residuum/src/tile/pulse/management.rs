@@ -37,7 +37,7 @@ pub(super) struct Plan {
 }
 
 impl Trains {
-    /// Refuses trains that are empty or longer than 31 slots.
+    /// Checks the train length.
     ///
     /// # Errors
     /// If the length is not between 1 and 31.

@@ -1,6 +1,6 @@
-//! Pulses on their way to the cells: trains on lines, coincidences, counted pulses, expected updates.
+//! How pulses reach the cells: trains on lines, coincidences, counted pulses, expected updates.
 //!
-//! Nothing here knows a step model: a kernel asks the device for its [`Law`](crate::device::Law) once for a run of cells and is compiled for
+//! Nothing here depends on a step model: a kernel asks the device for its [`Law`](crate::device::Law) once for a run of cells and is compiled for
 //! each.
 
 mod at_once;

@@ -17,7 +17,7 @@ pub(super) trait Noise: Copy {
 /// (1+b)ⁿ⁻¹, what is left of a pulse's relative noise after the train, or of n of them: 1/(1+b) by its series, within 1e-5 for
 /// the slopes at which trains are taken at once.
 #[inline(always)]
-fn carried(b: f32, n: f32, g: f32) -> f32 {
+fn remaining_noise(b: f32, n: f32, g: f32) -> f32 {
     if n > 1.0 { (1.0 + b * g) * (1.0 - b + b * b) } else { 1.0 }
 }
 
@@ -39,7 +39,7 @@ impl Noise for Multiplicative {
 
     #[inline(always)]
     fn train(&self, _: usize, _: bool, _: f32, (v, b): (f32, f32), n: f32, g: f32) -> f32 {
-        self.0 * v * carried(b, n, g) * n.sqrt()
+        self.0 * v * remaining_noise(b, n, g) * n.sqrt()
     }
 
     #[inline(always)]
@@ -108,7 +108,7 @@ impl Noise for Complex {
 
     #[inline(always)]
     fn train(&self, _: usize, _: bool, w: f32, (v, b): (f32, f32), n: f32, g: f32) -> f32 {
-        self.deviation * v.abs() * carried(b, n, g) * n.sqrt() + self.fixed(w) * spread(b, g)
+        self.deviation * v.abs() * remaining_noise(b, n, g) * n.sqrt() + self.fixed(w) * spread(b, g)
     }
 
     #[inline(always)]

@@ -1,11 +1,11 @@
-//! Coincidences without chance: each cell gets the mean number of its pulses, rounded.
+//! Deterministic coincidences: each cell gets its mean number of pulses, rounded.
 
 use super::blocks::RowBlock;
 use super::counted::{Chunk, LONGEST};
 use super::management::{Plan, Trains};
 use crate::Key;
 use crate::simd::{self, Kernel};
-use crate::tile::ledger::{Sent, tally};
+use crate::tile::ledger::{PulseCounts, tally};
 use crate::tile::{Tile, fill_normal};
 
 /// The factors whose product, rounded, is a cell's number of pulses.
@@ -85,7 +85,7 @@ impl Tile {
         let (device, cells, blocks) = self.blocks(1, batch);
         let sent = blocks.sum(&|block: RowBlock<'_>| {
             let RowBlock { index: row, weights, mut hidden, tally: mut tallied } = block;
-            let mut sent = Sent::default();
+            let mut sent = PulseCounts::default();
             let mut counts = [0; LONGEST];
             for sample in 0..batch {
                 let factor = row_factors[sample * rows + row];
@@ -98,7 +98,7 @@ impl Tile {
                     let counts = &mut counts[..end - start];
                     let along = &col_factors[sample * cols + start..sample * cols + end];
                     simd::dispatch(Round { factor, along, counts });
-                    let here = Sent::of(counts);
+                    let here = PulseCounts::of(counts);
                     if here.total() == 0 {
                         continue;
                     }

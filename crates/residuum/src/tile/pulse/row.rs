@@ -111,7 +111,7 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
             let Some(train) = lines.row(sample, index) else { continue };
             let fired = (train & !SIGN).count_ones();
             match lines.meeting(sample, fired) {
-                Meeting::Listed(cols, list) => pulses += pick_out(cells, train, cols, list, &mut draws, state),
+                Meeting::Listed(cols, list) => pulses += pulse_met(cells, train, cols, list, &mut draws, state),
                 Meeting::Together(cols) => {
                     macro_rules! at_most {
                         ($most:literal) => {
@@ -139,7 +139,7 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
                                 let cells = cells.chunk(start, chunk.len());
                                 sweep(cells, sign, &columns.signs[start..], &mut draws, chunk);
                             }),
-                            Some(list) => walk(cells, sign, columns.signs, list, &mut draws, state),
+                            Some(list) => pulse_listed(cells, sign, columns.signs, list, &mut draws, state),
                         }
                     }
                 }
@@ -172,7 +172,7 @@ fn sweep<L: Law<Vector>, N: Noise>(
 
 /// One pulse on each listed cell.
 #[inline(always)]
-fn walk<L: Law<Vector>, N: Noise>(
+fn pulse_listed<L: Law<Vector>, N: Noise>(
     cells: Cells<'_, L, N>,
     sign: i8,
     signs: &[i8],
@@ -180,8 +180,8 @@ fn walk<L: Law<Vector>, N: Noise>(
     draws: &mut Draws,
     state: &mut [f32],
 ) {
-    for part in list.chunks(CHUNK) {
-        for (xi, &j) in draws.next().iter().zip(part) {
+    for chunk in list.chunks(CHUNK) {
+        for (xi, &j) in draws.next().iter().zip(chunk) {
             let j = j as usize;
             state[j] = cells.pulsed(j, signs[j] == sign, state[j], *xi);
         }
@@ -190,7 +190,7 @@ fn walk<L: Law<Vector>, N: Noise>(
 
 /// The pulses of all slots, cell by cell, on those of the listed columns that the row meets.
 #[inline(always)]
-fn pick_out<L: Law<Vector>, N: Noise>(
+fn pulse_met<L: Law<Vector>, N: Noise>(
     cells: Cells<'_, L, N>,
     train: u32,
     cols: &[u32],
@@ -199,10 +199,10 @@ fn pick_out<L: Law<Vector>, N: Noise>(
     state: &mut [f32],
 ) -> u64 {
     let mut pulses = 0;
-    for part in list.chunks(CHUNK) {
+    for chunk in list.chunks(CHUNK) {
         // As in the list itself: written always, kept if they meet.
         let (mut met, mut n) = ([0; CHUNK], 0);
-        for &j in part {
+        for &j in chunk {
             met[n] = j;
             n += usize::from(train & cols[j as usize] & !SIGN != 0);
         }
@@ -281,9 +281,9 @@ fn together<L: Law<Vector>, N: Noise, const MOST: u32>(
     u64::from(pulses)
 }
 
-/// Redraws what a read sees of the cells that were pulsed: state + spread·ξ. Nobody reads within an update, so the last
-/// redraw of a cell is the only one that shows.
-pub(super) struct Show<'a> {
+/// Redraws what a read sees of the cells that were pulsed: state + spread·ξ. There are no reads within an update, so only the last
+/// redraw of a cell is needed.
+pub(super) struct RedrawReads<'a> {
     pub(super) lines: &'a Lines,
     pub(super) row: usize,
     pub(super) key: Key,
@@ -292,7 +292,7 @@ pub(super) struct Show<'a> {
     pub(super) weights: &'a mut [f32],
 }
 
-impl Kernel for Show<'_> {
+impl Kernel for RedrawReads<'_> {
     type Output = ();
 
     #[inline(always)]

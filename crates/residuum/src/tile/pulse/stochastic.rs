@@ -8,7 +8,7 @@ use super::blocks::RowBlock;
 use super::lines::Lines;
 use super::management::Trains;
 use super::noise::{Additive, Complex, Multiplicative};
-use super::row::{Row, Show};
+use super::row::{RedrawReads, Row};
 use crate::Key;
 use crate::device::{CycleNoise, Parameters};
 use crate::simd;
@@ -71,7 +71,7 @@ impl Tile {
             let pulses = pulse(row, state);
             if pulses > 0 {
                 let (key, spread) = (write.fold(row as u64), device.write_deviation());
-                simd::dispatch(Show { lines, row, key, spread, state, weights });
+                simd::dispatch(RedrawReads { lines, row, key, spread, state, weights });
             }
             pulses
         });

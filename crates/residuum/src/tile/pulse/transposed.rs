@@ -1,6 +1,6 @@
 //! Parameters of a few neighbouring columns, transposed: each column contiguous.
 //!
-//! The cells of a column lie a row apart, often a power of two, and then share a few places of every cache: by the time the
+//! The cells of a column lie a row apart, often a power of two, and then share a few sets of every cache: by the time the
 //! next column is written, the cache lines that hold it too are gone. Where columns are written in turn, as a transfer does, the
 //! parameters of all columns of a line are copied when the first is written.
 

@@ -11,7 +11,7 @@ pub use vector::{Policy, VectorCell};
 use super::Tile;
 use crate::error::{ParameterError, same_length};
 
-/// Tiles of a unit cell have one shape.
+/// Checks that all tiles of a unit cell have the same shape.
 fn alike(first: &Tile, other: &Tile) -> Result<(), ParameterError> {
     same_length("rows of a unit cell's tile", first.rows, other.rows)?;
     same_length("columns of a unit cell's tile", first.cols, other.cols)

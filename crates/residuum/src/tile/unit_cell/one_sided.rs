@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::super::array::{certain, column_key, pulse_rows, shift};
+use super::super::array::{column_key, full_train, pulse_rows, shift};
 use super::super::lines::Lines;
 use super::super::scheme::{all_finite, check_update};
 use super::super::{Scheme, Tile, Trains};
@@ -11,23 +11,23 @@ use crate::error::{ParameterError, require, same_length};
 use crate::readout::{Readout, Scratch, Shape};
 use crate::state::{State, StateError, Tensors};
 
-/// When both tiles of a [`OneSidedCell`] are reset and their difference written anew.
+/// When both tiles of a [`OneSidedCell`] are reset and their difference rewritten.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Refresh {
-    /// Samples between two looks at all cells.
+    /// Samples between two checks of all cells.
     pub every: u64,
-    /// The larger of a pair must exceed this share of the mean upper bound…
+    /// A pair is refreshed if the larger cell exceeds this fraction of the mean upper bound…
     pub upper: f32,
-    /// …and the smaller one this share.
+    /// …and the smaller one this fraction.
     pub lower: f32,
-    /// Converters of the look.
+    /// Converters of the check.
     pub readout: Readout,
     /// Trains of the rewrite, which is one open-loop update.
     pub trains: Trains,
 }
 
 impl Refresh {
-    /// AIHWKIT's thresholds, an exact look, full trains.
+    /// AIHWKIT's thresholds, an exact read, full trains.
     pub fn every(samples: u64) -> Self {
         Self {
             every: samples,
@@ -39,7 +39,7 @@ impl Refresh {
     }
 }
 
-/// W = G₊ − G₋ with cells that only grow: positive increments pulse G₊ up, negative ones G₋, as phase-change cells need.
+/// W = G₊ − G₋ with cells that can only increase, such as phase-change cells: positive increments pulse G₊ up, negative ones G₋.
 #[derive(Debug)]
 pub struct OneSidedCell {
     /// G₊ and G₋.
@@ -47,7 +47,7 @@ pub struct OneSidedCell {
     weights: Vec<f32>,
     scheme: Scheme,
     refresh: Option<Refresh>,
-    /// Samples since the last look.
+    /// Samples since the last check.
     waited: u64,
     /// Cells rewritten so far.
     refreshed: u64,
@@ -56,16 +56,16 @@ pub struct OneSidedCell {
     row_signal: Vec<f32>,
     /// One column of a matrix.
     column: Vec<f32>,
-    /// Of a look: what was read of G₊ and G₋, what is written back.
+    /// Buffers of a check: what was read from G₊ and G₋, and what is written back.
     look: [Vec<f32>; 3],
     scratch: Scratch,
 }
 
 impl OneSidedCell {
-    /// A cell of G₊ and G₋, refreshed now and then or never.
+    /// A cell of G₊ and G₋, refreshed as given or never.
     ///
     /// # Errors
-    /// If shapes differ or a threshold is impossible.
+    /// If shapes differ or a threshold is invalid.
     pub fn new(plus: Tile, minus: Tile, refresh: Option<Refresh>) -> Result<Self, ParameterError> {
         alike(&plus, &minus)?;
         if let Some(refresh) = refresh {
@@ -93,10 +93,10 @@ impl OneSidedCell {
         Ok(cell)
     }
 
-    /// The same cell with increments that reach it by other trains.
+    /// Sets the pulse trains.
     ///
     /// # Errors
-    /// If the trains are impossible.
+    /// If the trains are invalid.
     pub fn with_scheme(mut self, scheme: impl Into<Scheme>) -> Result<Self, ParameterError> {
         self.scheme = scheme.into();
         self.scheme.validate()?;
@@ -120,7 +120,7 @@ impl OneSidedCell {
         }
     }
 
-    /// Looks at all cells once the time has come.
+    /// Checks all cells when due.
     fn look(&mut self, samples: u64, key: Key) -> Result<(), ParameterError> {
         let Some(refresh) = self.refresh else { return Ok(()) };
         self.waited += samples;
@@ -144,7 +144,7 @@ impl OneSidedCell {
                     &mut self.scratch,
                 );
             }
-            // What is to be written back on either side; nothing where the pair is not full.
+            // What to write back on either side; nothing where the pair is not full.
             let full = |row: usize| {
                 let (p, m) = (plus[row] / bounds[0], minus[row] / bounds[1]);
                 p.max(m) > refresh.upper && p.min(m) > refresh.lower
@@ -186,11 +186,8 @@ impl OneSidedCell {
         let (Shape { rows, cols }, granularity) = (self.shape(), self.granularity());
         let batch = check_update([rows, cols], scale, [errors, inputs], scheme)?;
         let Scheme::Stochastic(trains) = scheme else {
-            return Err(ParameterError::OutOfDomain {
-                name: "scheme",
-                must: "stochastic trains for a one-sided cell; number of tiles given",
-                value: 2.0,
-            });
+            let message = format!("scheme must be stochastic trains for a one-sided cell, got {scheme:?}");
+            return Err(ParameterError::Other { message });
         };
         let together = self.sides.iter().all(|t| t.cells.at_once);
         let [lines, masked] = &mut self.lines;
@@ -300,7 +297,7 @@ impl Array<f32> for OneSidedCell {
         key: Key,
     ) -> Result<(), ParameterError> {
         let unit = self.granularity();
-        self.write_column(column, unit, counts, certain(max_pulses), column_key(key, column))
+        self.write_column(column, unit, counts, full_train(max_pulses), column_key(key, column))
     }
 
     fn pulse_cells(&mut self, unit: f32, counts: &[f32], key: Key) -> Result<(), ParameterError> {
@@ -313,9 +310,9 @@ impl Array<f32> for OneSidedCell {
     /// Writes positive targets to G₊, negative ones to G₋, and 0 to the other side.
     fn program(&mut self, target: &[f32], key: Key) -> Result<(), ParameterError> {
         all_finite("target", target)?;
-        let part = |sign: f32| -> Vec<f32> { target.iter().map(|t| (sign * t).max(0.0)).collect() };
-        self.sides[0].program(&part(1.0), key.named("plus"))?;
-        self.sides[1].program(&part(-1.0), key.named("minus"))?;
+        let side = |sign: f32| -> Vec<f32> { target.iter().map(|t| (sign * t).max(0.0)).collect() };
+        self.sides[0].program(&side(1.0), key.named("plus"))?;
+        self.sides[1].program(&side(-1.0), key.named("minus"))?;
         self.subtract();
         Ok(())
     }
@@ -361,12 +358,12 @@ impl Array<f32> for OneSidedCell {
         self.sides.iter().map(Tile::pulses_sent).sum()
     }
 
-    /// None: the steps of either side depend on its own state, not on the difference.
+    /// `None`: the steps of either side depend on its own state, not on the difference.
     fn symmetric_points(&self) -> Vec<Option<f32>> {
         vec![None; self.weights.len()]
     }
 
-    /// Of the side that would be pulsed, at its present state.
+    /// The response of the side that would be pulsed, at its present state.
     fn response(&self, cell: usize, up: bool, _: f32) -> f32 {
         let side = &self.sides[usize::from(!up)];
         side.response(cell, true, side.hidden()[cell])

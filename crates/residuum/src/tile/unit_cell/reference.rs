@@ -9,7 +9,7 @@ use crate::error::{ParameterError, same_length};
 use crate::readout::Shape;
 use crate::state::{State, StateError, Tensors};
 
-/// W = W₀ − W₁: only W₀ is pulsed, W₁ holds still.
+/// W = W₀ − W₁: only W₀ is pulsed, W₁ is fixed.
 #[derive(Debug)]
 pub struct ReferenceCell {
     tile: Tile,
@@ -18,7 +18,7 @@ pub struct ReferenceCell {
 }
 
 impl ReferenceCell {
-    /// A cell of a tile and its reference, which holds what was programmed into it: 0, or the symmetric point of `tile`.
+    /// A tile and its reference, which keeps what was programmed into it, such as 0 or the symmetric point of `tile`.
     ///
     /// # Errors
     /// If shapes differ.
@@ -29,10 +29,10 @@ impl ReferenceCell {
         Ok(cell)
     }
 
-    /// The same cell with increments that reach it in another way.
+    /// Sets how increments reach the pulsed tile.
     ///
     /// # Errors
-    /// If the trains are impossible.
+    /// If the trains are invalid.
     pub fn with_scheme(mut self, scheme: impl Into<Scheme>) -> Result<Self, ParameterError> {
         self.tile = self.tile.with_scheme(scheme)?;
         Ok(self)
@@ -43,7 +43,7 @@ impl ReferenceCell {
         &self.tile
     }
 
-    /// The tile that holds still.
+    /// The fixed reference tile.
     pub fn reference(&self) -> &Tile {
         &self.reference
     }
@@ -165,7 +165,7 @@ impl Array<f32> for ReferenceCell {
         self.tile.pulses_sent
     }
 
-    /// Of the tile that is pulsed, less its reference.
+    /// The symmetric points of the pulsed tile minus the reference.
     fn symmetric_points(&self) -> Vec<Option<f32>> {
         let points = self.tile.symmetric_points().into_iter().zip(&self.reference.weights);
         points.map(|(point, r)| point.map(|point| point - r)).collect()

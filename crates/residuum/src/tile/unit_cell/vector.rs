@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::super::array::{certain, column_key, pulse_rows, shift};
+use super::super::array::{column_key, full_train, pulse_rows, shift};
 use super::super::lines::Lines;
 use super::super::scheme::{all_finite, check_update};
 use super::super::{Scheme, Tile};
@@ -14,19 +14,19 @@ use crate::state::{State, StateError, Tensors};
 /// Which tiles of a [`VectorCell`] a sample writes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// All, with the same pulses on their lines.
+    /// All of them, with the same pulses on their lines.
     All,
-    /// This one only.
+    /// Only this one.
     Fixed(usize),
-    /// One after the other, sample by sample.
+    /// Each in turn, sample by sample.
     Sequential,
-    /// One drawn for each sample.
+    /// A random one for each sample.
     Random,
 }
 
 /// W = Σₙ gainₙ Wₙ.
 ///
-/// Every tile that is written takes the desired increment itself, so the weight moves by the gains' share of it: by the whole
+/// Every tile that is written receives the full desired increment, so the weight moves by its gain times it: by the whole
 /// under [`Policy::All`] with gains 1/N, by 1/N of it if one tile is written at a time, as in AIHWKIT.
 #[derive(Debug)]
 pub struct VectorCell {
@@ -35,7 +35,7 @@ pub struct VectorCell {
     policy: Policy,
     scheme: Scheme,
     weights: Vec<f32>,
-    /// Samples seen: whose turn it is.
+    /// Samples seen, which decides whose turn it is.
     samples: u64,
     lines: Lines,
     signals: [Vec<f32>; 2],
@@ -46,17 +46,17 @@ impl VectorCell {
     /// A cell of these tiles with gains 1/N.
     ///
     /// # Errors
-    /// If there is no tile, shapes differ, or the policy names a tile that is not there.
+    /// If there is no tile, shapes differ, or the policy names a tile that does not exist.
     pub fn new(tiles: Vec<Tile>, policy: Policy) -> Result<Self, ParameterError> {
         let gain = 1.0 / tiles.len() as f32;
         let gains = vec![gain; tiles.len()];
         Self::with_gains(tiles, gains, policy)
     }
 
-    /// The same with gains of its own.
+    /// A cell of these tiles with the given gains.
     ///
     /// # Errors
-    /// As [`VectorCell::new`], or if a gain is not finite or their number is not that of the tiles.
+    /// As [`VectorCell::new`], or if a gain is not finite or there is not one per tile.
     pub fn with_gains(tiles: Vec<Tile>, gains: Vec<f32>, policy: Policy) -> Result<Self, ParameterError> {
         require(!tiles.is_empty(), "tiles", "at least 1", 0.0)?;
         same_length("gains", tiles.len(), gains.len())?;
@@ -76,10 +76,10 @@ impl VectorCell {
         Ok(cell)
     }
 
-    /// The same cell with increments that reach it in another way.
+    /// Sets how increments reach the tiles.
     ///
     /// # Errors
-    /// If the trains are impossible.
+    /// If the trains are invalid.
     pub fn with_scheme(mut self, scheme: impl Into<Scheme>) -> Result<Self, ParameterError> {
         self.scheme = scheme.into();
         self.scheme.validate()?;
@@ -100,7 +100,7 @@ impl VectorCell {
         }
     }
 
-    /// The tile that sample number `sample` of an update writes to, if it is one.
+    /// The tile that sample number `sample` of an update writes to, if it is a single one.
     fn turn(&self, sample: usize, key: Key) -> Option<usize> {
         let n = self.tiles.len();
         match self.policy {
@@ -114,7 +114,7 @@ impl VectorCell {
         }
     }
 
-    /// Applies `write` to the tiles whose turn it is at a write of one sample, each under a key of its own.
+    /// Applies `write` to the tiles that a write of one sample goes to, each with its own key.
     fn one_sample(
         &mut self,
         key: Key,
@@ -226,7 +226,7 @@ impl Array<f32> for VectorCell {
         max_pulses: u32,
         key: Key,
     ) -> Result<(), ParameterError> {
-        let (unit, scheme, key) = (self.granularity(), certain(max_pulses), column_key(key, column));
+        let (unit, scheme, key) = (self.granularity(), full_train(max_pulses), column_key(key, column));
         self.one_sample(key, |tile, key| tile.write_column(column, unit, counts, scheme, key))
     }
 
@@ -297,7 +297,7 @@ impl Array<f32> for VectorCell {
         self.tiles.iter().map(Tile::pulses_sent).sum()
     }
 
-    /// Where the tiles are at theirs.
+    /// The weight where all tiles are at their own symmetric points.
     fn symmetric_points(&self) -> Vec<Option<f32>> {
         let mut sum = vec![Some(0.0); self.weights.len()];
         for (tile, gain) in self.tiles.iter().zip(&self.gains) {
@@ -308,7 +308,7 @@ impl Array<f32> for VectorCell {
         sum
     }
 
-    /// Of all tiles at their present states, by their gains; `at` is theirs together and does not tell them apart.
+    /// The responses of all tiles at their present states, weighted by gain; `at` is their sum and cannot tell them apart.
     fn response(&self, cell: usize, up: bool, _: f32) -> f32 {
         let of = |(tile, gain): (&Tile, &f32)| gain * tile.response(cell, up, tile.hidden()[cell]);
         self.tiles.iter().zip(&self.gains).map(of).sum()
