@@ -239,7 +239,7 @@ fn keras_weights_become_safetensors() {
         assert!(!path("out.safetensors").exists());
     };
     fs::write(path("model.json"), model.replace("fc1000", "dense")).unwrap();
-    refused("model.json must hold a ResNet of Keras, but none has a tensor dense/kernel ([2, 1])");
+    refused("model.json must be a Keras ResNet, got an unknown tensor dense/kernel ([2, 1])");
     fs::write(path("model.json"), model).unwrap();
     fs::write(path("shard.bin"), &bytes[1..]).unwrap();
     refused("the shards of model.json must hold 16 bytes, got 15");
@@ -341,7 +341,7 @@ fn a_damaged_checkpoint_is_not_passed_over_in_silence() {
 fn misuse_ends_with_2_and_says_why() {
     let folder = with_spec();
     let cases: [(&[&str], &str); 8] = [
-        (&["run"], "name a spec"),
+        (&["run"], "NAME|SPEC.toml must be given"),
         (&["run", "mnist"], "must be a spec file or one of digits, mnist-fcn"),
         (&["run", "own.toml", "--variant", "x*"], "got \"x*\""),
         (&["run", "own.toml", "--variant", "x"], "variant must be one of rl, sgd, or a pattern"),

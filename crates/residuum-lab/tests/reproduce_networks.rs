@@ -89,7 +89,8 @@ fn missing_weights_and_missing_time_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
     empty_cifar10(folder.path());
     fs::create_dir_all(folder.path().join("weights")).unwrap();
-    fs::write(folder.path().join("weights/resnet34.safetensors"), b"").unwrap();
+    let weights = folder.path().join("weights/resnet34.safetensors");
+    residuum_nn::state::write_safetensors(&weights, &residuum_nn::state::Tensors::new()).unwrap();
     let r = quick("table-cifar-power", folder.path());
     let reason = |what: &str| reason(r.findings.iter().find(|f| f.statement == what).unwrap());
     assert_eq!(reason("Analog SGD, cifar10, resnet18."), "weights missing (weights/resnet18.safetensors)");
