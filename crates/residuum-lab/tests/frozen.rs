@@ -25,7 +25,8 @@ fn digests(path: &Path) -> Vec<String> {
     assert!(summary.failed.is_empty(), "{:?}", summary.failed);
     let line = |plan: &residuum_lab::plan::Plan| {
         let bytes = fs::read(store.folder(&plan.id()).join("records.csv")).unwrap();
-        let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest =
+            Sha256::digest(&bytes).iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
         let variant = &plan.labels.iter().find(|(field, _)| field == "variant").unwrap().1;
         format!("{spec},{variant},{},{digest}", plan.seed)
     };
