@@ -148,11 +148,12 @@ impl Chart {
 }
 
 impl Plot {
-    /// All charts on one page, each with its legend.
+    /// All charts on one page, each with its legend where its series have names.
     pub fn figure(&self) -> Figure {
         let mut figure = Figure::new(self.charts.len().min(2)).panel_size(SIZE.0, SIZE.1 + 40.0);
         for chart in &self.charts {
-            figure = figure.panel(chart.panel(Legend::Below));
+            let named = chart.series.iter().any(|series| !series.label.is_empty());
+            figure = figure.panel(chart.panel(if named { Legend::Below } else { Legend::Hidden }));
         }
         figure.description(&self.caption)
     }
