@@ -13,6 +13,11 @@ pub trait Progress: Sync {
         let _ = (metric, value);
     }
 
+    /// Something the user should know, in one sentence.
+    fn warned(&self, warning: &str) {
+        let _ = warning;
+    }
+
     /// Whether the work should stop. Called often, so it must be cheap.
     fn cancelled(&self) -> bool {
         false

@@ -232,7 +232,11 @@ fn a_checkpoint_is_used_and_one_that_is_damaged_or_of_another_trial_is_not() {
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
         fs::write(&newest, &bytes).unwrap();
-        assert_eq!(gone_on(&store), alone, "{name}");
+        let spy = Spy::default();
+        sweep(&plans, &store, &options(1, 1), &spy).unwrap();
+        assert_eq!(records(store.path()), alone, "{name}");
+        let warnings = spy.warnings.lock().unwrap();
+        assert!(warnings.iter().any(|w| w.contains(file) && w.contains("checksum")), "{name}: {warnings:?}");
     }
     // The checkpoints of another trial are passed over.
     let (store, found) = stopped("own");

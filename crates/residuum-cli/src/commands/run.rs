@@ -8,7 +8,7 @@ use anyhow::bail;
 use residuum_lab::explain::missing_data;
 use residuum_lab::files::save_figure;
 use residuum_lab::plan::{Plan, Work, points, selected};
-use residuum_lab::report::{Comparison, trials_of};
+use residuum_lab::report::{RunOutcome, trials_of};
 use residuum_lab::run::{run as run_spec, to_csv};
 use residuum_lab::spec::Spec;
 use residuum_lab::store::{Row, Store, TrialState};
@@ -76,9 +76,9 @@ fn execute(context: &Context, plans: &[Plan], path: &Path, options: &SweepOption
     let title = plans[0].title.clone().unwrap_or_else(|| plans[0].experiment.clone());
     // A longer table would fill pages, and reading all records for it would take long.
     let trials = if points(plans).count() <= MOST_POINTS { trials_of(plans, &store)? } else { Vec::new() };
-    let outcome = Comparison::new(&title, &trials).filter(|_| !summary.interrupted);
+    let outcome = RunOutcome::new(&title, &trials).filter(|_| !summary.interrupted);
     let mut files = Vec::new();
-    if let Some(figure) = outcome.as_ref().and_then(Comparison::figure) {
+    if let Some(figure) = outcome.as_ref().and_then(RunOutcome::figure) {
         let (svg, png) = save_figure(&figure, path, &plans[0].experiment)?;
         files.extend([svg, png]);
     }
@@ -104,7 +104,7 @@ fn refuse_missing_data(plans: &[Plan], path: &Path, root: &Path) -> anyhow::Resu
     }
 }
 
-fn ending(summary: &SweepSummary, outcome: Option<&Comparison<'_>>, store: &Path, files: &[PathBuf]) -> String {
+fn ending(summary: &SweepSummary, outcome: Option<&RunOutcome<'_>>, store: &Path, files: &[PathBuf]) -> String {
     let SweepSummary { total, done, already, elsewhere, failed, .. } = summary;
     let mut text = outcome.map_or_else(String::new, |outcome| outcome.to_text() + "\n");
     for FailedTrial { id, labels, seed, sentence, kept } in failed {
@@ -140,7 +140,7 @@ fn document(
     title: &str,
     plans: &[Plan],
     summary: &SweepSummary,
-    outcome: Option<&Comparison<'_>>,
+    outcome: Option<&RunOutcome<'_>>,
     store: &Path,
     files: &[PathBuf],
 ) -> Value {
@@ -157,8 +157,8 @@ fn document(
         "elsewhere": summary.elsewhere,
         "failed": summary.failed.iter().map(failed).collect::<Vec<_>>(),
         "interrupted": summary.interrupted,
-        "findings": outcome.map(Comparison::findings).unwrap_or_default(),
-        "trials": outcome.map(Comparison::to_json).unwrap_or_default(),
+        "findings": outcome.map(RunOutcome::findings).unwrap_or_default(),
+        "trials": outcome.map(RunOutcome::to_json).unwrap_or_default(),
         "files": files,
     })
 }

@@ -37,7 +37,7 @@ use ends::Contrasts;
 pub use load::load;
 pub use measure::{UnknownMetric, check_metrics, end};
 pub(crate) use measure::{head_of, main_metric};
-pub use outcome::{Comparison, trials_of};
+pub use outcome::{RunOutcome, trials_of};
 pub use plot::{Chart, Plot, Series};
 use table::Table;
 

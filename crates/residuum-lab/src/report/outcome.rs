@@ -48,12 +48,12 @@ pub fn trials_of(plans: &[Plan], store: &Store) -> Result<Vec<StoredTrial>, Stor
 
 /// The trials of one experiment side by side.
 #[derive(Debug)]
-pub struct Comparison<'a> {
+pub struct RunOutcome<'a> {
     title: String,
     study: Study<'a>,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> RunOutcome<'a> {
     /// How trials of one experiment ended; none if there are none.
     pub fn new(title: &str, trials: &'a [StoredTrial]) -> Option<Self> {
         let study = studies(trials, None).into_iter().next()?;
@@ -427,7 +427,7 @@ mod tests {
 
     fn said(ends: &[(&str, f64)]) -> String {
         let trials: Vec<StoredTrial> = ends.iter().map(|(name, end)| network(None, name, 0, *end)).collect();
-        Comparison::new("t", &trials).unwrap().findings().join(" ")
+        RunOutcome::new("t", &trials).unwrap().findings().join(" ")
     }
 
     #[test]
@@ -470,7 +470,7 @@ mod tests {
     #[test]
     fn the_table_averages_the_end_over_seeds() {
         let trials = [network(None, "D", 0, 0.9), network(None, "D", 1, 0.8)];
-        let outcome = Comparison::new("t", &trials).unwrap();
+        let outcome = RunOutcome::new("t", &trials).unwrap();
         // The deviation of 90 and 80 is 7.07.
         let text = outcome.to_text();
         assert!(text.contains("85.0 ± 7.1 %") && text.contains("mean of the last 2 epochs"), "{text}");
@@ -484,7 +484,7 @@ mod tests {
     fn cells_are_judged_apart() {
         let of = |cell, name, end| network(Some(cell), name, 0, end);
         let trials = [of("a", "D", 0.9), of("b", "D", 0.95), of("a", "R", 0.9), of("b", "R", 0.1)];
-        let outcome = Comparison::new("t", &trials).unwrap();
+        let outcome = RunOutcome::new("t", &trials).unwrap();
         assert_eq!(
             outcome.findings(),
             ["a: R (90.0 %) matches D (90.0 %).", "b: R (10.0 %) fails; D (95.0 %) is ahead of the others."]
@@ -504,7 +504,7 @@ mod tests {
             )
         };
         let trials = [of("A", 1, 0.3), of("A", 2, 0.5), of("R", 1, 0.1), of("R", 2, 0.1)];
-        let outcome = Comparison::new("t", &trials).unwrap();
+        let outcome = RunOutcome::new("t", &trials).unwrap();
         let text = outcome.to_text();
         assert!(text.contains("gap f(W̄) − f*") && text.contains("0.40 ± 0.14"), "{text}");
         assert!(text.ends_with("R ends with the smallest gap f(W̄) − f*, 0.1000 ± 0.\n"), "{text}");

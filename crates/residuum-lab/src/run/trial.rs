@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use residuum::{Control, Key, Rule, minimize_observed};
 use residuum_nn::checkpoint::{Checkpoint, Checkpoints};
+use residuum_nn::train::Warning;
 
 use super::ProblemRunError;
 use super::checkpoint::{Progressed, restore, save};
@@ -62,8 +63,12 @@ pub fn trial(
     let (mut k, mut before) = (0, 0.0);
     let mut checkpoints = keep.map(|keep| Checkpoints::<Progressed>::new(keep.path));
     // A checkpoint that is damaged, or of something else, only costs the time to repeat its steps.
+    let damaged = |path: &Path, reason: &str| {
+        let warning = Warning::DamagedCheckpoint { path: path.into(), reason: reason.into() };
+        progress.warned(&warning.to_string());
+    };
     if let (Some(keep), Some(checkpoints)) = (keep, &mut checkpoints)
-        && let Ok(Some(Checkpoint { position, state, .. })) = checkpoints.newest(|_, _| ())
+        && let Ok(Some(Checkpoint { position, state, .. })) = checkpoints.newest(damaged)
         && position.description == keep.description
         && restore(&position, &state, &mut *rule, &mut recorder.kept)
     {

@@ -23,7 +23,7 @@ use super::vector::VectorSpec;
 /// Why arrays or a rule cannot be built.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
-pub enum BuildError {
+pub enum RuleBuildError {
     /// A number.
     #[error(transparent)]
     Parameter(#[from] ParameterError),
@@ -32,7 +32,7 @@ pub enum BuildError {
     Field(String),
 }
 
-impl BuildError {
+impl RuleBuildError {
     /// The error as the library has it.
     pub fn into_parameter(self) -> ParameterError {
         match self {
@@ -50,7 +50,7 @@ pub(super) trait Number: Scalar {
         shape: Shape,
         scheme: Scheme,
         key: Key,
-    ) -> Result<Box<dyn Array<Self>>, BuildError>;
+    ) -> Result<Box<dyn Array<Self>>, RuleBuildError>;
 }
 
 impl Number for f32 {
@@ -59,9 +59,9 @@ impl Number for f32 {
         shape: Shape,
         scheme: Scheme,
         key: Key,
-    ) -> Result<Box<dyn Array<f32>>, BuildError> {
+    ) -> Result<Box<dyn Array<f32>>, RuleBuildError> {
         let DeviceSpec::Tile { device, cell } = device else {
-            return Err(BuildError::Field("device.array must be \"tile\"".into()));
+            return Err(RuleBuildError::Field("device.array must be \"tile\"".into()));
         };
         let tile = |key| Tile::new(shape.rows, shape.cols, (**device).clone(), key);
         Ok(match cell {
@@ -93,8 +93,8 @@ impl Number for f32 {
 }
 
 impl Number for f64 {
-    fn tile(_: &DeviceSpec, _: Shape, _: Scheme, _: Key) -> Result<Box<dyn Array<f64>>, BuildError> {
-        Err(BuildError::Field("device.array must be \"exact\" for weights in double precision".into()))
+    fn tile(_: &DeviceSpec, _: Shape, _: Scheme, _: Key) -> Result<Box<dyn Array<f64>>, RuleBuildError> {
+        Err(RuleBuildError::Field("device.array must be \"exact\" for weights in double precision".into()))
     }
 }
 
@@ -117,14 +117,14 @@ pub(super) struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn build<T: Number>(&self) -> Result<Box<dyn Rule<T>>, BuildError> {
+    fn build<T: Number>(&self) -> Result<Box<dyn Rule<T>>, RuleBuildError> {
         self.rule.on(self)
     }
 
     pub(super) fn residual_learning<T: Number>(
         &self,
         spec: &ResidualSpec,
-    ) -> Result<Box<dyn Rule<T>>, BuildError> {
+    ) -> Result<Box<dyn Rule<T>>, RuleBuildError> {
         let RuleSpec { pulses, transfer_pulses, source, .. } = *self.rule;
         let count = self.rule.transfer_rates.len();
         let (mut residuals, mut points) = (Vec::new(), Vec::new());
@@ -174,21 +174,24 @@ impl Builder<'_> {
         }
     }
 
-    pub(super) fn main<T: Number>(&self, scheme: Scheme) -> Result<Box<dyn Array<T>>, BuildError> {
+    pub(super) fn main<T: Number>(&self, scheme: Scheme) -> Result<Box<dyn Array<T>>, RuleBuildError> {
         self.array(&self.devices.main, "main", scheme, self.start.main, "initial.main")
     }
 
     /// The residual array of a rule without symmetric points.
-    pub(super) fn plain_residual<T: Number>(&self, scheme: Scheme) -> Result<Box<dyn Array<T>>, BuildError> {
+    pub(super) fn plain_residual<T: Number>(
+        &self,
+        scheme: Scheme,
+    ) -> Result<Box<dyn Array<T>>, RuleBuildError> {
         let start = self.residual_start("residual")?;
         self.array(&self.devices.residual, "residual", scheme, start.as_deref(), "initial.residual")
     }
 
     /// P₀, if the spec gives it.
-    fn residual_start(&self, name: &str) -> Result<Option<Vec<f64>>, BuildError> {
+    fn residual_start(&self, name: &str) -> Result<Option<Vec<f64>>, RuleBuildError> {
         let build = |spec: &VectorSpec| spec.build(self.cells(), self.key.named(name));
         let start = self.start.residual.map(build).transpose();
-        start.map_err(|e| BuildError::Field(format!("initial.residual {e}")))
+        start.map_err(|e| RuleBuildError::Field(format!("initial.residual {e}")))
     }
 
     /// The array `name`, whose first state, if it has one by now, comes from `field`.
@@ -199,7 +202,7 @@ impl Builder<'_> {
         scheme: Scheme,
         start: Option<&[f64]>,
         field: &str,
-    ) -> Result<Box<dyn Array<T>>, BuildError> {
+    ) -> Result<Box<dyn Array<T>>, RuleBuildError> {
         if device.is_tile() {
             let mut array = T::tile(device, self.shape, scheme, self.key.named(name))?;
             if let Some(start) = start {
@@ -215,7 +218,7 @@ impl Builder<'_> {
         {
             let range = cells.response(i).range();
             let message = format!("{field} must be inside the dynamic range {range} of cell {i}, got {w}");
-            return Err(BuildError::Field(message));
+            return Err(RuleBuildError::Field(message));
         }
         let start: Vec<T> = start.iter().map(|w| T::from_f64(*w)).collect();
         let array =
@@ -223,9 +226,9 @@ impl Builder<'_> {
         array.map(|array| Box::new(array) as Box<dyn Array<T>>).map_err(of(name))
     }
 
-    fn cells_of(&self, device: &DeviceSpec, name: &str) -> Result<Arc<dyn Cells>, BuildError> {
+    fn cells_of(&self, device: &DeviceSpec, name: &str) -> Result<Arc<dyn Cells>, RuleBuildError> {
         let cells = device.cells(self.cells(), self.key.named(name).named("device"));
-        cells.map_err(|e| BuildError::Field(format!("{name} array: {e}")))
+        cells.map_err(|e| RuleBuildError::Field(format!("{name} array: {e}")))
     }
 
     /// A residual array at the point that the rule believes to be symmetric, and that point unless it is 0.
@@ -234,7 +237,7 @@ impl Builder<'_> {
         spec: &ResidualSpec,
         name: &str,
         scheme: Scheme,
-    ) -> Result<(Box<dyn Array<T>>, Option<Vec<T>>), BuildError> {
+    ) -> Result<(Box<dyn Array<T>>, Option<Vec<T>>), RuleBuildError> {
         let (device, given) = (&self.devices.residual, self.residual_start(name)?);
         if device.is_tile() {
             let mut array = self.array(device, name, scheme, None, "")?;
@@ -255,9 +258,9 @@ impl Builder<'_> {
         Ok((array, Some(point.into_iter().map(T::from_f64).collect())))
     }
 
-    fn given_point(&self, spec: &VectorSpec) -> Result<Vec<f64>, BuildError> {
+    fn given_point(&self, spec: &VectorSpec) -> Result<Vec<f64>, RuleBuildError> {
         let point = spec.build(self.cells(), self.key.named("symmetric_point"));
-        point.map_err(|e| BuildError::Field(format!("rule.symmetric_point {e}")))
+        point.map_err(|e| RuleBuildError::Field(format!("rule.symmetric_point {e}")))
     }
 
     /// What the rule believes of a tile; a measurement pulses it.
@@ -266,7 +269,7 @@ impl Builder<'_> {
         spec: &ResidualSpec,
         array: &mut dyn Array<T>,
         name: &str,
-    ) -> Result<Option<Vec<T>>, BuildError> {
+    ) -> Result<Option<Vec<T>>, RuleBuildError> {
         // A cell without a point stays where it is.
         let known = |array: &dyn Array<T>| array.symmetric_points().into_iter().map(|p| p.unwrap_or(T::ZERO));
         Ok(match &spec.symmetric_point {
@@ -287,7 +290,7 @@ impl Builder<'_> {
     }
 
     /// What the rule believes of exact cells, in double precision.
-    fn point_of_exact<T: Number>(&self, spec: &ResidualSpec, name: &str) -> Result<Vec<f64>, BuildError> {
+    fn point_of_exact<T: Number>(&self, spec: &ResidualSpec, name: &str) -> Result<Vec<f64>, RuleBuildError> {
         let (device, n) = (&self.devices.residual, self.cells());
         let cells = self.cells_of(device, name)?;
         let known = || symmetric_points(&*cells, n, "residual_learning");
@@ -313,17 +316,17 @@ impl Builder<'_> {
         spec: &ResidualSpec,
         main: Scheme,
         residual: Scheme,
-    ) -> Result<Option<[Vec<T>; 2]>, BuildError> {
+    ) -> Result<Option<[Vec<T>; 2]>, RuleBuildError> {
         let measured = |settings: &ZeroShift, mut array: Box<dyn Array<T>>, name: &str| {
             let key = self.key.named("cell_gain").named(name);
-            Ok::<_, BuildError>(array.zero_shift(settings, key).map_err(measuring("cell_gain"))?.gain)
+            Ok::<_, RuleBuildError>(array.zero_shift(settings, key).map_err(measuring("cell_gain"))?.gain)
         };
         let known = |device: &DeviceSpec, array: &dyn Array<T>, name: &str| {
             if device.is_tile() {
                 let points = array.symmetric_points().into_iter().map(|p| p.unwrap_or(T::ZERO)).enumerate();
                 let half = T::from_f64(0.5);
                 let gain = |(i, w)| half * (array.response(i, false, w) + array.response(i, true, w));
-                return Ok::<_, BuildError>(points.map(gain).collect());
+                return Ok::<_, RuleBuildError>(points.map(gain).collect());
             }
             let cells = self.cells_of(device, name)?;
             let points = symmetric_points(&*cells, self.cells(), "cell_gain")?;
@@ -345,13 +348,13 @@ impl Builder<'_> {
 }
 
 /// Says what could not be measured.
-fn measuring(field: &'static str) -> impl Fn(ParameterError) -> BuildError {
-    move |e| BuildError::Field(format!("rule.{field}: {e}"))
+fn measuring(field: &'static str) -> impl Fn(ParameterError) -> RuleBuildError {
+    move |e| RuleBuildError::Field(format!("rule.{field}: {e}"))
 }
 
 /// Says of which array an error is.
-fn of(name: &str) -> impl Fn(ParameterError) -> BuildError {
-    move |e| BuildError::Field(format!("{name} array: {e}"))
+fn of(name: &str) -> impl Fn(ParameterError) -> RuleBuildError {
+    move |e| RuleBuildError::Field(format!("{name} array: {e}"))
 }
 
 impl RuleSpec {
@@ -364,7 +367,7 @@ impl RuleSpec {
         devices: &Devices,
         [rows, cols]: [usize; 2],
         key: Key,
-    ) -> Result<Box<dyn Rule<f32>>, BuildError> {
+    ) -> Result<Box<dyn Rule<f32>>, RuleBuildError> {
         let (shape, start) = (Shape { rows, cols }, Start::default());
         Builder { rule: self, devices, shape, start, key }.build()
     }
@@ -389,7 +392,7 @@ impl Spec {
         };
         let start = Start { main: Some(&main), residual: self.initial.residual.as_ref() };
         let builder = Builder { rule: &self.rule, devices, shape: Shape { rows: n, cols: 1 }, start, key };
-        let text = |e: BuildError| e.to_string();
+        let text = |e: RuleBuildError| e.to_string();
         if devices.has_tiles() && !self.rule.is_digital() {
             return Ok(Box::new(Widened::new(builder.build().map_err(text)?)));
         }

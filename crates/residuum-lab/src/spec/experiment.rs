@@ -6,7 +6,7 @@ use std::path::Path;
 use residuum::rule::Source;
 use residuum_nn::analog::Mapping;
 
-use super::build::BuildError;
+use super::build::RuleBuildError;
 use super::data::DataSpec;
 use super::device::Devices;
 use super::file::{FileTable, Kind, read_devices};
@@ -147,7 +147,7 @@ fn check_rule(root: &Table<'_>, rule: &RuleSpec, devices: Option<&Devices>) -> R
     }
     let Some(devices) = devices.filter(|_| !rule.is_digital()) else { return Ok(()) };
     rule.build(devices, [2, 2], residuum::Key::new(0)).map(|_| ()).map_err(|error| match error {
-        BuildError::Parameter(error) => root.child("rule").blame(&error),
+        RuleBuildError::Parameter(error) => root.child("rule").blame(&error),
         other => root.error(other.to_string()),
     })
 }

@@ -32,7 +32,7 @@ mod training;
 mod types;
 mod vector;
 
-pub use build::BuildError;
+pub use build::RuleBuildError;
 pub use data::{Augment, DataSpec, DataSpecError, Half, Normalize};
 pub use device::{CellSpec, DeviceSpec, Devices};
 pub(crate) use difference::{Difference, joined};
@@ -52,7 +52,7 @@ pub(crate) use resolved::describe;
 pub use response::{CatalogueEntry, ResponseSpec, catalogue};
 pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec};
 pub use schema::schema;
-pub use section::{Condition, Declaration, Default, Field};
+pub use section::{Declaration, Default, Field, FieldCondition};
 pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};
 pub use vector::{MatrixSpec, VectorSpec};
 

@@ -13,8 +13,8 @@ use super::device::{DeviceTable, STEP_MODELS};
 use super::folders::digest;
 use super::node::{Node, SpecError, Value};
 use super::section::{
-    Condition, Declaration, Default, Field, Optional, Or, Presence, Required, RequiredIf, Section as _, Slot,
-    Takes, section,
+    Declaration, Default, Field, FieldCondition, Optional, Or, Presence, Required, RequiredIf, Section as _,
+    Slot, Takes, section,
 };
 use super::table::{At, Table};
 use super::types::{TakesExt as _, number, table, word};
@@ -135,9 +135,9 @@ impl<T: Takes<Value = Distribution>> Presence<T> for OfFamily {
 }
 
 impl Shared {
-    fn conditions(&'static self) -> Vec<Condition> {
-        let mut conditions = vec![Condition { field: "response", values: &self.families }];
-        conditions.extend(self.only_exact.then_some(Condition { field: "array", values: &["exact"] }));
+    fn conditions(&'static self) -> Vec<FieldCondition> {
+        let mut conditions = vec![FieldCondition { field: "response", values: &self.families }];
+        conditions.extend(self.only_exact.then_some(FieldCondition { field: "array", values: &["exact"] }));
         conditions
     }
 

@@ -10,7 +10,7 @@ use residuum::tile::{Management, Scheme, Trains};
 use residuum::{RateSchedules, Rule, Schedule};
 use serde_json::{Value as Json, json};
 
-use super::build::{BuildError, Builder, Number};
+use super::build::{Builder, Number, RuleBuildError};
 use super::node::{Node, SpecError, Value};
 use super::rate::{Rate, rate};
 use super::section::{Declaration, Optional, Or, Required, Section as _, Takes, section};
@@ -636,7 +636,7 @@ impl RuleTable {
 
 impl RuleSpec {
     /// The rule on its arrays.
-    pub(super) fn on<T: Number>(&self, on: &Builder<'_>) -> Result<Box<dyn Rule<T>>, BuildError> {
+    pub(super) fn on<T: Number>(&self, on: &Builder<'_>) -> Result<Box<dyn Rule<T>>, RuleBuildError> {
         let RuleSpec { pulses, transfer_pulses, source, .. } = *self;
         Ok(match &self.kind {
             RuleKind::Digital => Box::new(Digital::new(&on.first_weights::<T>(), source)?),

@@ -89,7 +89,7 @@ pub struct Field {
     /// What it means.
     pub meaning: String,
     /// When it is there; all of them must hold.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<FieldCondition>,
     /// Its JSON Schema.
     pub schema: Json,
     /// The tables it may be.
@@ -109,7 +109,7 @@ pub enum Default {
 
 /// A field is there if another one has one of these values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Condition {
+pub struct FieldCondition {
     /// The other field.
     pub field: &'static str,
     /// Its values.
@@ -148,7 +148,7 @@ impl Field {
         presence: &P,
         unit: &'static str,
         meaning: &str,
-        conditions: &[Condition],
+        conditions: &[FieldCondition],
     ) -> Self {
         let meaning = meaning.split_whitespace().collect::<Vec<_>>().join(" ");
         let (takes, schema, tables) = (takes.words(), takes.schema(), takes.tables());
@@ -340,7 +340,7 @@ macro_rules! name_of {
 macro_rules! conditions {
     ($($on:ident $values:tt)*) => {
         &[$(
-            $crate::spec::section::Condition { field: stringify!($on), values: $crate::spec::section::values!($values) }
+            $crate::spec::section::FieldCondition { field: stringify!($on), values: $crate::spec::section::values!($values) }
         ),*]
     };
 }

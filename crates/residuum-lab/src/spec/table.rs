@@ -11,7 +11,7 @@ use super::Kind;
 use super::folders::{Folders, digest};
 use super::node::{Node, SpecError, Value};
 use super::resolved::Resolved;
-use super::section::{Condition, Declaration, Default};
+use super::section::{Declaration, Default, FieldCondition};
 
 /// What every table of a spec shares.
 #[derive(Clone, Debug)]
@@ -208,15 +208,15 @@ impl<'a> Table<'a> {
     }
 
     /// Whether all of these conditions hold.
-    pub(crate) fn applies(&self, declared: &Declaration, conditions: &[Condition]) -> bool {
+    pub(crate) fn applies(&self, declared: &Declaration, conditions: &[FieldCondition]) -> bool {
         conditions.iter().all(|condition| self.holds(declared, condition))
     }
 
-    fn holds(&self, declared: &Declaration, condition: &Condition) -> bool {
+    fn holds(&self, declared: &Declaration, condition: &FieldCondition) -> bool {
         self.of(declared, condition).is_some_and(|value| condition.values.contains(&value.as_str()))
     }
 
-    fn of(&self, declared: &Declaration, condition: &Condition) -> Option<String> {
+    fn of(&self, declared: &Declaration, condition: &FieldCondition) -> Option<String> {
         if declared.by.first() == Some(&condition.field) {
             return self.choice(declared);
         }
@@ -262,7 +262,7 @@ impl<'a> Table<'a> {
         node.error(format!("{} is not a field; {hint}", self.path(key)))
     }
 
-    fn misplaced(&self, declared: &Declaration, key: &str, condition: &Condition, value: &str) -> String {
+    fn misplaced(&self, declared: &Declaration, key: &str, condition: &FieldCondition, value: &str) -> String {
         let path = self.path(key);
         let mut wanted: Vec<&str> = Vec::new();
         let fields = declared.fields.iter().filter(|field| field.name == key);

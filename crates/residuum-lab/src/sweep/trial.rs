@@ -230,6 +230,10 @@ impl Progress for Watch<'_, '_> {
         self.listener.trial_measured(self.plan, metric, value);
     }
 
+    fn warned(&self, warning: &str) {
+        self.listener.warned(self.plan, warning);
+    }
+
     fn cancelled(&self) -> bool {
         self.environment.stopped(self.listener)
     }

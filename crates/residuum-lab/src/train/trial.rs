@@ -11,9 +11,7 @@ use residuum_nn::state::{Scope, StateError, TensorFileError, Tensors, read_safet
 use residuum_nn::{Network, Shape};
 use thiserror::Error;
 
-use crate::spec::{
-    BuildError as RuleError, DataSpecError, Devices, NetworkSpec, RuleSpec, ScheduleSpec, TrialSpec,
-};
+use crate::spec::{DataSpecError, Devices, NetworkSpec, RuleBuildError, RuleSpec, ScheduleSpec, TrialSpec};
 
 /// Samples evaluated at a time; affects only running averages in the converters.
 const TEST_BATCH: usize = 200;
@@ -208,6 +206,6 @@ struct TileRecipe {
 
 impl Recipe for TileRecipe {
     fn build(&self, rows: usize, cols: usize, key: Key) -> Result<Box<dyn Rule<f32>>, ParameterError> {
-        self.rule.build(&self.devices, [rows, cols], key).map_err(RuleError::into_parameter)
+        self.rule.build(&self.devices, [rows, cols], key).map_err(RuleBuildError::into_parameter)
     }
 }

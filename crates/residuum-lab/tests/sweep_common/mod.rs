@@ -108,6 +108,7 @@ pub fn records(store: &Path) -> BTreeMap<String, String> {
 pub struct Spy {
     pub begun: Mutex<Vec<String>>,
     pub ends: Mutex<Vec<End>>,
+    pub warnings: Mutex<Vec<String>>,
     pub advances: Mutex<usize>,
     pub cancel_after: Option<usize>,
 }
@@ -124,6 +125,10 @@ impl Listener for Spy {
 
     fn trial_ends(&self, _: &Plan, end: &End) {
         self.ends.lock().unwrap().push(end.clone());
+    }
+
+    fn warned(&self, _: &Plan, warning: &str) {
+        self.warnings.lock().unwrap().push(warning.into());
     }
 
     fn cancelled(&self) -> bool {
