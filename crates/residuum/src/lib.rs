@@ -42,6 +42,7 @@ pub mod schedule;
 mod simd;
 pub mod state;
 pub mod stats;
+mod stream;
 pub mod theory;
 pub mod tile;
 

@@ -106,6 +106,16 @@ pub trait Scalar:
         out: &mut [Self],
         scratch: &mut ColumnScratch,
     );
+
+    /// All columns of `weights`, row-major.
+    fn read_columns(
+        readout: &Readout,
+        weights: &[Self],
+        shape: Shape,
+        key: Key,
+        out: &mut [Self],
+        scratch: &mut ColumnScratch,
+    );
 }
 
 /// Buffers of [`Scalar::read_column`].
@@ -221,6 +231,23 @@ impl Scalar for f64 {
             *out = f64::from(*v);
         }
     }
+
+    fn read_columns(
+        readout: &Readout,
+        weights: &[Self],
+        shape: Shape,
+        key: Key,
+        out: &mut [Self],
+        scratch: &mut ColumnScratch,
+    ) {
+        let ColumnScratch { readout: memory, weights: rounded, column: values } = scratch;
+        f32::of_f64s(weights, rounded);
+        values.resize(weights.len(), 0.0);
+        readout.read_columns(rounded, shape, key, values, memory);
+        for (out, v) in out.iter_mut().zip(values) {
+            *out = f64::from(*v);
+        }
+    }
 }
 
 impl Scalar for f32 {
@@ -286,5 +313,16 @@ impl Scalar for f32 {
         scratch: &mut ColumnScratch,
     ) {
         readout.read_column(weights, shape, column, key, out, &mut scratch.readout);
+    }
+
+    fn read_columns(
+        readout: &Readout,
+        weights: &[Self],
+        shape: Shape,
+        key: Key,
+        out: &mut [Self],
+        scratch: &mut ColumnScratch,
+    ) {
+        readout.read_columns(weights, shape, key, out, &mut scratch.readout);
     }
 }

@@ -124,6 +124,60 @@ fn a_column_reads_as_the_one_hot_sample() {
     }
 }
 
+/// All columns at once: what each column reads, in the same distribution.
+#[test]
+fn all_columns_read_as_each_does() {
+    let (w, scratch) = (weights(), &mut Scratch::default());
+    let transfer = Settings {
+        noise_management: NoiseManagement::None,
+        bound_management: BoundManagement::None,
+        ..Settings::aihwkit()
+    };
+    let mut quiet = transfer;
+    quiet.output.noise = 0.0;
+    let mut each = vec![0.0; w.len()];
+    let mut all = vec![0.0; w.len()];
+    for settings in [
+        Settings::default(),
+        quiet,
+        Settings { noise_management: NoiseManagement::Constant { scale: 2.0 }, ..quiet },
+    ] {
+        let readout = Readout::new(settings).unwrap();
+        readout.read_columns(&w, SHAPE, Key::new(1), &mut all, scratch);
+        for column in 0..SHAPE.cols {
+            let mut values = vec![0.0; SHAPE.rows];
+            readout.read_column(&w, SHAPE, column, Key::new(2), &mut values, scratch);
+            each[column..].iter_mut().step_by(SHAPE.cols).zip(values).for_each(|(out, v)| *out = v);
+        }
+        assert_eq!(all, each, "{settings:?}");
+    }
+    // Noise that rounding hides is seen where the steps are fine.
+    let mut fine = transfer;
+    fine.output.steps = None;
+    for (settings, sigma) in [(fine, fine.output.noise), (everything(), 0.0)] {
+        let readout = Readout::new(settings).unwrap();
+        let reads: Vec<Vec<f32>> = (0..REPEATS as u64)
+            .map(|k| {
+                let mut all = vec![0.0; w.len()];
+                readout.read_columns(&w, SHAPE, Key::new(3).fold(k), &mut all, scratch);
+                all
+            })
+            .collect();
+        if sigma == 0.0 {
+            assert!(reads[0] != reads[1], "imperfections that need a whole read are not lost");
+            continue;
+        }
+        for cell in [0, 33, 511] {
+            let s = Summary::of(reads.iter().map(|read| f64::from(read[cell])));
+            assert!(s.agrees(f64::from(w[cell]), 0.0), "{s} instead of {}", w[cell]);
+            assert!((s.std / sigma - 1.0).abs() < Z / (2.0 * REPEATS as f64).sqrt(), "{s}");
+        }
+        let across =
+            Summary::of(reads.iter().map(|read| f64::from(read[5] - w[5]) * f64::from(read[6] - w[6])));
+        assert!(across.agrees(0.0, 0.0), "cells are independent: {across}");
+    }
+}
+
 #[test]
 fn weight_noise_grows_with_the_norm_of_the_input() {
     let sigma = 0.03;

@@ -40,12 +40,15 @@ fn seen(tile: &Tile) -> (Vec<f32>, Vec<f32>, u64) {
     (tile.weights().to_vec(), tile.hidden().to_vec(), tile.pulses_sent())
 }
 
+/// Without chance and noise a matrix is its columns, written in any order. Trains at once are computed by another
+/// series, which differs in the last bits.
 #[test]
 fn a_matrix_is_written_as_its_columns_are() {
     let (rows, cols) = (300, 131);
     let direction = numbers(rows * cols, 1);
     for device in devices() {
-        for scheme in schemes() {
+        let device = Device { cycle_noise: CycleNoise::Multiplicative(0.0), write_noise: 0.0, ..device };
+        for scheme in schemes().into_iter().filter(|scheme| !matches!(scheme, Scheme::Stochastic(_))) {
             let key = Key::new(3);
             let mut whole = Tile::new(rows, cols, device.clone(), Key::new(2)).unwrap();
             let [mut by_columns, mut backwards] = [whole.clone(), whole.clone()];
@@ -62,9 +65,67 @@ fn a_matrix_is_written_as_its_columns_are() {
                 (0..cols).rev().for_each(|j| write(&mut backwards, j));
             }
             assert!(seen(&whole) != fresh, "{scheme:?}, {:?}", device.step);
-            assert!(seen(&whole) == seen(&by_columns), "{scheme:?}, {:?}", device.step);
-            assert!(seen(&whole) == seen(&backwards), "{scheme:?}, {:?}", device.step);
+            assert!(seen(&by_columns) == seen(&backwards), "{scheme:?}, {:?}", device.step);
+            assert_eq!(whole.pulses_sent(), by_columns.pulses_sent(), "{scheme:?}, {:?}", device.step);
+            for (a, b) in whole.weights().iter().zip(by_columns.weights()) {
+                assert!((a - b).abs() < 2e-6, "{scheme:?}, {:?}: {a} and {b}", device.step);
+            }
         }
+    }
+}
+
+/// Probabilities of 0 to n successes.
+fn binomial(n: u32, p: f64) -> Vec<f64> {
+    let mut mass = (1.0 - p).powi(n.cast_signed());
+    let mut all = vec![mass];
+    for k in 0..n {
+        mass *= f64::from(n - k) / f64::from(k + 1) * p / (1.0 - p);
+        all.push(mass);
+    }
+    all
+}
+
+/// χ² of the pulses that a value of 1 on each of many columns gives, per degree of freedom, and how far it may be from 1. A column
+/// fires with q in each slot, its row with p, so that the number of coincidences is binomial with pq; the cells of a row are
+/// independent.
+fn chi_square_of_counts(slots: u32, pq: f64, assumed: f64) -> [f64; 2] {
+    let (cols, repeats) = (4096, 12);
+    let step = 1.0 / 4096.0;
+    let device = Device::ideal(StepModel::Constant, step, -1.0, 1.0);
+    let scheme = Scheme::Stochastic(Trains { length: slots, management: Management::Fixed });
+    // Rows and columns fire alike: q = p = √(scale/(step·slots)).
+    let scale = pq as f32 * step * slots as f32;
+    let mut tile = Tile::new(1, cols, device, Key::new(1)).unwrap();
+    let mut counts = vec![0.0; slots as usize + 1];
+    for k in 0..repeats {
+        tile.program(&vec![0.0; cols], Key::new(2)).unwrap();
+        tile.write_matrix(scale, &vec![1.0; cols], scheme, Key::new(3).fold(k)).unwrap();
+        tile.weights().iter().for_each(|w| counts[(w / step).round() as usize] += 1.0);
+    }
+    let total = (cols as u64 * repeats) as f64;
+    // Bins of at least 20 expected entries.
+    let (mut chi, mut bins) = (0.0, 0.0);
+    let (mut found, mut expected) = (0.0, 0.0);
+    let mut left = total;
+    for (count, mass) in counts.iter().zip(binomial(slots, assumed)) {
+        (found, expected) = (found + count, expected + total * mass);
+        if expected >= 20.0 && left - expected >= 20.0 {
+            chi += (found - expected) * (found - expected) / expected;
+            (bins, left) = (bins + 1.0, left - expected);
+            (found, expected) = (0.0, 0.0);
+        }
+    }
+    chi += (found - left) * (found - left) / left;
+    [chi / bins, Z * (2.0 / bins).sqrt() + Z * Z / bins]
+}
+
+#[test]
+fn a_matrix_meets_its_lines_by_the_binomial_law() {
+    for (slots, pq) in [(1, 0.09), (5, 0.04), (10, 0.4), (31, 0.2), (31, 0.7), (31, 0.97)] {
+        let [chi, allowed] = chi_square_of_counts(slots, pq, pq);
+        assert!((chi - 1.0).abs() < allowed, "{slots} slots, {pq}: {chi} is not within {allowed} of 1");
+        let [twin, _] = chi_square_of_counts(slots, pq, if pq < 0.9 { 1.2 * pq } else { 0.99 * pq });
+        assert!(twin - 1.0 > allowed, "{slots} slots, {pq}: another probability is not seen, {twin}");
     }
 }
 
@@ -134,6 +195,8 @@ fn a_column_has_the_statistics_of_an_update() {
     let updated =
         statistics(repeats, |tile, key| tile.write(4e-3, &values, &[0.0, 1.0, 0.0], scheme, key).unwrap());
     let written = statistics(repeats, |tile, key| tile.write_column(1, 4e-3, &values, scheme, key).unwrap());
+    let matrix = [0.0, values[0], 0.0, 0.3, values[1], -0.2];
+    let whole = statistics(repeats, |tile, key| tile.write_matrix(4e-3, &matrix, scheme, key).unwrap());
     // The twin: one write per row draws the column's line anew.
     let apart = statistics(repeats, |tile, key| {
         for (row, name) in ["first", "second"].into_iter().enumerate() {
@@ -155,7 +218,7 @@ fn a_column_has_the_statistics_of_an_update() {
         1.1 * ((exact[1] * other + exact[2] * exact[2]) / n).sqrt(),
     ];
     for s in 0..3 {
-        for found in [updated[s], written[s]] {
+        for found in [updated[s], written[s], whole[s]] {
             assert!((found - exact[s]).abs() < Z * allowed[s], "{s}: {found} instead of {}", exact[s]);
         }
     }

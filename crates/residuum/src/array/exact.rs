@@ -301,7 +301,7 @@ impl<T: Scalar> Array<T> for ExactArray<T> {
         Ok(())
     }
 
-    fn admit(&self, gradient: Gradient<'_, T>) -> Result<(), ParameterError> {
+    fn check_gradient(&self, gradient: Gradient<'_, T>) -> Result<(), ParameterError> {
         gradient.fits(self.shape)
     }
 

@@ -94,7 +94,7 @@ pub trait Array<T: Scalar>: Debug + Send + Sync + State {
     ///
     /// # Errors
     /// If a shape differs or an entry is not finite.
-    fn admit(&self, gradient: Gradient<'_, T>) -> Result<(), ParameterError> {
+    fn check_gradient(&self, gradient: Gradient<'_, T>) -> Result<(), ParameterError> {
         gradient.fits(self.shape())?;
         match gradient {
             Gradient::Dense(gradient) => T::all_finite("gradient", gradient),
@@ -228,8 +228,8 @@ impl<T: Scalar> Array<T> for Box<dyn Array<T>> {
     fn written(&self, rows: &mut [bool]) -> bool {
         (**self).written(rows)
     }
-    fn admit(&self, gradient: Gradient<'_, T>) -> Result<(), ParameterError> {
-        (**self).admit(gradient)
+    fn check_gradient(&self, gradient: Gradient<'_, T>) -> Result<(), ParameterError> {
+        (**self).check_gradient(gradient)
     }
     fn program(&mut self, target: &[T], key: Key) -> Result<(), ParameterError> {
         (**self).program(target, key)

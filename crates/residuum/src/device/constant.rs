@@ -9,6 +9,8 @@ use super::{CycleNoise, Device, Model, StepModel};
 pub(crate) struct Constant;
 
 impl<A: Arithmetic> Law<A> for Constant {
+    const FLAT: bool = true;
+
     #[inline(always)]
     fn step(&self, cell: &Cell<A::Number>, up: bool, _: A::Number) -> (A::Number, A::Number) {
         (signed(up, cell.scale), 0.0.into())

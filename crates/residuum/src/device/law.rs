@@ -4,6 +4,7 @@ use super::Device;
 use super::cells::{Cells, side};
 use crate::math::{exp2_32, pow32};
 use crate::simd::Kernel;
+use crate::stream::CHUNK;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// The numbers laws compute with: f32 or f64.
@@ -241,6 +242,8 @@ pub(crate) trait Law<A: Arithmetic>: Copy {
     const SHAPE: Shape = Shape::None;
     /// Whether it reads [`Cell::inverse_range`].
     const INVERSE_RANGE: bool = false;
+    /// Whether steps are the same at every state, so that n of them need no series.
+    const FLAT: bool = false;
 
     /// ±s±u±(w) and its derivative with respect to w.
     fn step(&self, cell: &Cell<A::Number>, up: bool, w: A::Number) -> (A::Number, A::Number);
@@ -275,7 +278,7 @@ impl<W: WithLaw<Vector>, L: Law<Vector>> Kernel for Bound<W, L> {
 }
 
 #[inline(always)]
-pub(crate) fn both(pair: [&[f32]; 2], from: usize, n: usize) -> [&[f32]; 2] {
+fn both(pair: [&[f32]; 2], from: usize, n: usize) -> [&[f32]; 2] {
     [&pair[0][from..][..n], &pair[1][from..][..n]]
 }
 
@@ -297,7 +300,13 @@ pub(crate) struct Parameters<'a> {
     pub(crate) max: &'a [f32],
     pub(crate) min: &'a [f32],
     pub(crate) inverse_range: &'a [f32],
+    /// s±, the unit of additive noise.
+    pub(crate) unit: [&'a [f32]; 2],
 }
+
+/// Room for the parameters of a chunk.
+#[derive(Default)]
+pub(crate) struct Padding([[f32; CHUNK]; 9]);
 
 impl<'a> Parameters<'a> {
     /// The parameters of cells `from..to` of the array.
@@ -309,6 +318,27 @@ impl<'a> Parameters<'a> {
             max: &cells.max[from..to],
             min: &cells.min[from..to],
             inverse_range: cells.inverse_range.get(from..to).unwrap_or(&[]),
+            unit: [&cells.scale[0][from..to], &cells.scale[1][from..to]],
+        }
+    }
+
+    /// The cells from `from` on, fewer than a chunk, filled up with zeros: the last cells of a row need no code of their own.
+    pub(crate) fn padded<'b>(&self, from: usize, padding: &'b mut Padding) -> Parameters<'b> {
+        let Self { scale, shape, max, min, inverse_range, unit } = self;
+        let parameters = [scale[0], scale[1], shape[0], shape[1], max, min, inverse_range, unit[0], unit[1]];
+        for (out, parameter) in padding.0.iter_mut().zip(parameters) {
+            // A parameter that the step model does not have is empty.
+            let last = parameter.get(from..).unwrap_or(&[]);
+            out[..last.len()].copy_from_slice(last);
+        }
+        let [up, down, up_shape, down_shape, max, min, inverse_range, up_unit, down_unit] = &padding.0;
+        Parameters {
+            scale: [up, down],
+            shape: [up_shape, down_shape],
+            max,
+            min,
+            inverse_range,
+            unit: [up_unit, down_unit],
         }
     }
 
@@ -326,6 +356,7 @@ impl<'a> Parameters<'a> {
             max: &self.max[from..][..n],
             min: &self.min[from..][..n],
             inverse_range: if L::INVERSE_RANGE { &self.inverse_range[from..][..n] } else { none },
+            unit: both(self.unit, from, n),
         }
     }
 

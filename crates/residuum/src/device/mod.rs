@@ -45,7 +45,7 @@ pub use power::Exponents;
 pub use response::DeviceResponse;
 
 pub(crate) use cells::{Cells, side};
-pub(crate) use law::{Law, Parameters, Vector, WithLaw, both, pick};
+pub(crate) use law::{Law, Padding, Parameters, Vector, WithLaw, pick};
 
 use crate::error::{ParameterError, non_negative, positive, require};
 use crate::simd;

@@ -3,7 +3,7 @@
 //! Nothing that a sample meets depends on the others of its block, so a batch may be split anywhere and run on any thread.
 
 use super::analog::{self, Array, Weights, pass};
-use super::convert::{Bank, Digitize, Drive, Pending, Streams, drive_one};
+use super::convert::{Bank, Digitize, Drive, DriveOne, Pending, Streams};
 use super::product::{Direction, product};
 use super::settings::{BoundManagement, NoiseManagement, Passes, Settings};
 use crate::Key;
@@ -140,11 +140,11 @@ impl Read<'_> {
         sums.resize(pending.len() * n_out, 0.0);
         let inputs = match source {
             Source::Batch(inputs, _) => inputs,
-            Source::Column(column) => {
+            Source::Column(line) => {
                 one_sign.clear();
                 for (p, sums) in pending.iter().zip(sums.chunks_exact_mut(n_out)) {
-                    let voltage = drive_one(bank, streams, *p, column);
-                    let cells = array.weights.values[column..].iter().step_by(array.shape.cols);
+                    let voltage = simd::dispatch(DriveOne { bank, streams, pending: *p, line });
+                    let cells = array.weights.values[line..].iter().step_by(array.shape.cols);
                     sums.iter_mut().zip(cells).for_each(|(sum, w)| *sum = voltage * w);
                     one_sign.push(voltage);
                 }

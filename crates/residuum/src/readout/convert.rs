@@ -118,6 +118,20 @@ impl Bank {
         clipped != 0
     }
 
+    /// Rounds to the nearest step, clips, and scales.
+    #[inline(always)]
+    pub fn convert(&self, values: &mut [f32], scale: f32) {
+        if let Some(step) = self.step {
+            let steps = step.recip();
+            for v in values.iter_mut() {
+                *v = (*v * steps).round_ties_even() * step;
+            }
+        }
+        for v in values.iter_mut() {
+            *v = v.clamp(-self.bound, self.bound) * scale;
+        }
+    }
+
     #[inline(always)]
     fn round(&self, values: &mut [f32; CHUNK], streams: Streams, chunk: u64) {
         let Some(step) = self.step else { return };
@@ -230,12 +244,25 @@ impl Kernel for Drive<'_> {
 }
 
 /// Drives line `line` alone, with 1, as [`Drive`] would in a one-hot sample: the voltage of that line.
-pub(super) fn drive_one(bank: Bank, streams: Streams, pending: Pending, line: usize) -> f32 {
-    let mut values = [0.0; CHUNK];
-    values[line % CHUNK] = 1.0;
-    let streams = streams.of_sample(pending.sample, &bank, true);
-    bank.drive(&mut values, pending.scale, streams, (line / CHUNK) as u64);
-    values[line % CHUNK]
+pub(super) struct DriveOne {
+    pub bank: Bank,
+    pub streams: Streams,
+    pub pending: Pending,
+    pub line: usize,
+}
+
+impl Kernel for DriveOne {
+    type Output = f32;
+
+    #[inline(always)]
+    fn run(self) -> f32 {
+        let Self { bank, streams, pending, line } = self;
+        let mut values = [0.0; CHUNK];
+        values[line % CHUNK] = 1.0;
+        let streams = streams.of_sample(pending.sample, &bank, true);
+        bank.drive(&mut values, pending.scale, streams, (line / CHUNK) as u64);
+        values[line % CHUNK]
+    }
 }
 
 /// Digitizes the sums of the pending samples into their places in `outputs`, or adds them there; marks in `clipped`

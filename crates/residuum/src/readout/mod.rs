@@ -34,6 +34,7 @@
 
 mod analog;
 mod block;
+mod columns;
 mod convert;
 mod lines;
 mod product;
@@ -70,6 +71,7 @@ pub struct Scratch {
     running_scale: Option<f32>,
     scales: Vec<f32>,
     one_hot: Vec<f32>,
+    column: Vec<f32>,
     lines: Lines,
     cells: Cells,
     magnitudes: Vec<f32>,
@@ -206,9 +208,7 @@ impl Readout {
         check(weights, shape, [shape.cols; 2], [outputs.len(), shape.rows]);
         assert!(column < shape.cols, "column must be below {}, got {column}", shape.cols);
         assert_eq!(outputs.len(), shape.rows, "outputs must hold one column");
-        let s = &self.settings;
-        let alone = s.input.noise == 0.0 && s.passes == Passes::One && s.output_line.is_none();
-        if alone && !needs_magnitudes(s) {
+        if self.reads_columns_alone() {
             self.run(weights, shape, Source::Column(column), key, outputs, scratch);
         } else {
             let mut inputs = std::mem::take(&mut scratch.one_hot);
@@ -218,6 +218,12 @@ impl Readout {
             self.read(weights, shape, &inputs, key, outputs, scratch);
             scratch.one_hot = inputs;
         }
+    }
+
+    /// Whether nothing but the column itself decides what is read of it.
+    fn reads_columns_alone(&self) -> bool {
+        let s = &self.settings;
+        s.input.noise == 0.0 && s.passes == Passes::One && s.output_line.is_none() && !needs_magnitudes(s)
     }
 
     fn run(

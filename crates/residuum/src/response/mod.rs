@@ -13,7 +13,7 @@
 //! | [`SoftBounds`] | a(1 − w/τ₊), b(1 + w/τ₋) |
 //! | [`Ceiling`] | the lower bound's hard instance |
 //! | [`Wavy`] | 1 ∓ a sin(¾πw/τ)(1 ∓ b w/τ): non-monotone |
-//! | [`Logistic`] | (floor + (1 − floor)(1 − (w/τ)²)^shape)(1 ∓ skew·w/τ): the S-curve of ferroelectric cells |
+//! | [`SCurve`] | (floor + (1 − floor)(1 − (w/τ)²)^shape)(1 ∓ skew·w/τ): the S-curve of ferroelectric cells |
 //! | [`Tabulated`] | shape-preserving interpolation of measured points |
 //! | [`Formula`] | two expressions in `w` |
 //!
@@ -27,9 +27,9 @@ mod exponential;
 mod family;
 mod formula;
 mod linear;
-mod logistic;
 mod power;
 mod regularity;
+mod s_curve;
 mod scan;
 mod soft_bounds;
 mod table;
@@ -44,9 +44,9 @@ pub use exponential::Exponential;
 pub use family::{Family, Given, Parameter};
 pub use formula::{Formula, FormulaError};
 pub use linear::Linear;
-pub use logistic::Logistic;
 pub use power::Power;
 pub use regularity::{Clause, Regularity};
+pub use s_curve::SCurve;
 pub use soft_bounds::SoftBounds;
 pub use table::Place;
 pub use tabulated::{Tabulated, TabulatedError};
@@ -69,7 +69,7 @@ pub const FAMILIES: [&Family; 9] = [
     &soft_bounds::FAMILY,
     &ceiling::FAMILY,
     &wavy::FAMILY,
-    &logistic::FAMILY,
+    &s_curve::FAMILY,
 ];
 
 /// Scalar physics of one cell: pure, immutable, no randomness.

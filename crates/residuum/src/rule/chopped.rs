@@ -279,7 +279,7 @@ impl<T: Scalar> UpdateRule<T> for ChoppedTikiTaka<T> {
     }
 
     fn step(&mut self, gradient: Gradient<'_, T>, rates: &Rates, key: Key) -> Result<(), StepError> {
-        self.residual.admit(gradient).map_err(of("residual"))?;
+        self.residual.check_gradient(gradient).map_err(of("residual"))?;
         let samples = gradient.samples();
         let mut from = 0;
         while from < samples {

@@ -37,7 +37,7 @@ impl<T: Scalar> UpdateRule<T> for Manhattan<T> {
     }
 
     fn step(&mut self, gradient: Gradient<'_, T>, _: &Rates, key: Key) -> Result<(), StepError> {
-        self.main.admit(gradient).map_err(of("main"))?;
+        self.main.check_gradient(gradient).map_err(of("main"))?;
         let pulse = |g: &T| match () {
             () if *g > self.threshold => -T::ONE,
             () if *g < -self.threshold => T::ONE,

@@ -141,7 +141,7 @@ impl<T: Scalar> UpdateRule<T> for MixedPrecision<T> {
     }
 
     fn step(&mut self, gradient: Gradient<'_, T>, rates: &Rates, key: Key) -> Result<(), StepError> {
-        self.main.admit(gradient).map_err(of("main"))?;
+        self.main.check_gradient(gradient).map_err(of("main"))?;
         let samples = gradient.samples();
         let mut from = 0;
         while from < samples {

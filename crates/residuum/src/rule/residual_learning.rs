@@ -201,7 +201,7 @@ impl<T: Scalar> ResidualLearning<T> {
     }
 
     /// W⋄ of P as assumed by the rule; `None` where all are 0.
-    pub fn believed_point(&self) -> Option<&[T]> {
+    pub fn assumed_symmetric_point(&self) -> Option<&[T]> {
         self.links[0].point.as_deref()
     }
 
@@ -272,7 +272,7 @@ impl<T: Scalar> UpdateRule<T> for ResidualLearning<T> {
 
     fn step(&mut self, gradient: Gradient<'_, T>, rates: &Rates, key: Key) -> Result<(), StepError> {
         let last = self.links.len();
-        self.arrays[last].admit(gradient).map_err(of(NAMES[last]))?;
+        self.arrays[last].check_gradient(gradient).map_err(of(NAMES[last]))?;
         let stepped = self.write(gradient, rates, key);
         self.effective.follow(&self.arrays, &self.links);
         stepped

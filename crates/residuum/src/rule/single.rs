@@ -125,7 +125,7 @@ impl<T: Scalar> UpdateRule<T> for Analog<T> {
     }
 
     fn step(&mut self, gradient: Gradient<'_, T>, rates: &Rates, key: Key) -> Result<(), StepError> {
-        self.main.admit(gradient).map_err(of("main"))?;
+        self.main.check_gradient(gradient).map_err(of("main"))?;
         let (scale, key) = (T::from_f64(-rates.learning), key.named("main"));
         match self.optimizer.direction(gradient, self.main.weights()) {
             Gradient::Dense(direction) => self.main.increment(scale, direction, key),

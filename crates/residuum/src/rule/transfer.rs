@@ -255,7 +255,7 @@ impl<T: Scalar> Link<T> {
         self.per_transfer() as f64 / self.shape.cols as f64 * self.pace.per_step(batch)
     }
 
-    /// One transfer of everything, read exactly: `to` moves by rate·(from − W⋄).
+    /// One transfer of everything: `to` moves by rate·(read − W⋄).
     fn move_all(
         &mut self,
         rate: T,
@@ -263,14 +263,22 @@ impl<T: Scalar> Link<T> {
         to: &mut dyn Array<T>,
         key: Key,
     ) -> Result<(), ParameterError> {
-        let (read, floor) = (from.weights(), self.settings.compensated);
-        if self.point.is_none() && self.gain.is_none() && floor.is_none() {
-            return to.increment(rate, read, key);
+        let (weights, floor) = (from.weights(), self.settings.compensated);
+        let exact = self.settings.readout.is_exact();
+        if exact && self.point.is_none() && self.gain.is_none() && floor.is_none() {
+            return to.increment(rate, weights, key);
         }
-        self.all.clear();
-        match &self.point {
-            None => self.all.extend_from_slice(read),
-            Some(point) => self.all.extend(read.iter().zip(point).map(|(p, w)| *p - *w)),
+        if exact {
+            self.all.clear();
+            self.all.extend_from_slice(weights);
+        } else {
+            self.all.resize(weights.len(), T::ZERO);
+            let key = key.named("read");
+            let (readout, scratch) = (&self.settings.readout, &mut self.scratch);
+            T::read_columns(readout, weights, self.shape, key, &mut self.all, scratch);
+        }
+        if let Some(point) = &self.point {
+            self.all.iter_mut().zip(point).for_each(|(d, p)| *d -= *p);
         }
         if let Some(gain) = &self.gain {
             self.all.iter_mut().zip(gain).for_each(|(d, g)| *d /= *g);
@@ -349,12 +357,12 @@ impl<T: Scalar> Link<T> {
         key: Key,
         mut columns: impl FnMut(usize),
     ) -> Result<bool, ParameterError> {
-        if self.whole() && self.settings.readout.is_exact() {
-            self.move_all(rate, from, to, key)?;
-            return Ok(true);
-        }
         let whole = self.whole();
-        self.run(rate, from, to, key, &mut |read| columns(read.column))?;
+        if whole {
+            self.move_all(rate, from, to, key)?;
+        } else {
+            self.run(rate, from, to, key, &mut |read| columns(read.column))?;
+        }
         Ok(whole)
     }
 

@@ -60,6 +60,9 @@ pub struct Tile {
     /// Row and column factors, where pulses are rounded.
     factors: [Vec<f32>; 2],
     columns: pulse::Columns,
+    matrix_lines: pulse::MatrixLines,
+    /// Largest magnitude of each column of a matrix.
+    peaks: Vec<f32>,
     /// A row signal of 1 on one row and 0 elsewhere.
     one_hot: Vec<f32>,
 }
@@ -92,6 +95,8 @@ impl Tile {
             by_lines: false,
             factors: [Vec::new(), Vec::new()],
             columns: pulse::Columns::default(),
+            matrix_lines: pulse::MatrixLines::default(),
+            peaks: Vec::new(),
             one_hot: Vec::new(),
         };
         tile.program(&vec![0.0; rows * cols], key.named("program"))?;

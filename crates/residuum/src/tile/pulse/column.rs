@@ -1,11 +1,9 @@
 //! Writes by column: one column, or a whole matrix as in a transfer.
 //!
 //! A column is written as an update whose column signal is 1 there and 0 elsewhere: its line fires with its own
-//! probability, the rows with theirs. A matrix is one such write per column, each with its own key; noise belongs to
-//! (column, pulse, row), so the matrix can be processed block by block with bit-identical results.
+//! probability, the rows with theirs. A matrix is one such write per column, made in one pass ([`super::matrix`]).
 
 use super::blocks::RowBlock;
-use super::column_block::{ColumnBlock, WIDTH};
 use super::column_lines::{ColumnLines, HEIGHT};
 use super::counted::LONGEST;
 use super::expected::write;
@@ -13,16 +11,14 @@ use super::gathered::{ArrayCells, Gathered, Position};
 use super::transposed::Transposed;
 use crate::Key;
 use crate::error::{ParameterError, finite, require, same_length};
+use crate::simd::{self, Kernel};
 use crate::tile::Tile;
 use crate::tile::ledger::{PulseCounts, tally};
 use crate::tile::scheme::{Scheme, all_finite};
 
-/// Kept by the tile, so that a transfer allocates nothing once it has run.
+/// Kept by the tile, so that the next column finds it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Columns {
-    /// Largest magnitude of each column.
-    peaks: Vec<f32>,
-    lines: Vec<ColumnLines>,
     transposed: Transposed,
 }
 
@@ -49,7 +45,7 @@ impl Tile {
         all_finite("values", values)?;
         let cols = self.cols;
         let (cells, along) = self.columns.transposed.column(column, (self.rows, cols), &self.cells);
-        let array = ArrayCells { device: &self.device, cells, first: 0 };
+        let array = ArrayCells { device: &self.device, cells };
         let position = |row: usize| Position { cell: along.at(row), weight: row * cols + column };
         if scheme == Scheme::Expected {
             let mut positions = [Position::default(); LONGEST];
@@ -92,8 +88,8 @@ impl Tile {
         Ok(())
     }
 
-    /// `W ← W + A(scale · direction; W)` (`biased-update`), `direction` row-major: a full transfer, the same bit for bit as
-    /// [`Tile::write_column`] for every column j with `key.fold(j)`.
+    /// `W ← W + A(scale · direction; W)` (`biased-update`), `direction` row-major: a full transfer, in distribution the same
+    /// as [`Tile::write_column`] for every column.
     ///
     /// # Errors
     /// If the length differs, the trains are invalid, or a number is not finite; then nothing is written.
@@ -112,36 +108,34 @@ impl Tile {
         self.by_lines = false;
         if scheme == Scheme::Expected {
             self.increment_expected(scale, direction);
-            return Ok(());
+        } else {
+            self.write_rows(scale, direction, scheme, key);
         }
-        let cols = self.cols;
-        let (mut peaks, mut lines) =
-            (std::mem::take(&mut self.columns.peaks), std::mem::take(&mut self.columns.lines));
-        peaks.clear();
-        peaks.resize(cols, 0.0);
-        for row in direction.chunks_exact(cols) {
-            for (peak, v) in peaks.iter_mut().zip(row) {
-                *peak = peak.max(v.abs());
-            }
-        }
-        lines.clear();
-        let line = |(j, peak): (u64, &f32)| ColumnLines::draw(&self.device, scheme, scale, *peak, key.fold(j));
-        lines.extend((0u64..).zip(&peaks).map(line));
-        let (device, cells, blocks) = self.blocks(HEIGHT, 1);
-        let sent = blocks.sum(&|mut block: RowBlock<'_>| {
-            let first = block.index * HEIGHT * cols;
-            let array = ArrayCells { device, cells, first };
-            let rows = &direction[first..first + block.weights.len()];
-            let mut sent = PulseCounts::default();
-            for start in (0..cols).step_by(WIDTH) {
-                let here = &lines[start..(start + WIDTH).min(cols)];
-                let columns = ColumnBlock { array, lines: here, start, cols };
-                sent += columns.write(rows, &mut block);
-            }
-            sent
-        });
-        (self.columns.peaks, self.columns.lines) = (peaks, lines);
-        self.count(sent);
         Ok(())
+    }
+}
+
+/// Largest magnitude of each column.
+pub(super) fn peaks(matrix: &[f32], cols: usize, peaks: &mut Vec<f32>) {
+    peaks.clear();
+    peaks.resize(cols, 0.0);
+    simd::dispatch(Peaks { matrix, peaks });
+}
+
+struct Peaks<'a> {
+    matrix: &'a [f32],
+    peaks: &'a mut [f32],
+}
+
+impl Kernel for Peaks<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for row in self.matrix.chunks_exact(self.peaks.len()) {
+            for (peak, v) in self.peaks.iter_mut().zip(row) {
+                *peak = if v.abs() > *peak { v.abs() } else { *peak };
+            }
+        }
     }
 }

@@ -66,11 +66,6 @@ impl ColumnLines {
         Self { firing, cycle: key.named("cycle"), write: key.named("write") }
     }
 
-    /// Whether nothing is written, whatever the rows do.
-    pub(super) fn is_silent(&self) -> bool {
-        matches!(self.firing, Firing::Silent)
-    }
-
     /// Converts the values of a block to pulses, negative for down; returns whether there are any.
     pub(super) fn counts(&self, block: usize, values: &[f32], counts: &mut [i32]) -> bool {
         match self.firing {

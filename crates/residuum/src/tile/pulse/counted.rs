@@ -4,22 +4,19 @@
 //! the one before left, draws its own noise and is clipped.
 
 use super::at_once::{STEEP, by_doubling};
-use crate::device::{Cells, CycleNoise, Device, Law, Parameters, Vector, WithLaw};
+use crate::device::{Cells, CycleNoise, Device, Law, Parameters, Vector, WithLaw, pick};
 
 /// Some cells: a chunk of a row, or cells gathered from a column.
 #[derive(Clone, Copy)]
 pub(super) struct Chunk<'a> {
     pub(super) device: &'a Device,
     pub(super) parameters: Parameters<'a>,
-    /// s±, the unit of additive noise.
-    pub(super) scale: [&'a [f32]; 2],
 }
 
 impl<'a> Chunk<'a> {
     /// Cells `from..to` of the array.
     pub(super) fn of(device: &'a Device, cells: &'a Cells, from: usize, to: usize) -> Self {
-        let scale = [&cells.scale[0][from..to], &cells.scale[1][from..to]];
-        Self { device, parameters: Parameters::of(cells, from, to), scale }
+        Self { device, parameters: Parameters::of(cells, from, to) }
     }
 
     /// `counts[k]` pulses on cell k, upwards if positive; `noise(n, counts, xi)` fills in the standard normals of pulse n
@@ -151,11 +148,10 @@ impl WithLaw<Vector> for Pulse<'_> {
         let len = state.len();
         let (counts, xi, state) = (&counts[..len], &xi[..len], &mut state[..len]);
         let parameters = cells.parameters.chunk::<L>(0, len);
-        let [up_scale, down_scale] = cells.scale.map(|s| &s[..len]);
         for k in 0..len {
             let (w, up) = (state[k], counts[k] > 0);
             let (v, _) = law.step(&parameters.cell::<L>(k, up), up, w);
-            let scale = if up { up_scale[k] } else { down_scale[k] };
+            let scale = pick(parameters.unit, k, up);
             let deviation = noise.step * v.abs() + noise.scale * scale + noise.offset + noise.slope * w.abs();
             let next = parameters.clip(k, w + v + deviation * xi[k]);
             state[k] = if counts[k].abs() > n { next } else { w };
@@ -173,14 +169,13 @@ impl WithLaw<Vector> for AtOnce<'_> {
         let len = state.len();
         let (counts, xi, state) = (&mut counts[..len], &xi[..len], &mut state[..len]);
         let parameters = cells.parameters.chunk::<L>(0, len);
-        let [up_scale, down_scale] = cells.scale.map(|s| &s[..len]);
         for k in 0..len {
             let (w, up, count) = (state[k], counts[k] > 0, counts[k].abs());
             let (v, slope) = law.step(&parameters.cell::<L>(k, up), up, w);
             let (n, steps) = (count as f32, by_doubling(count, slope));
             // The noise of a pulse is carried on by the pulses after it. In proportion to the step, each contributes the
             // same, σ|v|(1 + b)ⁿ⁻¹; otherwise their squares are a geometric series in (1 + b)².
-            let scale = if up { up_scale[k] } else { down_scale[k] };
+            let scale = pick(parameters.unit, k, up);
             let in_step = noise.step * v.abs() * n.sqrt() * (1.0 + slope * steps) / (1.0 + slope);
             let in_scale = noise.scale * scale * (steps * (2.0 + slope * steps) / (2.0 + slope)).sqrt();
             let next = parameters.clip(k, w + steps * v + (in_step + in_scale) * xi[k]);

@@ -1,4 +1,4 @@
-//! Scattered cells, gathered into one chunk and written back: for columns, and where few cells are pulsed.
+//! Cells of a column, gathered into one chunk and written back.
 
 use super::blocks::RowBlock;
 use super::column_lines::{ColumnLines, HEIGHT};
@@ -15,13 +15,11 @@ pub(super) struct Position {
     pub(super) weight: usize,
 }
 
-/// A device and its cells, those of a block from `first` on.
+/// A device and its cells.
 #[derive(Clone, Copy)]
 pub(super) struct ArrayCells<'a> {
     pub(super) device: &'a Device,
     pub(super) cells: &'a Cells,
-    /// Cell of the array that is number 0 here.
-    pub(super) first: usize,
 }
 
 impl ArrayCells<'_> {
@@ -65,8 +63,9 @@ impl ArrayCells<'_> {
             max: &max[..n],
             min: &min[..n],
             inverse_range: &inverse_range[..n],
+            unit: [&scale[..n]; 2],
         };
-        let chunk = Chunk { device: self.device, parameters, scale: [&scale[..n]; 2] };
+        let chunk = Chunk { device: self.device, parameters };
         let mut seen = take(weights, |position| position.weight);
         let mut state = hidden.as_deref().map(|hidden| take(hidden, |position| position.weight));
         change(&chunk, &mut seen[..n], state.as_mut().map(|s| &mut s[..n]));

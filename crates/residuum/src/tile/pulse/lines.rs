@@ -6,9 +6,9 @@
 use rayon::prelude::*;
 
 use super::management::{Plan, Trains};
-use super::stream::{LANES, Stream};
 use crate::Key;
 use crate::simd::{self, Kernel, LargestMagnitude};
+use crate::stream::{LANES, Stream};
 
 /// The sign of a line's signal sits above the 31 slots.
 pub(crate) const SIGN: u32 = 1 << 31;

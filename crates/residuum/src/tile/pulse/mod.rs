@@ -6,20 +6,20 @@
 mod at_once;
 mod blocks;
 mod column;
-mod column_block;
 mod column_lines;
 mod counted;
 mod expected;
 mod gathered;
 pub(super) mod lines;
 pub(super) mod management;
+mod matrix;
 mod noise;
 mod rounded;
 mod row;
 mod single;
 mod stochastic;
-mod stream;
 mod transposed;
 
 pub(super) use column::Columns;
+pub(super) use matrix::MatrixLines;
 pub(super) use single::one;

@@ -6,10 +6,10 @@
 use super::at_once::{STEEP, by_series};
 use super::lines::{Lines, Meeting, SIGN};
 use super::noise::Noise;
-use super::stream::{CHUNK, Stream};
 use crate::Key;
-use crate::device::{Law, Parameters, Vector, WithLaw};
+use crate::device::{Law, Padding, Parameters, Vector, WithLaw, pick};
 use crate::simd::Kernel;
+use crate::stream::{CHUNK, LANES, Stream};
 
 /// One row of an update.
 pub(super) struct Row<'a, N> {
@@ -26,32 +26,45 @@ pub(super) struct Row<'a, N> {
 
 /// Cells as a pulse sees them.
 #[derive(Clone, Copy)]
-struct Cells<'a, L, N> {
+pub(super) struct Cells<'a, L, N> {
     law: L,
     noise: N,
     parameters: Parameters<'a>,
 }
 
-impl<L: Law<Vector>, N: Noise> Cells<'_, L, N> {
+impl<'a, L: Law<Vector>, N: Noise> Cells<'a, L, N> {
+    pub(super) fn new(law: L, noise: N, parameters: Parameters<'a>) -> Self {
+        Self { law, noise, parameters }
+    }
+
     #[inline(always)]
-    fn chunk(self, from: usize, n: usize) -> Self {
-        Self {
-            law: self.law,
-            noise: self.noise.chunk(from, n),
-            parameters: self.parameters.chunk::<L>(from, n),
-        }
+    pub(super) fn chunk(self, from: usize, n: usize) -> Self {
+        Self { law: self.law, noise: self.noise, parameters: self.parameters.chunk::<L>(from, n) }
+    }
+
+    /// The cells from `from` on, fewer than a chunk.
+    #[inline(always)]
+    pub(super) fn padded<'b>(&self, from: usize, padding: &'b mut Padding) -> Cells<'b, L, N> {
+        let parameters = self.parameters.padded(from, padding).chunk::<L>(0, CHUNK);
+        Cells { law: self.law, noise: self.noise, parameters }
+    }
+
+    /// The unit of the noise of cell j.
+    #[inline(always)]
+    fn unit(&self, j: usize, up: bool) -> f32 {
+        if N::UNIT { pick(self.parameters.unit, j, up) } else { 0.0 }
     }
 
     /// The state after one pulse.
     #[inline(always)]
-    fn pulsed(&self, j: usize, up: bool, w: f32, xi: f32) -> f32 {
+    pub(super) fn pulsed(&self, j: usize, up: bool, w: f32, xi: f32) -> f32 {
         let (v, _) = self.law.step(&self.parameters.cell::<L>(j, up), up, w);
-        self.parameters.clip(j, w + self.noise.pulse(j, up, w, v, xi))
+        self.parameters.clip(j, w + self.noise.pulse(self.unit(j, up), w, v, xi))
     }
 }
 
 /// Normal numbers, or zeros if there is no noise.
-struct Draws {
+pub(super) struct Draws {
     stream: Stream,
     noisy: bool,
     /// Drawn for single pulses, and how many of them are used up.
@@ -60,13 +73,13 @@ struct Draws {
 
 impl Draws {
     #[inline(always)]
-    fn new(key: Key, noisy: bool) -> Self {
+    pub(super) fn new(key: Key, noisy: bool) -> Self {
         Self { stream: Stream::new(key), noisy, single: ([0.0; CHUNK], CHUNK) }
     }
 
     /// One number.
     #[inline(always)]
-    fn one(&mut self) -> f32 {
+    pub(super) fn one(&mut self) -> f32 {
         if self.single.1 == CHUNK {
             self.single = (self.next(), 0);
         }
@@ -76,26 +89,66 @@ impl Draws {
 
     #[inline(always)]
     fn next(&mut self) -> [f32; CHUNK] {
-        if self.noisy { self.stream.normals() } else { [0.0; CHUNK] }
+        if self.noisy { self.normals() } else { [0.0; CHUNK] }
+    }
+
+    /// Normal numbers, noise or not.
+    #[inline(always)]
+    pub(super) fn normals(&mut self) -> [f32; CHUNK] {
+        self.stream.normals()
+    }
+
+    /// Random words, one for each cell of a chunk.
+    #[inline(always)]
+    pub(super) fn words(&mut self) -> [u32; CHUNK] {
+        let mut words = [0; CHUNK];
+        let (first, second) = words.split_at_mut(LANES);
+        first.copy_from_slice(&self.stream.words());
+        second.copy_from_slice(&self.stream.words());
+        words
     }
 }
 
-/// Runs `work` on each chunk of the row: the compiler knows the length of all but the last.
+/// Runs `work` on the cells and the state of each chunk of a row. The last one is filled up, so that there is one copy of the
+/// work, for chunks whose length the compiler knows.
 macro_rules! each_chunk {
-    ($state:expr, |$start:ident, $chunk:ident| $work:expr) => {{
-        let (chunks, last) = $state.as_chunks_mut::<CHUNK>();
+    ($all:expr, $state:expr, |$start:ident, $cells:ident, $chunk:ident| $work:expr) => {{
+        let mut padding = crate::device::Padding::default();
+        let mut last = [0.0; CHUNK];
         let mut $start = 0;
-        for chunk in chunks {
-            let $chunk: &mut [f32] = chunk;
+        while $start < $state.len() {
+            let n = $state.len() - $start;
+            let $cells = if n < CHUNK {
+                last[..n].copy_from_slice(&$state[$start..]);
+                $all.padded($start, &mut padding)
+            } else {
+                $all.chunk($start, CHUNK)
+            };
+            let $chunk: &mut [f32; CHUNK] = match $state[$start..].first_chunk_mut() {
+                Some(chunk) => chunk,
+                None => &mut last,
+            };
             $work;
+            if n < CHUNK {
+                $state[$start..].copy_from_slice(&last[..n]);
+            }
             $start += CHUNK;
-        }
-        if !last.is_empty() {
-            let $chunk = last;
-            $work;
         }
     }};
 }
+
+/// The values of a chunk, those beyond the end 0.
+#[inline(always)]
+pub(super) fn filled<T: Copy + Default>(values: &[T], start: usize) -> [T; CHUNK] {
+    let mut filled = [T::default(); CHUNK];
+    match values[start..].first_chunk() {
+        Some(chunk) => filled = *chunk,
+        None => filled[..values.len() - start].copy_from_slice(&values[start..]),
+    }
+    filled
+}
+
+pub(super) use each_chunk;
 
 impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
     /// Pulses that met a cell.
@@ -115,9 +168,14 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
                 Meeting::Together(cols) => {
                     macro_rules! at_most {
                         ($most:literal) => {
-                            each_chunk!(state, |start, chunk| {
-                                let (cells, cols) = (cells.chunk(start, chunk.len()), &cols[start..]);
-                                pulses += together::<_, _, $most>(cells, train, cols, &mut draws, chunk);
+                            each_chunk!(cells, state, |start, cells, chunk| {
+                                let cols = filled(cols, start);
+                                let met = |j: usize| train & cols[j] & !SIGN;
+                                let common = |j: usize| {
+                                    if $most == 1 { u32::from(met(j) != 0) } else { met(j).count_ones() }
+                                };
+                                let up = |j: usize| (train ^ cols[j]) & SIGN == 0;
+                                pulses += together::<_, _, $most>(cells, common, up, &mut draws, chunk);
                             })
                         };
                     }
@@ -135,9 +193,9 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
                         left &= left - 1;
                         pulses += columns.pulses as u64;
                         match columns.list {
-                            None => each_chunk!(state, |start, chunk| {
-                                let cells = cells.chunk(start, chunk.len());
-                                sweep(cells, sign, &columns.signs[start..], &mut draws, chunk);
+                            None => each_chunk!(cells, state, |start, cells, chunk| {
+                                let signs = filled(columns.signs, start);
+                                pulse_each(cells, |j| signs[j] != 0, |j| signs[j] == sign, &mut draws, chunk);
                             }),
                             Some(list) => pulse_listed(cells, sign, columns.signs, list, &mut draws, state),
                         }
@@ -149,25 +207,23 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
     }
 }
 
-/// One pulse on every cell of a chunk whose column fires.
+/// One pulse on every cell of a chunk that is `hit`.
 #[inline(always)]
-fn sweep<L: Law<Vector>, N: Noise>(
+pub(super) fn pulse_each<L: Law<Vector>, N: Noise>(
     cells: Cells<'_, L, N>,
-    sign: i8,
-    signs: &[i8],
+    hit: impl Fn(usize) -> bool,
+    up: impl Fn(usize) -> bool,
     draws: &mut Draws,
-    state: &mut [f32],
+    state: &mut [f32; CHUNK],
 ) {
-    let n = state.len();
-    let signs = &signs[..n];
     let xi = draws.next();
     // A block of its own: the compiler sees that writing it changes no parameter.
     let mut next = [0.0; CHUNK];
-    for j in 0..n {
-        let pulsed = cells.pulsed(j, signs[j] == sign, state[j], xi[j]);
-        next[j] = if signs[j] == 0 { state[j] } else { pulsed };
+    for j in 0..CHUNK {
+        let pulsed = cells.pulsed(j, up(j), state[j], xi[j]);
+        next[j] = if hit(j) { pulsed } else { state[j] };
     }
-    state.copy_from_slice(&next[..n]);
+    *state = next;
 }
 
 /// One pulse on each listed cell.
@@ -219,7 +275,8 @@ fn pulse_met<L: Law<Vector>, N: Noise>(
     pulses
 }
 
-/// All coincidences of a sample with the cells of a chunk at once, at most `MOST` in a cell, where the step is close to affine over the train; returns their number.
+/// All pulses of the cells of a chunk at once, `common` of them on a cell and at most `MOST`, where the step is close to affine
+/// over the train; returns their number.
 ///
 /// With step v and slope b at w, n affine steps give w + g·v, g = ((1+b)ⁿ − 1)/b: exact for constant and linear steps; for
 /// the others the error is n³v²f''/6, held below 1e-3 of the train by a test for shapes from ½ to 2.5. Multiplicative noise has
@@ -227,38 +284,36 @@ fn pulse_met<L: Law<Vector>, N: Noise>(
 /// the end: with pulses of one direction that differs from clipping after each only where a pulse goes backwards, which at
 /// σ ≤ 0.5 one in 44 pulses at most does. Cells with |b| > 0.02 take their pulses one by one.
 #[inline(always)]
-fn together<L: Law<Vector>, N: Noise, const MOST: u32>(
+pub(super) fn together<L: Law<Vector>, N: Noise, const MOST: u32>(
     cells: Cells<'_, L, N>,
-    train: u32,
-    cols: &[u32],
+    common: impl Fn(usize) -> u32,
+    up: impl Fn(usize) -> bool,
     draws: &mut Draws,
-    state: &mut [f32],
+    state: &mut [f32; CHUNK],
 ) -> u64 {
-    let n = state.len();
-    let cols = &cols[..n];
     let xi = draws.next();
     let mut next = [0.0; CHUNK];
     if MOST == 1 {
         let mut pulses = 0;
-        for j in 0..n {
-            let met = u32::from(train & cols[j] & !SIGN != 0);
+        for j in 0..CHUNK {
+            let met = common(j);
             pulses += met;
-            let pulsed = cells.pulsed(j, (train ^ cols[j]) & SIGN == 0, state[j], xi[j]);
+            let pulsed = cells.pulsed(j, up(j), state[j], xi[j]);
             next[j] = if met == 0 { state[j] } else { pulsed };
         }
-        state.copy_from_slice(&next[..n]);
+        *state = next;
         return u64::from(pulses);
     }
     let mut steep = [0u32; CHUNK];
     let (mut pulses, mut any_steep) = (0, 0);
-    for j in 0..n {
-        let common = (train & cols[j] & !SIGN).count_ones();
+    for j in 0..CHUNK {
+        let (common, up) = (common(j), up(j));
         pulses += common;
-        let up = (train ^ cols[j]) & SIGN == 0;
         let (count, w) = (common.cast_signed() as f32, state[j]);
         let (v, b) = cells.law.step(&cells.parameters.cell::<L>(j, up), up, w);
-        let g = by_series::<MOST>(count, b);
-        let deviation = cells.noise.train(j, up, w, (v, b), count, g);
+        let slope = if L::FLAT { None } else { Some(b) };
+        let g = slope.map_or(count, |b| by_series::<MOST>(count, b));
+        let deviation = cells.noise.train(cells.unit(j, up), w, (v, slope), count, g);
         let after = cells.parameters.clip(j, w + g * v + deviation * xi[j]);
         // No short circuit: a branch would keep the loop from becoming vector code.
         let flag = (b.abs() > STEEP) & (common > 1);
@@ -266,14 +321,12 @@ fn together<L: Law<Vector>, N: Noise, const MOST: u32>(
         any_steep |= u32::from(flag);
         next[j] = if flag { w } else { after };
     }
-    state.copy_from_slice(&next[..n]);
+    *state = next;
     if any_steep > 0 {
-        for j in 0..n {
+        for j in 0..CHUNK {
             if steep[j] != 0 {
-                let common = (train & cols[j] & !SIGN).count_ones();
-                let up = (train ^ cols[j]) & SIGN == 0;
-                for xi in &draws.next()[..common as usize] {
-                    state[j] = cells.pulsed(j, up, state[j], *xi);
+                for xi in &draws.next()[..common(j) as usize] {
+                    state[j] = cells.pulsed(j, up(j), state[j], *xi);
                 }
             }
         }

@@ -57,7 +57,7 @@ impl Tile {
                     step.with_vector_law(Row { lines, index: row, key, noisy, noise, parameters, state })
                 }
                 CycleNoise::Additive(deviation) => {
-                    let noise = Additive::of(deviation, cells, from, to);
+                    let noise = Additive(deviation);
                     step.with_vector_law(Row { lines, index: row, key, noisy, noise, parameters, state })
                 }
                 CycleNoise::Complex { deviation, offset, slope } => {

@@ -7,7 +7,7 @@ use crate::{Range, math};
 ///
 /// With shape 1, no floor and no skew, pulses of one sign trace the logistic curve w/τ = tanh(n·Δw_min/τ). R = skew·x.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Logistic {
+pub struct SCurve {
     shape: f64,
     skew: f64,
     floor: f64,
@@ -16,7 +16,7 @@ pub struct Logistic {
 
 /// As specs have it.
 pub(super) const FAMILY: Family = Family {
-    name: "logistic",
+    name: "s_curve",
     formula: "q± = (floor + (1 − floor)(1 − (w/radius)²)^shape)(1 ∓ skew·w/radius): the S-curve of ferroelectric cells",
     parameters: &[
         Parameter::new("shape", "how early steps begin to shrink", 1.0).limits(" > 0"),
@@ -25,11 +25,11 @@ pub(super) const FAMILY: Family = Family {
         Parameter::new("floor", "what is left of a step at the ends", 0.01).limits(", 0 < floor ≤ 1"),
         Parameter::RADIUS,
     ],
-    cells: |p| p.build(|x| Logistic::new(x[0], x[1], x[2], x[3])),
+    cells: |p| p.build(|x| SCurve::new(x[0], x[1], x[2], x[3])),
 };
 
-impl Logistic {
-    /// A logistic response; without a floor a cell could never leave its bounds.
+impl SCurve {
+    /// An S-curve response; without a floor a cell could never leave its bounds.
     ///
     /// # Errors
     /// If `shape` or `radius` is not positive and finite, |skew| ≥ 1, or `floor` is outside (0, 1].
@@ -55,7 +55,7 @@ impl Logistic {
     }
 }
 
-impl ResponseFunction for Logistic {
+impl ResponseFunction for SCurve {
     #[inline(always)]
     fn q_plus(&self, w: f64) -> f64 {
         self.branch(1.0, w)
@@ -78,7 +78,7 @@ impl ResponseFunction for Logistic {
     }
     fn describe(&self) -> String {
         let Self { shape, skew, floor, radius } = self;
-        format!("logistic: q± = ({floor} + {}(1 − (w/{radius})²)^{shape})(1 ∓ {skew}·w/{radius})", 1.0 - floor)
+        format!("s_curve: q± = ({floor} + {}(1 − (w/{radius})²)^{shape})(1 ∓ {skew}·w/{radius})", 1.0 - floor)
     }
     fn asymmetry_potential(&self, w: f64) -> f64 {
         0.5 * self.skew * w * w / self.radius
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     #[allow(clippy::unwrap_used)]
     fn pulses_trace_the_logistic_curve() {
-        let response = Logistic::new(1.0, 0.0, 1e-12, 0.8).unwrap();
+        let response = SCurve::new(1.0, 0.0, 1e-12, 0.8).unwrap();
         let (step, mut w) = (1e-4, 0.0);
         for n in 1..=20_000 {
             w += response.realized(step, w);
@@ -109,7 +109,7 @@ mod tests {
             [([0.0, 0.2, 0.1, 1.0], "shape"), ([1.0, 1.0, 0.1, 1.0], "skew"), ([1.0, 0.2, 0.0, 1.0], "floor")]
         {
             let [shape, skew, floor, radius] = numbers;
-            let error = Logistic::new(shape, skew, floor, radius).expect_err(name).to_string();
+            let error = SCurve::new(shape, skew, floor, radius).expect_err(name).to_string();
             assert!(error.starts_with(name), "{error}");
         }
     }

@@ -10,16 +10,16 @@ use crate::key::philox_lanes;
 use crate::math::short_polynomial;
 
 /// Words drawn together.
-pub(super) const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 /// Normals drawn together: two from each word.
-pub(super) const CHUNK: usize = 2 * LANES;
+pub(crate) const CHUNK: usize = 2 * LANES;
 
 #[derive(Clone, Copy)]
-pub(super) struct Stream([[u32; LANES]; 4]);
+pub(crate) struct Stream([[u32; LANES]; 4]);
 
 impl Stream {
     #[inline(always)]
-    pub(super) fn new(key: Key) -> Self {
+    pub(crate) fn new(key: Key) -> Self {
         let mut counter = [[0; LANES]; 4];
         for (i, block) in (0u64..).zip(&mut counter[0]) {
             *block = i;
@@ -32,7 +32,7 @@ impl Stream {
 
     /// The next word of every lane.
     #[inline(always)]
-    pub(super) fn words(&mut self) -> [u32; LANES] {
+    pub(crate) fn words(&mut self) -> [u32; LANES] {
         let [a, b, c, d] = &mut self.0;
         let mut out = [0; LANES];
         for i in 0..LANES {
@@ -50,7 +50,7 @@ impl Stream {
 
     /// The next normal numbers; word i gives draws i and i + LANES.
     #[inline(always)]
-    pub(super) fn normals(&mut self) -> [f32; CHUNK] {
+    pub(crate) fn normals(&mut self) -> [f32; CHUNK] {
         let words = self.words();
         let mut draws = [0.0; CHUNK];
         let (first, second) = draws.split_at_mut(LANES);

@@ -1,0 +1,99 @@
+//! All columns of an array, read one after the other by a one-hot sample each.
+
+use rayon::prelude::*;
+
+use super::convert::{Bank, DriveOne, Pending, Streams};
+use super::settings::{BoundManagement, NoiseManagement};
+use super::{REPAYS_THREADS, Readout, Scratch, Shape, check};
+use crate::Key;
+use crate::simd::{self, Kernel};
+use crate::stream::{CHUNK, Stream};
+
+impl Readout {
+    /// All columns, row-major as the weights are: in distribution [`read_column`](Self::read_column) of each.
+    ///
+    /// # Panics
+    /// If a length does not fit the shape.
+    pub fn read_columns(
+        &self,
+        weights: &[f32],
+        shape: Shape,
+        key: Key,
+        outputs: &mut [f32],
+        scratch: &mut Scratch,
+    ) {
+        let Shape { rows, cols } = shape;
+        check(weights, shape, [weights.len(), rows], [outputs.len(), rows]);
+        if let Some(scale) = self.scale_of_all_columns() {
+            let (input, output) = (Bank::new(&self.settings.input), Bank::new(&self.settings.output));
+            let streams = Streams::new(key, 0, 0);
+            let pending = Pending { sample: 0, scale };
+            let voltage = simd::dispatch(DriveOne { bank: input, streams, pending, line: 0 });
+            let read = |(row, (weights, outputs)): (usize, (&[f32], &mut [f32]))| {
+                let key = key.fold(row as u64);
+                simd::dispatch(ReadRow { bank: output, voltage, scale, key, weights, outputs });
+            };
+            if weights.len() >= REPAYS_THREADS / 8 && rayon::current_num_threads() > 1 {
+                weights.par_chunks(cols).zip(outputs.par_chunks_mut(cols)).enumerate().for_each(read);
+            } else {
+                weights.chunks(cols.max(1)).zip(outputs.chunks_mut(cols.max(1))).enumerate().for_each(read);
+            }
+            return;
+        }
+        let mut read = std::mem::take(&mut scratch.column);
+        read.resize(rows, 0.0);
+        for column in 0..cols {
+            self.read_column(weights, shape, column, key.fold(column as u64), &mut read, scratch);
+            outputs[column..].iter_mut().step_by(cols).zip(&read).for_each(|(out, v)| *out = *v);
+        }
+        scratch.column = read;
+    }
+
+    /// What every one-hot sample is divided by, where a cell's read depends on nothing but the cell and its own noise: then rows
+    /// may be read as they lie in memory.
+    fn scale_of_all_columns(&self) -> Option<f32> {
+        let s = &self.settings;
+        let plain = self.reads_columns_alone()
+            && s.bound_management == BoundManagement::None
+            && s.weight_noise == 0.0
+            && s.nonlinearity.is_none()
+            && s.output_noise_spread == 0.0
+            && s.output.negative_loss == 0.0
+            && !s.input.stochastic
+            && !s.output.stochastic;
+        match s.noise_management {
+            NoiseManagement::None if plain => Some(1.0),
+            NoiseManagement::Constant { scale } if plain => Some(scale as f32),
+            _ => None,
+        }
+    }
+}
+
+/// One output line and all columns.
+struct ReadRow<'a> {
+    bank: Bank,
+    voltage: f32,
+    scale: f32,
+    key: Key,
+    weights: &'a [f32],
+    outputs: &'a mut [f32],
+}
+
+impl Kernel for ReadRow<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { bank, voltage, scale, key, weights, outputs } = self;
+        let mut stream = Stream::new(key);
+        for (weights, outputs) in weights.chunks(CHUNK).zip(outputs.chunks_mut(CHUNK)) {
+            let noise = if bank.noise > 0.0 { stream.normals() } else { [0.0; CHUNK] };
+            let mut sums = [0.0; CHUNK];
+            for (j, w) in weights.iter().enumerate() {
+                sums[j] = voltage * w + bank.noise * noise[j];
+            }
+            bank.convert(&mut sums, scale);
+            outputs.copy_from_slice(&sums[..outputs.len()]);
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! A whole matrix, written in one pass over the rows: the transfer of every column.
+//!
+//! The law is that of writing one column after another: the line of column j fires in some of its slots, the same for all
+//! cells of the column, and a row meets it in Binomial(fired, p) of them, drawn anew for every cell because the rows fire
+//! anew for every column. What differs is the order of the work. Every row has a stream of its own and takes its cells from
+//! left to right, so that memory is read in order and threads may share the rows.
+
+use super::blocks::RowBlock;
+use super::column::peaks;
+use super::management::Plan;
+use super::noise::{Additive, Complex, Multiplicative, Noise};
+use super::row::{Cells, Draws, each_chunk, filled, pulse_each, together};
+use crate::Key;
+use crate::device::{CycleNoise, Law, Parameters, Vector, WithLaw};
+use crate::simd::{self, Kernel};
+use crate::stream::{CHUNK, LANES, Stream};
+use crate::tile::Tile;
+use crate::tile::ledger::{PulseCounts, tally};
+use crate::tile::scheme::Scheme;
+
+/// Where fewer than one cell in this many is pulsed, only those are visited.
+const SPARSE: u32 = 6;
+
+/// The lines of a matrix, one entry per column; kept by the tile, so that a transfer allocates nothing once it has run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MatrixLines {
+    counting: Counting,
+    /// Probability per unit of a row's signal that the row fires in a slot, with the sign of the write.
+    row: Vec<f32>,
+    /// Slots in which the column fired, or all slots of its trains where pulses are rounded.
+    slots: Vec<i32>,
+    /// The column's factor where pulses are rounded, its probability to fire where they are not.
+    column: Vec<f32>,
+    /// Largest number of slots in each chunk of columns.
+    most: Vec<i32>,
+}
+
+/// How pulses are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Counting {
+    /// By chance.
+    #[default]
+    Random,
+    /// The mean number, rounded; with lines rounded to whole pulses first or not.
+    Rounded { whole_lines: bool },
+}
+
+impl MatrixLines {
+    /// Draws the column lines for a matrix whose columns have these largest magnitudes.
+    fn draw(&mut self, scheme: Scheme, granularity: f32, scale: f32, peaks: &[f32], key: Key) {
+        let (trains, counting) = match scheme {
+            Scheme::Expected => return,
+            Scheme::Stochastic(trains) => (trains, Counting::Random),
+            Scheme::Deterministic(trains) => (trains, Counting::Rounded { whole_lines: false }),
+            Scheme::MeanCount(trains) => (trains, Counting::Rounded { whole_lines: true }),
+        };
+        self.counting = counting;
+        self.row.clear();
+        self.slots.clear();
+        self.column.clear();
+        for peak in peaks {
+            let silent = Plan { row: 0.0, col: 0.0, slots: 0 };
+            let plan = trains.plan(scale.abs(), *peak, 1.0, granularity).unwrap_or(silent);
+            self.row.push(plan.row * scale.signum());
+            self.slots.push(plan.slots.cast_signed());
+            let fires = plan.col.min(1.0);
+            self.column.push(match counting {
+                Counting::Rounded { whole_lines: true } => (plan.slots as f32 * fires).round_ties_even(),
+                _ => fires,
+            });
+        }
+        // Filled up to whole chunks.
+        let columns = peaks.len().next_multiple_of(CHUNK);
+        self.row.resize(columns, 0.0);
+        self.slots.resize(columns, 0);
+        self.column.resize(columns, 0.0);
+        if counting == Counting::Random {
+            simd::dispatch(FireColumns { key, probability: &self.column, slots: &mut self.slots });
+        }
+        self.most.clear();
+        self.most.extend(self.slots.chunks(CHUNK).map(most));
+    }
+
+    /// Numbers of pulses for the values of one chunk of a row, negative where they go down.
+    #[inline(always)]
+    fn counts(&self, start: usize, values: &[f32; CHUNK], draws: &mut Draws) -> [i32; CHUNK] {
+        let [row, column] = [&self.row, &self.column].map(|all| &all[start..][..CHUNK]);
+        let slots = &self.slots[start..][..CHUNK];
+        let whole_lines = match self.counting {
+            Counting::Random => return met(row, slots, values, self.most[start / CHUNK], draws.words()),
+            Counting::Rounded { whole_lines } => whole_lines,
+        };
+        let mut counts = [0; CHUNK];
+        for j in 0..CHUNK {
+            let slots = slots[j] as f32;
+            let pulses = (values[j] * row[j]).clamp(-1.0, 1.0) * slots;
+            let share = if slots > 0.0 { pulses.round_ties_even() / slots } else { 0.0 };
+            counts[j] = (if whole_lines { share } else { pulses } * column[j]).round_ties_even() as i32;
+        }
+        counts
+    }
+}
+
+/// The largest number of slots.
+#[inline(always)]
+fn most(slots: &[i32]) -> i32 {
+    slots.iter().fold(0, |most, slots| if *slots > most { *slots } else { most })
+}
+
+/// The slots in which each column line fires: at most those given, each with its own probability.
+struct FireColumns<'a> {
+    key: Key,
+    probability: &'a [f32],
+    slots: &'a mut [i32],
+}
+
+impl Kernel for FireColumns<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let mut stream = Stream::new(self.key);
+        for (probability, slots) in self.probability.chunks(LANES).zip(self.slots.chunks_mut(LANES)) {
+            let mut fired = [0; LANES];
+            for slot in 0..most(slots) {
+                let words = stream.words();
+                for j in 0..slots.len() {
+                    // A certain line fires whatever the word.
+                    let fires = (words[j] >> 8).cast_signed() as f32 * (1.0 / 16_777_216.0) < probability[j];
+                    fired[j] += i32::from(fires & (slot < slots[j]));
+                }
+            }
+            slots.copy_from_slice(&fired[..slots.len()]);
+        }
+    }
+}
+
+/// How often each row line meets its column line, which fired in `fired` slots, at most `most`: a binomial number by
+/// inversion, to within 2⁻²⁴ in every probability. Where a line fires more often than not, the slots in which it does not are
+/// counted, so that no probability underflows.
+#[inline(always)]
+fn met(row: &[f32], fired: &[i32], values: &[f32; CHUNK], most: i32, words: [u32; CHUNK]) -> [i32; CHUNK] {
+    let [mut odds, mut mass, mut below, mut slots] = [[0.0f32; CHUNK]; 4];
+    for j in 0..CHUNK {
+        let p = (row[j] * values[j]).abs();
+        let p = if p < 1.0 { p } else { 1.0 };
+        let p = if p > 0.5 { 1.0 - p } else { p };
+        odds[j] = p / (1.0 - p);
+        slots[j] = fired[j] as f32;
+        mass[j] = power(1.0 - p, fired[j]);
+    }
+    let uniform = words.map(|word| (word >> 8).cast_signed() as f32 * (1.0 / 16_777_216.0));
+    let mut counts = [0; CHUNK];
+    for k in 0..most {
+        let (k, inverse) = (k as f32, 1.0 / (k + 1) as f32);
+        let mut open = 0;
+        for j in 0..CHUNK {
+            below[j] += mass[j];
+            let beyond = i32::from(uniform[j] >= below[j]);
+            counts[j] += beyond;
+            open |= beyond;
+            mass[j] *= (slots[j] - k) * inverse * odds[j];
+        }
+        if open == 0 {
+            break;
+        }
+    }
+    for j in 0..CHUNK {
+        let signal = row[j] * values[j];
+        // Rounding may leave the last sum below the draw.
+        let counted = if counts[j] < fired[j] { counts[j] } else { fired[j] };
+        let others = fired[j] - counted;
+        let met = if signal.abs() > 0.5 { others } else { counted };
+        counts[j] = if signal < 0.0 { -met } else { met };
+    }
+    counts
+}
+
+/// xⁿ for n below 32, without a branch.
+#[inline(always)]
+fn power(mut x: f32, n: i32) -> f32 {
+    let mut product = 1.0;
+    for bit in 0..5 {
+        product *= if n >> bit & 1 == 1 { x } else { 1.0 };
+        x *= x;
+    }
+    product
+}
+
+/// One row of a matrix.
+struct MatrixRow<'a, N> {
+    lines: &'a MatrixLines,
+    values: &'a [f32],
+    key: Key,
+    /// Whether there is noise to draw, and whether trains may be applied at once.
+    noisy: bool,
+    at_once: bool,
+    noise: N,
+    parameters: Parameters<'a>,
+    /// What pulses act on.
+    state: &'a mut [f32],
+    /// What a read sees where that differs, and how far it spreads.
+    seen: Option<(&'a mut [f32], f32)>,
+    tally: Option<&'a mut [u32]>,
+}
+
+impl<N: Noise> WithLaw<Vector> for MatrixRow<'_, N> {
+    type Output = PulseCounts;
+
+    #[inline(always)]
+    fn run<L: Law<Vector>>(self, law: L) -> PulseCounts {
+        let Self { lines, values, key, noisy, at_once, noise, parameters, state, mut seen, tally: mut tallied } =
+            self;
+        let cells = Cells::new(law, noise, parameters).chunk(0, state.len());
+        let mut draws = Draws::new(key, noisy);
+        let mut sent = PulseCounts::default();
+        each_chunk!(cells, state, |start, cells, chunk| {
+            let values = filled(values, start);
+            let counts = lines.counts(start, &values, &mut draws);
+            let (mut sum, mut total, mut most, mut pulsed) = (0i32, 0u32, 0u32, 0u32);
+            for count in counts {
+                let pulses = count.unsigned_abs();
+                sum += count;
+                total += pulses;
+                most = if pulses > most { pulses } else { most };
+                pulsed += u32::from(pulses > 0);
+            }
+            if most > 0 {
+                let down = u64::from((total.cast_signed() - sum).unsigned_abs()) / 2;
+                sent += PulseCounts { up: u64::from(total) - down, down };
+                if let Some(tallied) = &mut tallied {
+                    tally(&mut tallied[start..], &counts);
+                }
+                let common = |j: usize| counts[j].unsigned_abs();
+                let up = |j: usize| counts[j] > 0;
+                if pulsed * SPARSE < CHUNK as u32 {
+                    // Written always, kept if it is pulsed.
+                    let (mut list, mut len) = ([0; CHUNK], 0);
+                    for j in 0..CHUNK {
+                        list[len] = j;
+                        len += usize::from(counts[j] != 0);
+                    }
+                    for &j in &list[..len] {
+                        for _ in 0..common(j) {
+                            chunk[j] = cells.pulsed(j, up(j), chunk[j], draws.one());
+                        }
+                    }
+                } else if at_once {
+                    match most {
+                        1 => together::<_, _, 1>(cells, common, up, &mut draws, chunk),
+                        2..=4 => together::<_, _, 4>(cells, common, up, &mut draws, chunk),
+                        _ => together::<_, _, 31>(cells, common, up, &mut draws, chunk),
+                    };
+                } else {
+                    for k in 0..most {
+                        pulse_each(cells, |j| common(j) > k, up, &mut draws, chunk);
+                    }
+                }
+                if let Some((seen, spread)) = &mut seen {
+                    let xi = draws.normals();
+                    for (j, seen) in seen[start..].iter_mut().take(CHUNK).enumerate() {
+                        *seen = if counts[j] == 0 { *seen } else { chunk[j] + *spread * xi[j] };
+                    }
+                }
+            }
+        });
+        sent
+    }
+}
+
+impl Tile {
+    /// Writes a matrix by pulses; the signals are known to fit.
+    pub(super) fn write_rows(&mut self, scale: f32, direction: &[f32], scheme: Scheme, key: Key) {
+        let cols = self.cols;
+        let mut lines = std::mem::take(&mut self.matrix_lines);
+        let mut magnitudes = std::mem::take(&mut self.peaks);
+        peaks(direction, cols, &mut magnitudes);
+        lines.draw(scheme, self.device.granularity(), scale, &magnitudes, key.named("columns"));
+        let rows = key.named("rows");
+        let (device, cells, blocks) = self.blocks(1, 1);
+        let (noisy, at_once, step) = (device.noisy(), cells.at_once, &device.step);
+        let sent = blocks.sum(&|RowBlock { index, weights, hidden, tally }: RowBlock<'_>| {
+            let (from, to) = (index * cols, (index + 1) * cols);
+            let (state, seen) = match hidden {
+                None => (weights, None),
+                Some(hidden) => (hidden, Some((weights, device.write_deviation()))),
+            };
+            let (lines, values, key) = (&lines, &direction[from..to], rows.fold(index as u64));
+            let parameters = Parameters::of(cells, from, to);
+            macro_rules! with {
+                ($noise:expr) => {{
+                    let noise = $noise;
+                    step.with_vector_law(MatrixRow {
+                        lines,
+                        values,
+                        key,
+                        noisy,
+                        at_once,
+                        noise,
+                        parameters,
+                        state,
+                        seen,
+                        tally,
+                    })
+                }};
+            }
+            match device.cycle_noise_in_pulse_steps() {
+                CycleNoise::Multiplicative(deviation) => with!(Multiplicative(deviation)),
+                CycleNoise::Additive(deviation) => with!(Additive(deviation)),
+                CycleNoise::Complex { deviation, offset, slope } => {
+                    with!(Complex::new(deviation, offset, slope))
+                }
+            }
+        });
+        (self.matrix_lines, self.peaks) = (lines, magnitudes);
+        self.count(sent);
+    }
+}
