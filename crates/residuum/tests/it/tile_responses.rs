@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod aihwkit;
+use super::aihwkit;
 
 use residuum::Key;
 use residuum::stats::{Summary, Z};

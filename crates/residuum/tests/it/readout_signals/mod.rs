@@ -10,7 +10,7 @@ pub const SHAPE: Shape = Shape { rows: 16, cols: 32 };
 pub const REPEATS: usize = 40_000;
 
 pub fn golden() -> Value {
-    serde_json::from_str(include_str!("../../../../golden/aihwkit/forward_statistics.json"))
+    serde_json::from_str(include_str!("../../../../../golden/aihwkit/forward_statistics.json"))
         .expect("the reference is JSON")
 }
 

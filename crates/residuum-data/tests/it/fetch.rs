@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod server;
+use super::server;
 
 use std::fs::{self, File};
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! A run killed at any moment and resumed is the run that was left alone, bit for bit.
 #![allow(clippy::unwrap_used)]
 
-mod train_common;
+use super::train_common;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -46,7 +46,7 @@ fn child() {
 
 fn spawn(directory: &Path, layers: &str) -> Child {
     Command::new(env::current_exe().unwrap())
-        .args(["--exact", "child", "--ignored"])
+        .args(["--exact", "train_kill::child", "--ignored"])
         .env(DIRECTORY, directory)
         .env(LAYERS, layers)
         .stdout(Stdio::null())

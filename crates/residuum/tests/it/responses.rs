@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod laws;
+use super::laws;
 
 use laws::check_laws;
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ const STORED: f64 = 5.1e-12;
 
 #[test]
 fn golden_values() {
-    let golden: Value = serde_json::from_str(include_str!("golden/responses.json")).unwrap();
+    let golden: Value = serde_json::from_str(include_str!("../golden/responses.json")).unwrap();
     let golden = golden.as_array().unwrap();
     assert_eq!(golden.len(), 16);
     for entry in golden {

@@ -1,7 +1,7 @@
 //! Sweeps into a store: the same records however they were run, each trial once.
 #![allow(clippy::unwrap_used)]
 
-mod sweep_common;
+use super::sweep_common;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,7 @@
 //! Zeros of the mean drift, where Analog SGD ends (`residuum verify analog-sgd-limit` shows that it does).
 #![allow(clippy::unwrap_used, reason = "test helpers")]
 
-mod toy;
+use super::toy;
 
 use std::sync::Arc;
 

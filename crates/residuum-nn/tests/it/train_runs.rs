@@ -1,7 +1,7 @@
 //! Runs learn, measure what they say they measure, and nothing around them changes a bit.
 #![allow(clippy::unwrap_used)]
 
-mod train_common;
+use super::train_common;
 
 use residuum::Key;
 use residuum_nn::data::{Batches, Pipeline, embedded};

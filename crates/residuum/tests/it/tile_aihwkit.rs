@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod aihwkit;
+use super::aihwkit;
 
 use residuum::ResponseFunction;
 use residuum::response::{Exponential, Power};

@@ -1,7 +1,7 @@
 //! Pulses, their flow and one scaled step: closed forms and reference values.
 #![allow(clippy::unwrap_used, reason = "test helpers")]
 
-mod toy;
+use super::toy;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Sweeps that are killed, or share their store with another process, end with the records of one left alone.
 #![allow(clippy::unwrap_used)]
 
-mod sweep_common;
+use super::sweep_common;
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -60,7 +60,7 @@ fn child_on_a_full_disk() {
 
 fn spawn(store: &Path, grid: &str) -> Child {
     Command::new(env::current_exe().unwrap())
-        .args(["--exact", "child", "--ignored"])
+        .args(["--exact", "sweep_kill::child", "--ignored"])
         .env(STORE, store)
         .env(GRID, grid)
         .stdout(Stdio::null())
@@ -159,7 +159,10 @@ fn a_trial_of_a_dead_process_is_taken_over() {
 fn a_full_disk_is_told_before_any_work() {
     let folder = TempDir::new().unwrap();
     let output = Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" --exact child_on_a_full_disk --ignored"])
+        .args([
+            "-c",
+            "trap '' XFSZ; ulimit -f 1; exec \"$0\" --exact sweep_kill::child_on_a_full_disk --ignored",
+        ])
         .arg(env::current_exe().unwrap())
         .env(STORE, folder.path().join("store"))
         .output()

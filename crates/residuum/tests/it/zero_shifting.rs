@@ -1,7 +1,7 @@
 //! Calibration of a whole array by alternating pulses, and the devices it rejects.
 #![allow(clippy::unwrap_used, reason = "test helpers")]
 
-mod toy;
+use super::toy;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Event files and ledgers hold what was measured, in the framing that TensorBoard reads.
 #![allow(clippy::unwrap_used)]
 
-mod train_common;
+use super::train_common;
 
 use std::fs;
 

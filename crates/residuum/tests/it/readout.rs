@@ -1,7 +1,7 @@
 //! Reads keep their promises.
 #![allow(clippy::unwrap_used)]
 
-mod readout_signals;
+use super::readout_signals;
 
 use readout_signals::{REPEATS, SHAPE, backward_input, forward_input, golden, lines, numbers, weights};
 use residuum::Key;

@@ -108,7 +108,7 @@ fn distance(case: &Value, name: &str, broken: bool) -> (f64, String) {
 
 #[test]
 fn unit_cells_go_as_far_as_aihwkits() {
-    let text = include_str!("../../../golden/aihwkit/unit_cell_statistics.json");
+    let text = include_str!("../../../../golden/aihwkit/unit_cell_statistics.json");
     let reference: Value = serde_json::from_str(text).unwrap();
     let cases = reference["cases"].as_object().unwrap();
     assert_eq!(cases.len(), 6);

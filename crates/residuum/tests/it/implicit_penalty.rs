@@ -1,7 +1,7 @@
 //! The penalised objective, its minimiser, gradient magnitudes and predicted drift as code.
 #![allow(clippy::unwrap_used, reason = "test helpers")]
 
-mod toy;
+use super::toy;
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Residual Learning: the exact reductions of one rule to another.
 #![allow(clippy::unwrap_used, reason = "test helpers")]
 
-mod toy;
+use super::toy;
 
 use residuum::response::Constant;
 use residuum::rule::{Analog, Digital, ResidualConfig, ResidualLearning, Source};

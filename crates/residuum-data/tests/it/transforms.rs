@@ -31,7 +31,7 @@ fn bytes(values: &[f32]) -> Vec<u8> {
 }
 
 fn golden() -> Vec<Value> {
-    let text = include_str!("../../../golden/torch/resize.json");
+    let text = include_str!("../../../../golden/torch/resize.json");
     serde_json::from_str::<Value>(text).unwrap()["cases"].as_array().unwrap().clone()
 }
 

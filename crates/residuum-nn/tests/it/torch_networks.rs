@@ -1,7 +1,7 @@
 //! Whole networks against PyTorch: short training runs, torchvision's ResNets, safetensors both ways.
 #![allow(clippy::unwrap_used)]
 
-mod torch;
+use super::torch;
 
 use residuum::Key;
 use residuum::state::SavedTensor;

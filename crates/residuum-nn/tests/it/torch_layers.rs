@@ -1,7 +1,7 @@
 //! Every layer and loss against PyTorch and against finite differences.
 #![allow(clippy::unwrap_used)]
 
-mod torch;
+use super::torch;
 
 use residuum::Key;
 use residuum_nn::layer::{

@@ -17,7 +17,7 @@ const AT: [u64; 4] = [50, 100, 200, 400];
 const CONSTRUCTIONS: u64 = 48;
 
 fn reference() -> Value {
-    serde_json::from_str(include_str!("../../../golden/aihwkit/compound_statistics.json")).unwrap()
+    serde_json::from_str(include_str!("../../../../golden/aihwkit/compound_statistics.json")).unwrap()
 }
 
 fn device(kind: &str) -> Device {

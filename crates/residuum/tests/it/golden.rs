@@ -1,7 +1,7 @@
 //! Trajectories without random numbers, against an independent prototype (`golden/theory_goldens.json`).
 #![allow(clippy::unwrap_used, reason = "test helpers")]
 
-mod toy;
+use super::toy;
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use residuum::{
 };
 use serde_json::Value;
 
-const GOLDENS: &str = include_str!("../../../golden/theory_goldens.json");
+const GOLDENS: &str = include_str!("../../../../golden/theory_goldens.json");
 
 /// Setting A.
 const RATES: LawRates = LawRates { learning_rate: 2e-3, transfer_rate: 4e-3, mixing: 1.0 };

@@ -1,7 +1,7 @@
 //! Damage, other runs and full disks: errors that say what is wrong, and nothing lost.
 #![allow(clippy::unwrap_used)]
 
-mod train_common;
+use super::train_common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -286,7 +286,7 @@ fn on_a_full_disk_the_last_checkpoint_stays() {
     let (folder, setup, expected) = half_done();
     let exe = env::current_exe().unwrap();
     let status = Command::new("sh")
-        .args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact child --ignored"])
+        .args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" --exact train_failures::child --ignored"])
         .arg(&exe)
         .env(DIRECTORY, folder.path())
         .output()
