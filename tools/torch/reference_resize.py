@@ -1,4 +1,4 @@
-"""Bilinear resizing by PyTorch, for `tests/data_transforms.rs` of `residuum-nn`.
+"""Bilinear resizing by PyTorch, for `tests/it/transforms.rs` of `residuum-data`.
 
     python tools/torch/reference_resize.py        # writes golden/torch/resize.json
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 #![cfg(target_os = "linux")]
 
+#[path = "it/train_common/mod.rs"]
 mod train_common;
 
 use std::fs;

@@ -67,6 +67,11 @@ impl Color {
         format!("#{:02x}{:02x}{:02x}", self.red, self.green, self.blue)
     }
 
+    #[cfg(feature = "png")]
+    pub(crate) fn channels(self) -> (u8, u8, u8) {
+        (self.red, self.green, self.blue)
+    }
+
     /// Relative luminance, to compare how light two colours look.
     #[cfg(test)]
     fn luminance(self) -> f64 {

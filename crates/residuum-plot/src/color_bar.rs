@@ -2,8 +2,8 @@
 
 use super::color::Color;
 use super::field::Field;
+use super::page::{Fill, Page, Rect, Stroke};
 use super::panel::small;
-use super::svg::{Fill, Rect, Stroke, Svg};
 use super::text::{Anchor, BASE_SIZE, Label, SMALL_SIZE, width};
 use super::ticks::number;
 
@@ -32,27 +32,27 @@ fn bar_labels(levels: &[f64]) -> Vec<(usize, String)> {
 }
 
 /// Draws the bar to the right of the plotting area.
-pub(crate) fn draw(field: &Field, label: &str, svg: &mut Svg, rect: Rect) {
+pub(crate) fn draw(field: &Field, label: &str, page: &mut Page, rect: Rect) {
     let levels = field.chosen_levels();
     let (left, right) = (rect.right + 8.0, rect.right + 8.0 + BAR_WIDTH);
     let count = levels.len() + 1;
     let edge = |index: usize| rect.bottom - rect.height() * index as f64 / count as f64;
     for index in 0..count {
         let block = Rect { left, right, top: edge(index + 1), bottom: edge(index) };
-        svg.rect(block, Some(Fill::solid(field.shade(index, levels.len()))), None);
+        page.rect(block, Some(Fill::solid(field.shade(index, levels.len()))), None);
     }
     let ink = Stroke::new(Color::hex(0x444444), 0.8);
-    svg.rect(Rect { left, right, ..rect }, None, Some(ink));
+    page.rect(Rect { left, right, ..rect }, None, Some(ink));
     let mut widest: f64 = 0.0;
     for (index, text) in bar_labels(&levels) {
         let y = edge(index + 1);
-        svg.segment((right, y), (right + 2.5, y), ink);
-        small(&text, right + 5.0, y + 0.36 * SMALL_SIZE, Anchor::Start).draw(svg);
+        page.segment((right, y), (right + 2.5, y), ink);
+        small(&text, right + 5.0, y + 0.36 * SMALL_SIZE, Anchor::Start).draw(page);
         widest = widest.max(width(&text, SMALL_SIZE, false));
     }
     if !label.is_empty() {
         let x = right + 5.0 + widest + 4.0 + BASE_SIZE;
-        Label { upward: true, ..Label::new(label, x, rect.middle().1) }.draw(svg);
+        Label { upward: true, ..Label::new(label, x, rect.middle().1) }.draw(page);
     }
 }
 

@@ -4,7 +4,7 @@ use super::axis::Fitted;
 use super::color::Color;
 use super::marks::{Band, Bars, Line, Mark, Points};
 use super::notes::{Arrow, Compass, Marker, Note, ReferenceLine};
-use super::svg::{Fill, Path, Rect, Stroke, Svg};
+use super::page::{Fill, Page, Path, Rect, Stroke};
 use super::text::{Anchor, BASE_SIZE, Label};
 
 /// The plotting area and the two axes that span it.
@@ -54,27 +54,27 @@ fn segments<T: Copy>(points: impl Iterator<Item = Option<T>>) -> Vec<Vec<T>> {
 
 impl Mark {
     /// The part of a mark that the plotting area cuts off.
-    pub(crate) fn draw(&self, svg: &mut Svg, frame: &Frame) {
+    pub(crate) fn draw(&self, page: &mut Page, frame: &Frame) {
         match self {
-            Self::Line(line) => draw_line(line, svg, frame),
-            Self::Points(points) => draw_points(points, svg, frame),
-            Self::Band(band) => draw_band(band, svg, frame),
-            Self::Bars(bars) => draw_bars(bars, svg, frame),
-            Self::ReferenceLine(reference) => draw_reference(reference, svg, frame),
-            Self::Arrow(arrow) => draw_arrow(arrow, svg, frame),
-            Self::Field(field) => field.draw(svg, frame),
+            Self::Line(line) => draw_line(line, page, frame),
+            Self::Points(points) => draw_points(points, page, frame),
+            Self::Band(band) => draw_band(band, page, frame),
+            Self::Bars(bars) => draw_bars(bars, page, frame),
+            Self::ReferenceLine(reference) => draw_reference(reference, page, frame),
+            Self::Arrow(arrow) => draw_arrow(arrow, page, frame),
+            Self::Field(field) => field.draw(page, frame),
             Self::Note(_) => {}
         }
     }
 
     /// The part of a mark that lies on top of everything and may overhang.
-    pub(crate) fn draw_text(&self, svg: &mut Svg, frame: &Frame) {
+    pub(crate) fn draw_text(&self, page: &mut Page, frame: &Frame) {
         match self {
-            Self::ReferenceLine(reference) => draw_reference_label(reference, svg, frame),
-            Self::Note(note) => draw_note(note, svg, frame),
+            Self::ReferenceLine(reference) => draw_reference_label(reference, page, frame),
+            Self::Note(note) => draw_note(note, page, frame),
             Self::Arrow(arrow) => {
                 if let (Some(text), Some(tip)) = (&arrow.label, frame.at(arrow.to.0, arrow.to.1)) {
-                    beside(text, tip, Some(arrow.side), 5.0, arrow.color, svg);
+                    beside(text, tip, Some(arrow.side), 5.0, arrow.color, page);
                 }
             }
             _ => {}
@@ -82,17 +82,17 @@ impl Mark {
     }
 }
 
-fn draw_line(line: &Line, svg: &mut Svg, frame: &Frame) {
+fn draw_line(line: &Line, page: &mut Page, frame: &Frame) {
     let pixels = line.xs.iter().zip(&line.ys).map(|(&x, &y)| frame.at(x, y));
     let mut path = Path::default();
     for segment in segments(pixels) {
         path.add_polyline(segment);
     }
     let stroke = Stroke { color: line.color, width: line.width, dash: line.dash, opacity: line.opacity };
-    svg.path(&path, None, Some(stroke));
+    page.path(path, None, Some(stroke));
 }
 
-fn draw_points(points: &Points, svg: &mut Svg, frame: &Frame) {
+fn draw_points(points: &Points, page: &mut Page, frame: &Frame) {
     let stroke = Stroke { opacity: points.opacity, ..Stroke::new(points.color, 1.0) };
     for (index, (&x, &y)) in points.xs.iter().zip(&points.ys).enumerate() {
         let Some(center) = frame.at(x, y) else {
@@ -104,17 +104,17 @@ fn draw_points(points: &Points, svg: &mut Svg, frame: &Frame) {
             let top = frame.vertical(y + error).unwrap_or(frame.rect.top);
             // On a logarithmic axis a bar may reach below zero: it then runs to the bottom of the panel.
             let bottom = frame.vertical(y - error).unwrap_or(frame.rect.bottom);
-            svg.segment((center.0, top), (center.0, bottom), stroke);
+            page.segment((center.0, top), (center.0, bottom), stroke);
             for end in [top, bottom] {
-                svg.segment((center.0 - 2.5, end), (center.0 + 2.5, end), stroke);
+                page.segment((center.0 - 2.5, end), (center.0 + 2.5, end), stroke);
             }
         }
-        draw_marker(svg, center, points.marker, points.size, points.color, points.opacity, points.hollow);
+        draw_marker(page, center, points.marker, points.size, points.color, points.opacity, points.hollow);
     }
 }
 
 pub(crate) fn draw_marker(
-    svg: &mut Svg,
+    page: &mut Page,
     center: (f64, f64),
     marker: Marker,
     size: f64,
@@ -141,20 +141,20 @@ pub(crate) fn draw_marker(
             let mut path = Path::polyline([(center.0 - arm, center.1 - arm), (center.0 + arm, center.1 + arm)]);
             path.add_polyline([(center.0 - arm, center.1 + arm), (center.0 + arm, center.1 - arm)]);
             let stroke = Stroke { opacity, ..Stroke::new(color, 1.4) };
-            return svg.path(&path, None, Some(stroke));
+            return page.path(path, None, Some(stroke));
         }
     };
     if hollow {
         let stroke = Stroke { opacity, ..Stroke::new(color, 1.2) };
-        svg.path(&path, Some(Fill::solid(Color::WHITE)), Some(stroke));
+        page.path(path, Some(Fill::solid(Color::WHITE)), Some(stroke));
     } else {
         // A white rim keeps overlapping points apart.
         let rim = (opacity >= 1.0).then(|| Stroke::new(Color::WHITE, 0.6));
-        svg.path(&path, Some(Fill { color, opacity }), rim);
+        page.path(path, Some(Fill { color, opacity }), rim);
     }
 }
 
-fn draw_band(band: &Band, svg: &mut Svg, frame: &Frame) {
+fn draw_band(band: &Band, page: &mut Page, frame: &Frame) {
     let floor = frame.floor();
     let pixels = (0..band.xs.len()).map(|i| {
         let (x, upper) = frame.at(band.xs[i], band.upper[i])?;
@@ -165,14 +165,14 @@ fn draw_band(band: &Band, svg: &mut Svg, frame: &Frame) {
         let upper = segment.iter().map(|&(x, upper, _)| (x, upper));
         let back = segment.iter().rev().map(|&(x, _, lower)| (x, lower));
         let fill = Fill { color: band.color, opacity: band.opacity };
-        svg.path(&Path::polygon(upper.clone().chain(back)), Some(fill), None);
+        page.path(Path::polygon(upper.clone().chain(back)), Some(fill), None);
         if band.stands {
-            svg.path(&Path::polyline(upper), None, Some(Stroke::new(band.color, 1.4)));
+            page.path(Path::polyline(upper), None, Some(Stroke::new(band.color, 1.4)));
         }
     }
 }
 
-fn draw_bars(bars: &Bars, svg: &mut Svg, frame: &Frame) {
+fn draw_bars(bars: &Bars, page: &mut Page, frame: &Frame) {
     let floor = frame.floor();
     let boxes = bars.spans.iter().zip(&bars.heights).map(|(&(low, high), &height)| {
         let top = if height == 0.0 { floor } else { frame.vertical(height)? };
@@ -184,18 +184,18 @@ fn draw_bars(bars: &Bars, svg: &mut Svg, frame: &Frame) {
             let ends = (segment[0].0, segment[segment.len() - 1].1);
             let closed = std::iter::once((ends.0, floor)).chain(steps).chain(std::iter::once((ends.1, floor)));
             let stroke = Stroke { opacity: bars.opacity.max(0.9), ..Stroke::new(bars.color, 1.4) };
-            svg.path(&Path::polyline(closed), None, Some(stroke));
+            page.path(Path::polyline(closed), None, Some(stroke));
             continue;
         }
         for (left, right, top) in segment {
             let rect = Rect { left, right, top, bottom: floor };
             let fill = Fill { color: bars.color, opacity: bars.opacity };
-            svg.rect(rect, Some(fill), Some(Stroke::new(Color::WHITE, 0.6)));
+            page.rect(rect, Some(fill), Some(Stroke::new(Color::WHITE, 0.6)));
         }
     }
 }
 
-fn draw_reference(reference: &ReferenceLine, svg: &mut Svg, frame: &Frame) {
+fn draw_reference(reference: &ReferenceLine, page: &mut Page, frame: &Frame) {
     let rect = frame.rect;
     let ends = if reference.vertical {
         frame.horizontal(reference.at).map(|x| ((x, rect.bottom), (x, rect.top)))
@@ -204,11 +204,11 @@ fn draw_reference(reference: &ReferenceLine, svg: &mut Svg, frame: &Frame) {
     };
     if let Some((from, to)) = ends {
         let stroke = Stroke { dash: reference.dash, ..Stroke::new(reference.color, reference.width) };
-        svg.segment(from, to, stroke);
+        page.segment(from, to, stroke);
     }
 }
 
-fn draw_reference_label(reference: &ReferenceLine, svg: &mut Svg, frame: &Frame) {
+fn draw_reference_label(reference: &ReferenceLine, page: &mut Page, frame: &Frame) {
     let Some(text) = &reference.label else { return };
     let rect = frame.rect;
     if reference.vertical {
@@ -217,7 +217,7 @@ fn draw_reference_label(reference: &ReferenceLine, svg: &mut Svg, frame: &Frame)
         }
         if let Some(x) = frame.horizontal(reference.at) {
             let y = rect.bottom - reference.along * rect.height();
-            beside(text, (x, y), Some(reference.side), 4.0, reference.color, svg);
+            beside(text, (x, y), Some(reference.side), 4.0, reference.color, page);
         }
     } else if let Some(y) = frame.vertical(reference.at).filter(|_| frame.y.contains(reference.at)) {
         let x = rect.left + reference.along * rect.width();
@@ -225,19 +225,19 @@ fn draw_reference_label(reference: &ReferenceLine, svg: &mut Svg, frame: &Frame)
         // The label grows away from the nearer end of the line.
         let anchor = if reference.along > 0.5 { Anchor::End } else { Anchor::Start };
         let label = Label::new(text, x, baseline);
-        Label { anchor, color: reference.color, halo: true, ..label }.draw(svg);
+        Label { anchor, color: reference.color, halo: true, ..label }.draw(page);
     }
 }
 
-fn draw_note(note: &Note, svg: &mut Svg, frame: &Frame) {
+fn draw_note(note: &Note, page: &mut Page, frame: &Frame) {
     let Some(center) = frame.at(note.at.0, note.at.1) else {
         return;
     };
     if let Some(marker) = note.marker {
-        draw_marker(svg, center, marker, 4.0, note.color, 1.0, false);
+        draw_marker(page, center, marker, 4.0, note.color, 1.0, false);
     }
     let distance = if note.marker.is_some() { 6.5 } else { 4.0 };
-    beside(&note.text, center, note.side, distance, note.color, svg);
+    beside(&note.text, center, note.side, distance, note.color, page);
 }
 
 /// Text on one side of a point, or centred on it.
@@ -247,7 +247,7 @@ pub(crate) fn beside(
     side: Option<Compass>,
     distance: f64,
     color: Color,
-    svg: &mut Svg,
+    page: &mut Page,
 ) {
     use Compass::{East, North, NorthEast, NorthWest, South, SouthEast, SouthWest, West};
     let (dx, dy) = match side {
@@ -274,10 +274,10 @@ pub(crate) fn beside(
         _ => 0.36,
     };
     let baseline = y + dy * distance + drop * BASE_SIZE;
-    Label { anchor, color, halo: true, ..Label::new(text, x + dx * distance, baseline) }.draw(svg);
+    Label { anchor, color, halo: true, ..Label::new(text, x + dx * distance, baseline) }.draw(page);
 }
 
-fn draw_arrow(arrow: &Arrow, svg: &mut Svg, frame: &Frame) {
+fn draw_arrow(arrow: &Arrow, page: &mut Page, frame: &Frame) {
     let (Some(from), Some(to)) = (frame.at(arrow.from.0, arrow.from.1), frame.at(arrow.to.0, arrow.to.1))
     else {
         return;
@@ -293,9 +293,9 @@ fn draw_arrow(arrow: &Arrow, svg: &mut Svg, frame: &Frame) {
     let half = 0.38 * head;
     let base = (to.0 - head * ux, to.1 - head * uy);
     let stroke = Stroke { dash: arrow.dash, ..Stroke::new(arrow.color, arrow.width) };
-    svg.segment(from, (base.0 + 0.5 * ux, base.1 + 0.5 * uy), stroke);
+    page.segment(from, (base.0 + 0.5 * ux, base.1 + 0.5 * uy), stroke);
     let tip = [to, (base.0 - half * uy, base.1 + half * ux), (base.0 + half * uy, base.1 - half * ux)];
-    svg.path(&Path::polygon(tip), Some(Fill::solid(arrow.color)), None);
+    page.path(Path::polygon(tip), Some(Fill::solid(arrow.color)), None);
 }
 
 #[cfg(test)]

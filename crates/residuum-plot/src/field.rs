@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::color::{Color, Ramp};
 use super::draw::Frame;
-use super::svg::{Fill, Path, Stroke, Svg};
+use super::page::{Fill, Page, Path, Stroke};
 use super::ticks::Ticks;
 
 /// Values on a rectangular grid, row by row: `z[row][column]` belongs to `(xs[column], ys[row])`.
@@ -120,18 +120,18 @@ impl Field {
     }
 
     /// Paints {z ≥ level} for rising levels, each over the last.
-    pub(crate) fn draw(&self, svg: &mut Svg, frame: &Frame) {
+    pub(crate) fn draw(&self, page: &mut Page, frame: &Frame) {
         let levels = self.chosen_levels();
         let fill = |index| Some(Fill::solid(self.shade(index, levels.len())));
         let whole = outline(&self.grid, frame, f64::NEG_INFINITY);
         let border: Vec<(Node, Node)> = whole.iter().flat_map(sides).collect();
-        svg.path(&rings_path(&whole), fill(0), None);
+        page.path(rings_path(&whole), fill(0), None);
         for (index, &level) in levels.iter().enumerate() {
             let rings = outline(&self.grid, frame, level);
-            svg.path(&rings_path(&rings), fill(index + 1), None);
+            page.path(rings_path(&rings), fill(index + 1), None);
             if self.lines {
                 let ink = self.shade(index + 1, levels.len()).mix(Color::BLACK, 0.3);
-                svg.path(&open_path(&rings, &border), None, Some(Stroke::new(ink, 0.6)));
+                page.path(open_path(&rings, &border), None, Some(Stroke::new(ink, 0.6)));
             }
         }
     }
@@ -251,7 +251,7 @@ fn open_path(rings: &[Ring], border: &[(Node, Node)]) -> Path {
 #[cfg(test)]
 mod tests {
     use super::super::axis::{Axis, Extent};
-    use super::super::svg::Rect;
+    use super::super::page::Rect;
     use super::*;
 
     /// One data unit is one pixel, so areas can be compared with geometry.

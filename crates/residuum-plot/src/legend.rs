@@ -4,7 +4,7 @@ use super::color::Color;
 use super::draw::draw_marker;
 use super::marks::Mark;
 use super::notes::Marker;
-use super::svg::{Dash, Fill, Rect, Stroke, Svg};
+use super::page::{Dash, Fill, Page, Rect, Stroke};
 use super::text::{Anchor, Label, SMALL_SIZE, width};
 
 /// Position of the legend.
@@ -73,22 +73,22 @@ impl Entry {
     }
 
     /// Draws the entry with its left end at `x` and its middle at height `y`.
-    fn draw(&self, svg: &mut Svg, x: f64, y: f64) {
+    fn draw(&self, page: &mut Page, x: f64, y: f64) {
         match self.swatch {
             Swatch::Stroke(color, width, dash) => {
                 let stroke = Stroke { dash, ..Stroke::new(color, width.max(1.2)) };
-                svg.segment((x, y), (x + SWATCH, y), stroke);
+                page.segment((x, y), (x + SWATCH, y), stroke);
             }
             Swatch::Marker(color, marker, hollow) => {
-                draw_marker(svg, (x + SWATCH / 2.0, y), marker, 3.4, color, 1.0, hollow);
+                draw_marker(page, (x + SWATCH / 2.0, y), marker, 3.4, color, 1.0, hollow);
             }
             Swatch::Patch(color, opacity) => {
                 let rect = Rect { left: x + 2.0, right: x + SWATCH - 2.0, top: y - 4.0, bottom: y + 4.0 };
-                svg.rect(rect, Some(Fill { color, opacity }), Some(Stroke::new(color, 0.9)));
+                page.rect(rect, Some(Fill { color, opacity }), Some(Stroke::new(color, 0.9)));
             }
         }
         let text = Label::new(&self.label, x + SWATCH + GAP, y + 0.36 * SMALL_SIZE);
-        Label { size: SMALL_SIZE, anchor: Anchor::Start, ..text }.draw(svg);
+        Label { size: SMALL_SIZE, anchor: Anchor::Start, ..text }.draw(page);
     }
 }
 
@@ -119,19 +119,19 @@ pub(crate) fn height_below(entries: &[Entry], available: f64) -> f64 {
 }
 
 /// Centred rows under `top`, between `left` and `right`.
-pub(crate) fn draw_below(entries: &[Entry], svg: &mut Svg, (left, right): (f64, f64), top: f64) {
+pub(crate) fn draw_below(entries: &[Entry], page: &mut Page, (left, right): (f64, f64), top: f64) {
     for (index, row) in rows(entries, right - left).into_iter().enumerate() {
         let total = row.iter().map(Entry::width).sum::<f64>() + BETWEEN * (row.len() - 1) as f64;
         let mut x = (left + right - total) / 2.0;
         for entry in row {
-            entry.draw(svg, x, top + (index as f64 + 0.5) * ROW);
+            entry.draw(page, x, top + (index as f64 + 0.5) * ROW);
             x += entry.width() + BETWEEN;
         }
     }
 }
 
 /// A box in one corner of the plotting area.
-pub(crate) fn draw_inside(entries: &[Entry], svg: &mut Svg, rect: Rect, place: Legend) {
+pub(crate) fn draw_inside(entries: &[Entry], page: &mut Page, rect: Rect, place: Legend) {
     if entries.is_empty() {
         return;
     }
@@ -147,9 +147,9 @@ pub(crate) fn draw_inside(entries: &[Entry], svg: &mut Svg, rect: Rect, place: L
     };
     let outer = Rect { left, top, right: left + wide, bottom: top + high };
     let veil = Fill { color: Color::WHITE, opacity: 0.86 };
-    svg.rect(outer, Some(veil), Some(Stroke::new(Color::hex(0xd0d0d0), 0.7)));
+    page.rect(outer, Some(veil), Some(Stroke::new(Color::hex(0xd0d0d0), 0.7)));
     for (index, entry) in entries.iter().enumerate() {
-        entry.draw(svg, left + INSET, top + INSET / 2.0 + (index as f64 + 0.5) * ROW);
+        entry.draw(page, left + INSET, top + INSET / 2.0 + (index as f64 + 0.5) * ROW);
     }
 }
 

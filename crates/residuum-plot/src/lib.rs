@@ -1,4 +1,4 @@
-//! Figures for papers and reports: SVG written by hand, PNG (feature `png`) rasterised from the same SVG.
+//! Figures for papers and reports: SVG written by hand, PNG (feature `png`) painted from the same shapes.
 //!
 //! A [`Figure`] is a grid of cells, each a [`Panel`] (two axes) or a [`Scene`] (surfaces in a box). Everything is
 //! plain data with builder methods; equal data give equal bytes. Points that are not finite are gaps, never numbers
@@ -22,16 +22,22 @@ mod color;
 mod color_bar;
 mod draw;
 mod field;
+mod font;
 mod legend;
 mod marks;
 mod notes;
+mod page;
 mod panel;
+#[cfg(feature = "png")]
+mod png;
 #[cfg(feature = "png")]
 mod raster;
 mod scene;
 mod svg;
 mod text;
 mod ticks;
+#[cfg(feature = "png")]
+mod typeset;
 
 pub use axis::Axis;
 pub use color::{Color, Ramp};
@@ -39,14 +45,15 @@ pub use field::{Field, Grid};
 pub use legend::Legend;
 pub use marks::{Band, Bars, Line, Mark, Points};
 pub use notes::{Arrow, Compass, Marker, Note, ReferenceLine};
+pub use page::Dash;
 pub use panel::Panel;
 pub use scene::{Pin, Scene, Surface};
-pub use svg::Dash;
 pub use svg::escape;
 pub use ticks::Ticks;
 
+use page::{Page, Rect};
 use panel::{Margins, Plan, TITLE_SIZE};
-use svg::{Rect, Svg, num};
+use svg::{Svg, num};
 use text::{Label, plain};
 
 /// Why a figure could not be rasterised.
@@ -62,12 +69,9 @@ pub enum PngError {
         /// The largest side allowed.
         limit: u32,
     },
-    /// The SVG could not be read back.
-    #[error("svg must be well-formed: {0}")]
-    Svg(#[from] resvg::usvg::Error),
     /// The picture could not be compressed.
     #[error("png must be encodable: {0}")]
-    Png(#[source] Box<dyn std::error::Error + Send + Sync>),
+    Png(#[source] std::io::Error),
 }
 
 /// The content of one cell of a figure.
@@ -185,16 +189,23 @@ impl Figure {
             svg.raw(&format!("<desc>{}</desc>", escape(&plain(description))));
         }
         svg.raw(&format!("<rect width=\"{wide}\" height=\"{high}\" fill=\"#ffffff\"/>"));
-        if let Some(title) = &self.title {
-            let label = Label::new(title, width / 2.0, TITLE_SIZE + 9.0);
-            Label { size: TITLE_SIZE + 1.0, bold: true, ..label }.draw(&mut svg);
-        }
-        self.draw_cells(&mut svg);
+        svg.elements(&self.page().elements);
         svg.raw("</svg>");
         svg.into_body()
     }
 
-    fn draw_cells(&self, svg: &mut Svg) {
+    /// Everything on the white page, as values.
+    fn page(&self) -> Page {
+        let mut page = Page::default();
+        if let Some(title) = &self.title {
+            let label = Label::new(title, self.size().0 / 2.0, TITLE_SIZE + 9.0);
+            Label { size: TITLE_SIZE + 1.0, bold: true, ..label }.draw(&mut page);
+        }
+        self.draw_cells(&mut page);
+        page
+    }
+
+    fn draw_cells(&self, page: &mut Page) {
         let planned: Vec<Planned> = self.cells.iter().map(|cell| cell.plan(self.size)).collect();
         let margins: Vec<Margins> = planned
             .iter()
@@ -216,11 +227,11 @@ impl Figure {
             };
             if let Some(title) = self.cells[index].title() {
                 let label = Label::new(title, rect.middle().0, top + TITLE_SIZE + 5.0);
-                Label { size: TITLE_SIZE, bold: true, ..label }.draw(svg);
+                Label { size: TITLE_SIZE, bold: true, ..label }.draw(page);
             }
             match cell {
-                Planned::Panel(panel, plan) => panel.draw(svg, plan, rect),
-                Planned::Scene(scene) => scene.draw(svg, rect),
+                Planned::Panel(panel, plan) => panel.draw(page, plan, rect),
+                Planned::Scene(scene) => scene.draw(page, rect),
             }
         }
     }
@@ -258,7 +269,7 @@ impl Figure {
     /// The figure as a PNG, `scale` pixels for each pixel of the SVG.
     #[cfg(feature = "png")]
     pub fn to_png(&self, scale: f64) -> Result<Vec<u8>, PngError> {
-        raster::png(&self.to_svg(), scale)
+        raster::png(&self.page(), self.size(), scale)
     }
 }
 

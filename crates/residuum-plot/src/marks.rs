@@ -3,7 +3,7 @@
 use super::color::Color;
 use super::field::Field;
 use super::notes::{Arrow, Marker, Note, ReferenceLine};
-use super::svg::Dash;
+use super::page::Dash;
 
 pub(crate) const LINE_WIDTH: f64 = 1.6;
 

@@ -2,7 +2,7 @@
 
 use super::color::Color;
 use super::marks::{LINE_WIDTH, setters};
-use super::svg::Dash;
+use super::page::Dash;
 
 /// Shape of a data point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

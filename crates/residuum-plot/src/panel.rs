@@ -8,7 +8,7 @@ use super::field::Field;
 use super::legend::{self, Entry, Legend};
 use super::marks::{Band, Bars, Line, Mark, Points};
 use super::notes::{Arrow, Note, ReferenceLine};
-use super::svg::{Rect, Stroke, Svg};
+use super::page::{Page, Rect, Stroke};
 use super::text::{Anchor, BASE_SIZE, Label, SMALL_SIZE, width};
 use super::ticks::{Ticks, number};
 
@@ -174,74 +174,79 @@ impl Panel {
         Plan { x, y, x_ticks, y_ticks, entries, margins, axis_bottom }
     }
 
-    pub(crate) fn draw(&self, svg: &mut Svg, plan: &Plan, rect: Rect) {
+    pub(crate) fn draw(&self, page: &mut Page, plan: &Plan, rect: Rect) {
         let frame = Frame { x: plan.x, y: plan.y, rect };
         if self.grid {
-            draw_grid(svg, plan, &frame);
+            draw_grid(page, plan, &frame);
         }
-        svg.clipped(rect, |svg| {
+        page.clipped(rect, |page| {
             for mark in &self.marks {
-                mark.draw(svg, &frame);
+                mark.draw(page, &frame);
             }
         });
-        self.draw_axes(svg, plan, &frame);
+        self.draw_axes(page, plan, &frame);
         if let Some((field, label)) = self.color_bar() {
-            color_bar::draw(field, label, svg, rect);
+            color_bar::draw(field, label, page, rect);
         }
-        self.marks.iter().for_each(|mark| mark.draw_text(svg, &frame));
+        self.marks.iter().for_each(|mark| mark.draw_text(page, &frame));
         match self.legend {
             Legend::Hidden => {}
             Legend::Below => {
-                legend::draw_below(&plan.entries, svg, (rect.left, rect.right), rect.bottom + plan.axis_bottom);
+                legend::draw_below(
+                    &plan.entries,
+                    page,
+                    (rect.left, rect.right),
+                    rect.bottom + plan.axis_bottom,
+                );
             }
-            corner => legend::draw_inside(&plan.entries, svg, rect, corner),
+            corner => legend::draw_inside(&plan.entries, page, rect, corner),
         }
     }
 
-    fn draw_axes(&self, svg: &mut Svg, plan: &Plan, frame: &Frame) {
+    fn draw_axes(&self, page: &mut Page, plan: &Plan, frame: &Frame) {
         let rect = frame.rect;
         let ink = Stroke::new(Color::hex(0x444444), 0.8);
-        svg.rect(rect, None, Some(ink));
+        page.rect(rect, None, Some(ink));
         for (at, label) in &plan.x_ticks.major {
             let Some(x) = frame.horizontal(*at) else {
                 continue;
             };
-            svg.segment((x, rect.bottom), (x, rect.bottom + TICK), ink);
-            small(label, x, rect.bottom + TICK + SMALL_SIZE + 1.5, Anchor::Middle).draw(svg);
+            page.segment((x, rect.bottom), (x, rect.bottom + TICK), ink);
+            small(label, x, rect.bottom + TICK + SMALL_SIZE + 1.5, Anchor::Middle).draw(page);
         }
         for (at, label) in &plan.y_ticks.major {
             let Some(y) = frame.vertical(*at) else {
                 continue;
             };
-            svg.segment((rect.left - TICK, y), (rect.left, y), ink);
-            small(label, rect.left - TICK - 3.0, y + 0.36 * SMALL_SIZE, Anchor::End).draw(svg);
+            page.segment((rect.left - TICK, y), (rect.left, y), ink);
+            small(label, rect.left - TICK - 3.0, y + 0.36 * SMALL_SIZE, Anchor::End).draw(page);
         }
         for x in plan.x_ticks.minor.iter().filter_map(|&at| frame.horizontal(at)) {
-            svg.segment((x, rect.bottom), (x, rect.bottom + TICK / 2.0), ink);
+            page.segment((x, rect.bottom), (x, rect.bottom + TICK / 2.0), ink);
         }
         for y in plan.y_ticks.minor.iter().filter_map(|&at| frame.vertical(at)) {
-            svg.segment((rect.left - TICK / 2.0, y), (rect.left, y), ink);
+            page.segment((rect.left - TICK / 2.0, y), (rect.left, y), ink);
         }
         let factor = |exponent: i32| format!("×10^{{{}}}", number(f64::from(exponent), 0));
         let label_line = rect.bottom + TICK + SMALL_SIZE + 6.0 + BASE_SIZE;
         if let Some(exponent) = plan.x_ticks.exponent {
-            small(&factor(exponent), rect.right, label_line, Anchor::End).draw(svg);
+            small(&factor(exponent), rect.right, label_line, Anchor::End).draw(page);
         }
         if let Some(exponent) = plan.y_ticks.exponent {
-            small(&factor(exponent), rect.left - TICK, rect.top - 6.0, Anchor::Start).draw(svg);
+            small(&factor(exponent), rect.left - TICK, rect.top - 6.0, Anchor::Start).draw(page);
         }
         if !self.x.label.is_empty() {
-            Label::new(&self.x.label, rect.middle().0, label_line).draw(svg);
+            Label::new(&self.x.label, rect.middle().0, label_line).draw(page);
         }
         if !self.y.label.is_empty() {
             let x = rect.left - plan.margins.left + 8.0 + 0.8 * BASE_SIZE;
             let middle = rect.middle().1;
-            Label { upward: true, ..Label::new(&self.y.label, x, middle) }.draw(svg);
+            Label { upward: true, ..Label::new(&self.y.label, x, middle) }.draw(page);
         }
     }
 }
 
-pub(crate) fn small(markup: &str, x: f64, y: f64, anchor: Anchor) -> Label<'_> {
+pub(crate) fn small(markup: &str, x: f64, y: f64, anchor: Anchor) -> Label {
     Label { size: SMALL_SIZE, anchor, ..Label::new(markup, x, y) }
 }
 
@@ -257,14 +262,14 @@ pub(crate) struct Plan {
     axis_bottom: f64,
 }
 
-fn draw_grid(svg: &mut Svg, plan: &Plan, frame: &Frame) {
+fn draw_grid(page: &mut Page, plan: &Plan, frame: &Frame) {
     let rect = frame.rect;
     let light = Stroke::new(Color::GRID, 0.7);
     for x in plan.x_ticks.major.iter().filter_map(|(at, _)| frame.horizontal(*at)) {
-        svg.segment((x, rect.top), (x, rect.bottom), light);
+        page.segment((x, rect.top), (x, rect.bottom), light);
     }
     for y in plan.y_ticks.major.iter().filter_map(|(at, _)| frame.vertical(*at)) {
-        svg.segment((rect.left, y), (rect.right, y), light);
+        page.segment((rect.left, y), (rect.right, y), light);
     }
 }
 

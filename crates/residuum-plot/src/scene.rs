@@ -10,8 +10,8 @@ use super::field::Grid;
 use super::legend::{self, Entry};
 use super::marks::setters;
 use super::notes::{Compass, Marker};
+use super::page::{Dash, Fill, Page, Path, Rect, Stroke};
 use super::panel::{Margins, TITLE_SIZE};
-use super::svg::{Dash, Fill, Path, Rect, Stroke, Svg};
 use super::text::{Anchor, BASE_SIZE, Label, SMALL_SIZE};
 use super::ticks::Ticks;
 
@@ -132,22 +132,22 @@ impl Scene {
         Margins { left: 10.0, right: 10.0, top, bottom }
     }
 
-    pub(crate) fn draw(&self, svg: &mut Svg, rect: Rect) {
+    pub(crate) fn draw(&self, page: &mut Page, rect: Rect) {
         let camera = self.camera(rect);
-        self.draw_box(svg, &camera);
-        self.draw_faces(svg, &camera);
+        self.draw_box(page, &camera);
+        self.draw_faces(page, &camera);
         for pin in &self.pins {
             let Some(head) = camera.place(pin.at) else {
                 continue;
             };
             if let Some(foot) = camera.place([pin.at[0], pin.at[1], camera.fitted[2].low]) {
-                svg.segment(head, foot, Stroke { dash: Dash::Dashed, ..Stroke::new(pin.color, 0.9) });
-                draw_marker(svg, foot, Marker::Circle, 1.8, pin.color, 1.0, false);
+                page.segment(head, foot, Stroke { dash: Dash::Dashed, ..Stroke::new(pin.color, 0.9) });
+                draw_marker(page, foot, Marker::Circle, 1.8, pin.color, 1.0, false);
             }
-            draw_marker(svg, head, pin.marker, 3.8, pin.color, 1.0, false);
-            beside(&pin.text, head, Some(pin.side), 6.5, pin.color, svg);
+            draw_marker(page, head, pin.marker, 3.8, pin.color, 1.0, false);
+            beside(&pin.text, head, Some(pin.side), 6.5, pin.color, page);
         }
-        legend::draw_below(&self.entries(), svg, (rect.left, rect.right), rect.bottom + 2.0);
+        legend::draw_below(&self.entries(), page, (rect.left, rect.right), rect.bottom + 2.0);
     }
 
     fn camera(&self, rect: Rect) -> Camera {
@@ -164,7 +164,7 @@ impl Scene {
         Camera::new(fitted, self.azimuth, self.elevation, rect)
     }
 
-    fn draw_faces(&self, svg: &mut Svg, camera: &Camera) {
+    fn draw_faces(&self, page: &mut Page, camera: &Camera) {
         let mut faces = Vec::new();
         for surface in &self.surfaces {
             for corners in surface.grid.cells() {
@@ -183,12 +183,12 @@ impl Scene {
             let color = surface.color.mix(Color::WHITE, 0.55 * brightness(&corners));
             let path = Path::polygon(corners.iter().map(|&corner| camera.project(corner)));
             let edge = Stroke { opacity: 0.55, ..Stroke::new(surface.color.mix(Color::BLACK, 0.25), 0.35) };
-            svg.path(&path, Some(Fill { color, opacity: surface.opacity }), Some(edge));
+            page.path(path, Some(Fill { color, opacity: surface.opacity }), Some(edge));
         }
     }
 
     /// Floor and the two back walls with light grid lines, then the three labelled edges.
-    fn draw_box(&self, svg: &mut Svg, camera: &Camera) {
+    fn draw_box(&self, page: &mut Page, camera: &Camera) {
         let (fx, fy) = camera.far_corner();
         let ticks = [0, 1, 2].map(|axis| self.axes[axis].ticks_for(&camera.fitted[axis], 160.0, 40.0));
         let floor = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
@@ -197,11 +197,11 @@ impl Scene {
         let pane = Some(Fill::solid(Color::hex(0xfafafa)));
         let rim = Some(Stroke::new(Color::hex(0xbdbdbd), 0.7));
         for face in [floor, wall_x, wall_y] {
-            svg.path(&Path::polygon(face.map(|corner| camera.project(corner))), pane, rim);
+            page.path(Path::polygon(face.map(|corner| camera.project(corner))), pane, rim);
         }
         let light = Stroke::new(Color::GRID, 0.6);
         let mut rule =
-            |from: [f64; 3], to: [f64; 3]| svg.segment(camera.project(from), camera.project(to), light);
+            |from: [f64; 3], to: [f64; 3]| page.segment(camera.project(from), camera.project(to), light);
         let at = |axis: usize| fractions(&ticks[axis], &camera.fitted[axis]);
         for (t, _) in at(0) {
             rule([t, 0.0, 0.0], [t, 1.0, 0.0]);
@@ -217,14 +217,14 @@ impl Scene {
         }
         let (nx, ny) = (1.0 - fx, 1.0 - fy);
         let (lx, ly) = camera.left_corner();
-        self.draw_edge(svg, camera, 0, &at(0), |t| [t, ny, 0.0]);
-        self.draw_edge(svg, camera, 1, &at(1), |t| [nx, t, 0.0]);
-        self.draw_edge(svg, camera, 2, &at(2), |t| [lx, ly, t]);
+        self.draw_edge(page, camera, 0, &at(0), |t| [t, ny, 0.0]);
+        self.draw_edge(page, camera, 1, &at(1), |t| [nx, t, 0.0]);
+        self.draw_edge(page, camera, 2, &at(2), |t| [lx, ly, t]);
     }
 
     fn draw_edge(
         &self,
-        svg: &mut Svg,
+        page: &mut Page,
         camera: &Camera,
         axis: usize,
         ticks: &[(f64, &str)],
@@ -232,7 +232,7 @@ impl Scene {
     ) {
         let ink = Stroke::new(Color::hex(0x444444), 0.8);
         let (from, to) = (camera.project(edge(0.0)), camera.project(edge(1.0)));
-        svg.segment(from, to, ink);
+        page.segment(from, to, ink);
         // Labels stand on the side of the edge that faces away from the middle of the box.
         let middle = (f64::midpoint(from.0, to.0), f64::midpoint(from.1, to.1));
         let center = camera.project([0.5, 0.5, if axis == 2 { 0.5 } else { 0.0 }]);
@@ -248,9 +248,9 @@ impl Scene {
         let drop = |size: f64| (0.36 + 0.4 * ny) * size;
         for &(t, text) in ticks {
             let (x, y) = camera.project(edge(t));
-            svg.segment((x, y), (x + 3.5 * nx, y + 3.5 * ny), ink);
+            page.segment((x, y), (x + 3.5 * nx, y + 3.5 * ny), ink);
             let label = Label::new(text, x + 6.0 * nx, y + 6.0 * ny + drop(SMALL_SIZE));
-            Label { size: SMALL_SIZE - 1.0, anchor, ..label }.draw(svg);
+            Label { size: SMALL_SIZE - 1.0, anchor, ..label }.draw(page);
         }
         let name = &self.axes[axis].label;
         if name.is_empty() {
@@ -259,11 +259,11 @@ impl Scene {
         if axis == 2 {
             // Over the top of the edge, where no tick label can be in the way.
             let (x, y) = if from.1 < to.1 { from } else { to };
-            Label { anchor: Anchor::Middle, ..Label::new(name, x, y - 8.0) }.draw(svg);
+            Label { anchor: Anchor::Middle, ..Label::new(name, x, y - 8.0) }.draw(page);
         } else {
             let away = 28.0;
             Label { anchor, ..Label::new(name, middle.0 + away * nx, middle.1 + away * ny + drop(BASE_SIZE)) }
-                .draw(svg);
+                .draw(page);
         }
     }
 }

@@ -1,8 +1,9 @@
-//! The few SVG elements figures are made of, written with two decimals so that equal figures are equal bytes.
+//! A page as SVG, written with two decimals so that equal figures are equal bytes.
 
 use std::fmt::Write as _;
 
-use super::color::Color;
+use super::page::{Element, Fill, Path, Rect, Step, Stroke};
+use super::text::{Anchor, HALO_OPACITY, HALO_WIDTH, Label};
 
 /// A coordinate rounded to two decimals without trailing zeros or a negative zero.
 pub(crate) fn num(value: f64) -> String {
@@ -29,125 +30,46 @@ pub fn escape(text: &str) -> String {
     safe
 }
 
-/// How a line is broken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dash {
-    /// Unbroken.
-    #[default]
-    Solid,
-    /// Long strokes.
-    Dashed,
-    /// Round dots.
-    Dotted,
-    /// Strokes and dots in turn.
-    DashDotted,
-}
-
-/// Colour and shape of a line.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Stroke {
-    pub color: Color,
-    pub width: f64,
-    pub dash: Dash,
-    pub opacity: f64,
-}
-
-impl Stroke {
-    pub fn new(color: Color, width: f64) -> Self {
-        Self { color, width, dash: Dash::Solid, opacity: 1.0 }
+fn stroke_attributes(stroke: &Stroke) -> String {
+    let mut text = format!(" stroke=\"{}\" stroke-width=\"{}\"", stroke.color.css(), num(stroke.width));
+    let lengths: Vec<String> = stroke.pattern().into_iter().map(num).collect();
+    if !lengths.is_empty() {
+        let _ = write!(text, " stroke-dasharray=\"{}\"", lengths.join(" "));
     }
+    if stroke.round_ends() {
+        text.push_str(" stroke-linecap=\"round\"");
+    }
+    if stroke.opacity < 1.0 {
+        let _ = write!(text, " stroke-opacity=\"{}\"", num(stroke.opacity));
+    }
+    text
+}
 
-    fn attributes(&self) -> String {
-        // Patterns scale with the width, so that thin and bold lines look alike.
-        let pattern = |factors: &[f64]| {
-            let lengths: Vec<String> = factors.iter().map(|factor| num(factor * self.width)).collect();
-            format!(" stroke-dasharray=\"{}\"", lengths.join(" "))
-        };
-        let dash = match self.dash {
-            Dash::Solid => String::new(),
-            Dash::Dashed => pattern(&[3.6, 2.2]),
-            Dash::Dotted => pattern(&[0.1, 2.0]) + " stroke-linecap=\"round\"",
-            Dash::DashDotted => pattern(&[4.0, 1.8, 1.0, 1.8]),
-        };
-        let opacity = match self.opacity {
-            opacity if opacity < 1.0 => format!(" stroke-opacity=\"{}\"", num(opacity)),
-            _ => String::new(),
-        };
-        format!(" stroke=\"{}\" stroke-width=\"{}\"{dash}{opacity}", self.color.css(), num(self.width))
+fn fill_attributes(fill: Option<Fill>) -> String {
+    match fill {
+        None => " fill=\"none\"".to_owned(),
+        Some(fill) if fill.opacity < 1.0 => {
+            format!(" fill=\"{}\" fill-opacity=\"{}\"", fill.color.css(), num(fill.opacity))
+        }
+        Some(fill) => format!(" fill=\"{}\"", fill.color.css()),
     }
 }
 
-/// A filled interior.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Fill {
-    pub color: Color,
-    pub opacity: f64,
-}
-
-impl Fill {
-    pub fn solid(color: Color) -> Self {
-        Self { color, opacity: 1.0 }
-    }
-
-    fn attributes(fill: Option<Self>) -> String {
-        match fill {
-            None => " fill=\"none\"".to_owned(),
-            Some(fill) if fill.opacity < 1.0 => {
-                format!(" fill=\"{}\" fill-opacity=\"{}\"", fill.color.css(), num(fill.opacity))
+fn path_data(path: &Path) -> String {
+    let mut data = String::new();
+    for &step in &path.steps {
+        let _ = match step {
+            Step::Move(x, y) => write!(data, "M{} {}", num(x), num(y)),
+            Step::Line(x, y) => write!(data, "L{} {}", num(x), num(y)),
+            Step::Circle(x, y, radius) => {
+                let r = num(radius);
+                let (left, right, y) = (num(x - radius), num(x + radius), num(y));
+                write!(data, "M{left} {y}A{r} {r} 0 1 1 {right} {y}A{r} {r} 0 1 1 {left} {y}Z")
             }
-            Some(fill) => format!(" fill=\"{}\"", fill.color.css()),
-        }
+            Step::Close => write!(data, "Z"),
+        };
     }
-}
-
-/// Path data under construction.
-#[derive(Default)]
-pub(crate) struct Path {
-    data: String,
-}
-
-impl Path {
-    pub fn move_to(&mut self, (x, y): (f64, f64)) {
-        let _ = write!(self.data, "M{} {}", num(x), num(y));
-    }
-
-    pub fn line_to(&mut self, (x, y): (f64, f64)) {
-        let _ = write!(self.data, "L{} {}", num(x), num(y));
-    }
-
-    pub fn close(&mut self) {
-        self.data.push('Z');
-    }
-
-    pub fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> Self {
-        let mut path = Self::default();
-        path.add_polyline(points);
-        path
-    }
-
-    pub fn add_polyline(&mut self, points: impl IntoIterator<Item = (f64, f64)>) {
-        let mut points = points.into_iter();
-        if let Some(first) = points.next() {
-            self.move_to(first);
-            points.for_each(|point| self.line_to(point));
-        }
-    }
-
-    pub fn polygon(points: impl IntoIterator<Item = (f64, f64)>) -> Self {
-        let mut path = Self::polyline(points);
-        path.close();
-        path
-    }
-
-    pub fn circle((x, y): (f64, f64), radius: f64) -> Self {
-        let r = num(radius);
-        let (left, right, y) = (num(x - radius), num(x + radius), num(y));
-        Self { data: format!("M{left} {y}A{r} {r} 0 1 1 {right} {y}A{r} {r} 0 1 1 {left} {y}Z") }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.data.is_empty()
-    }
+    data
 }
 
 /// The body of a document, one element per line.
@@ -163,24 +85,20 @@ impl Svg {
         self.body.push('\n');
     }
 
-    pub fn path(&mut self, path: &Path, fill: Option<Fill>, stroke: Option<Stroke>) {
-        if path.is_empty() {
-            return;
+    pub fn elements(&mut self, elements: &[Element]) {
+        for element in elements {
+            match element {
+                Element::Path { path, fill, stroke } => {
+                    let stroke = stroke.as_ref().map(stroke_attributes).unwrap_or_default();
+                    self.raw(&format!("<path d=\"{}\"{}{stroke}/>", path_data(path), fill_attributes(*fill)));
+                }
+                Element::Label(label) => self.raw(&text(label)),
+                Element::Clipped { rect, inside } => self.clipped(rect, inside),
+            }
         }
-        let stroke = stroke.map(|stroke| stroke.attributes()).unwrap_or_default();
-        self.raw(&format!("<path d=\"{}\"{}{stroke}/>", path.data, Fill::attributes(fill)));
     }
 
-    pub fn segment(&mut self, from: (f64, f64), to: (f64, f64), stroke: Stroke) {
-        self.path(&Path::polyline([from, to]), None, Some(stroke));
-    }
-
-    pub fn rect(&mut self, rect: Rect, fill: Option<Fill>, stroke: Option<Stroke>) {
-        self.path(&Path::polygon(rect.corners()), fill, stroke);
-    }
-
-    /// Draws what `inside` adds, cut off at the edges of `rect`.
-    pub fn clipped(&mut self, rect: Rect, inside: impl FnOnce(&mut Self)) {
+    fn clipped(&mut self, rect: &Rect, inside: &[Element]) {
         let id = self.clips;
         self.clips += 1;
         self.raw(&format!(
@@ -191,7 +109,7 @@ impl Svg {
             num(rect.height()),
         ));
         self.raw(&format!("<g clip-path=\"url(#plot{id})\" stroke-linejoin=\"round\">"));
-        inside(self);
+        self.elements(inside);
         self.raw("</g>");
     }
 
@@ -200,36 +118,55 @@ impl Svg {
     }
 }
 
-/// A rectangle on the page, in pixels; `top` is smaller than `bottom`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Rect {
-    pub left: f64,
-    pub top: f64,
-    pub right: f64,
-    pub bottom: f64,
+fn text(label: &Label) -> String {
+    let anchor = match label.anchor {
+        Anchor::Start => "",
+        Anchor::Middle => " text-anchor=\"middle\"",
+        Anchor::End => " text-anchor=\"end\"",
+    };
+    let bold = if label.bold { " font-weight=\"bold\"" } else { "" };
+    let halo = if label.halo {
+        format!(
+            " stroke=\"#ffffff\" stroke-width=\"{}\" stroke-opacity=\"{}\" stroke-linejoin=\"round\" \
+             paint-order=\"stroke\"",
+            num(HALO_WIDTH),
+            num(HALO_OPACITY)
+        )
+    } else {
+        String::new()
+    };
+    let (x, y) = (num(label.x), num(label.y));
+    let turn = if label.upward { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
+    format!(
+        "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" fill=\"{}\"{anchor}{bold}{halo}{turn}>{}</text>",
+        num(label.size),
+        label.color.css(),
+        spans(label),
+    )
 }
 
-impl Rect {
-    pub fn width(&self) -> f64 {
-        self.right - self.left
+/// Shifts are relative (`dy`), because viewers disagree about `baseline-shift`.
+fn spans(label: &Label) -> String {
+    let mut spans = String::new();
+    let mut baseline = 0.0;
+    for span in label.spans() {
+        if span.drop == 0.0 && baseline == 0.0 {
+            spans.push_str(&escape(span.text));
+            continue;
+        }
+        let back = if span.back > 0.0 { format!(" dx=\"{}\"", num(-span.back)) } else { String::new() };
+        let (down, size) = (num(span.drop - baseline), num(span.size));
+        let _ = write!(spans, "<tspan{back} dy=\"{down}\" font-size=\"{size}\">{}</tspan>", escape(span.text));
+        baseline = span.drop;
     }
-
-    pub fn height(&self) -> f64 {
-        self.bottom - self.top
-    }
-
-    pub fn middle(&self) -> (f64, f64) {
-        (f64::midpoint(self.left, self.right), f64::midpoint(self.top, self.bottom))
-    }
-
-    pub fn corners(&self) -> [(f64, f64); 4] {
-        [(self.left, self.top), (self.right, self.top), (self.right, self.bottom), (self.left, self.bottom)]
-    }
+    spans
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::color::Color;
+    use crate::page::Dash;
 
     #[test]
     fn numbers_are_short() {
@@ -244,6 +181,13 @@ mod tests {
     #[test]
     fn dashes_scale_with_the_width() {
         let stroke = Stroke { dash: Dash::Dashed, ..Stroke::new(Color::BLACK, 2.0) };
-        assert!(stroke.attributes().contains("stroke-dasharray=\"7.2 4.4\""), "{}", stroke.attributes());
+        let text = stroke_attributes(&stroke);
+        assert!(text.contains("stroke-dasharray=\"7.2 4.4\""), "{text}");
+    }
+
+    #[test]
+    fn the_baseline_returns_after_a_script() {
+        let text = text(&Label::new("a_{b}c", 1.0, 2.0));
+        assert!(text.contains("dy=\"2.53\"") && text.contains("dy=\"-2.53\""), "{text}");
     }
 }

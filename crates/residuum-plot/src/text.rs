@@ -3,21 +3,18 @@
 //! `_{...}` lowers and `^{...}` raises; everything else is UTF-8 and stands for itself. A lowered part directly
 //! followed by a raised one is stacked, as in `W_{k}^{*}`.
 
-use std::fmt::Write as _;
-
-use skrifa::instance::{LocationRef, Size};
-use skrifa::{FontRef, MetadataProvider};
-
 use super::color::Color;
-use super::svg::{Svg, escape, num};
-
-pub(crate) const REGULAR: &[u8] = include_bytes!("../assets/DejaVuSans-subset.ttf");
-pub(crate) const BOLD: &[u8] = include_bytes!("../assets/DejaVuSans-Bold-subset.ttf");
+use super::font::Font;
+use super::page::Page;
 
 /// Font size of ordinary labels, in pixels.
 pub(crate) const BASE_SIZE: f64 = 11.5;
 /// Font size of tick labels and legends, in pixels.
 pub(crate) const SMALL_SIZE: f64 = 10.5;
+
+/// Width and opacity of the white rim around text on top of lines.
+pub(crate) const HALO_WIDTH: f64 = 2.4;
+pub(crate) const HALO_OPACITY: f64 = 0.75;
 
 const SCRIPT_SCALE: f64 = 0.75;
 const LOWERED: f64 = 0.22;
@@ -72,15 +69,10 @@ pub(crate) fn plain(markup: &str) -> String {
 }
 
 fn advance(text: &str, size: f64, bold: bool) -> f64 {
-    let Ok(font) = FontRef::new(if bold { BOLD } else { REGULAR }) else {
-        // The fonts are compiled in and tested to parse; half an em is the average letter.
+    let Some(font) = Font::of(bold) else {
         return 0.5 * size * text.chars().count() as f64;
     };
-    let letters = font.charmap();
-    let metrics = font.glyph_metrics(Size::new(size as f32), LocationRef::default());
-    text.chars()
-        .map(|letter| f64::from(metrics.advance_width(letters.map(letter).unwrap_or_default()).unwrap_or(0.0)))
-        .sum()
+    text.chars().map(|letter| font.advance(font.glyph(letter)) * font.scale(size)).sum()
 }
 
 /// Horizontal space the marked-up text takes at this size, in pixels.
@@ -109,9 +101,9 @@ pub(crate) enum Anchor {
 }
 
 /// One piece of text on the page; `y` is its baseline.
-#[derive(Clone, Copy)]
-pub(crate) struct Label<'a> {
-    pub markup: &'a str,
+#[derive(Clone, Debug)]
+pub(crate) struct Label {
+    pub markup: String,
     pub x: f64,
     pub y: f64,
     pub size: f64,
@@ -124,10 +116,21 @@ pub(crate) struct Label<'a> {
     pub upward: bool,
 }
 
-impl<'a> Label<'a> {
-    pub fn new(markup: &'a str, x: f64, y: f64) -> Self {
+/// A part of a label that stands at one level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Span<'a> {
+    pub text: &'a str,
+    /// How far below the label's baseline it stands, in pixels.
+    pub drop: f64,
+    pub size: f64,
+    /// How far it starts to the left of where the part before it ended, in pixels.
+    pub back: f64,
+}
+
+impl Label {
+    pub fn new(markup: impl Into<String>, x: f64, y: f64) -> Self {
         Self {
-            markup,
+            markup: markup.into(),
             x,
             y,
             size: BASE_SIZE,
@@ -139,52 +142,24 @@ impl<'a> Label<'a> {
         }
     }
 
-    pub fn draw(self, svg: &mut Svg) {
-        let anchor = match self.anchor {
-            Anchor::Start => "",
-            Anchor::Middle => " text-anchor=\"middle\"",
-            Anchor::End => " text-anchor=\"end\"",
-        };
-        let bold = if self.bold { " font-weight=\"bold\"" } else { "" };
-        let halo = if self.halo {
-            " stroke=\"#ffffff\" stroke-width=\"2.4\" stroke-opacity=\"0.75\" stroke-linejoin=\"round\" paint-order=\"stroke\""
-        } else {
-            ""
-        };
-        let (x, y) = (num(self.x), num(self.y));
-        let turn = if self.upward { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
-        svg.raw(&format!(
-            "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" fill=\"{}\"{anchor}{bold}{halo}{turn}>{}</text>",
-            num(self.size),
-            self.color.css(),
-            self.spans(),
-        ));
+    pub fn draw(self, page: &mut Page) {
+        page.label(self);
     }
 
-    /// Shifts are relative (`dy`), because viewers disagree about `baseline-shift`.
-    fn spans(&self) -> String {
-        let mut spans = String::new();
-        let mut baseline = 0.0;
+    /// The parts of the text, left to right.
+    pub fn spans(&self) -> Vec<Span<'_>> {
         let mut lowered = None;
-        for (level, text) in runs(self.markup) {
+        let span = |(level, text): (Level, _)| {
             let (shift, scale) = level.metrics();
+            let size = scale * self.size;
             let below: Option<f64> = lowered.take();
-            if level == Level::Base && baseline == 0.0 {
-                spans.push_str(&escape(text));
-                continue;
-            }
-            let back = match (level, below) {
-                (Level::Raised, Some(below)) => format!(" dx=\"{}\"", num(-below)),
-                _ => String::new(),
-            };
             if level == Level::Lowered {
-                lowered = Some(advance(text, self.size * scale, self.bold));
+                lowered = Some(advance(text, size, self.bold));
             }
-            let (down, size) = (num((shift - baseline) * self.size), num(scale * self.size));
-            let _ = write!(spans, "<tspan{back} dy=\"{down}\" font-size=\"{size}\">{}</tspan>", escape(text));
-            baseline = shift;
-        }
-        spans
+            let back = below.filter(|_| level == Level::Raised).unwrap_or(0.0);
+            Span { text, drop: shift * self.size, size, back }
+        };
+        runs(&self.markup).into_iter().map(span).collect()
     }
 }
 
@@ -211,24 +186,5 @@ mod tests {
         assert_eq!(width("W\u{304}", 12.0, false), width("W", 12.0, false));
         let stacked = width("W_{k}^{k}", 12.0, false);
         assert!((stacked - width("W_{k}", 12.0, false)).abs() < 1e-9);
-    }
-
-    #[test]
-    fn the_embedded_faces_hold_every_letter_figures_need() {
-        for face in [REGULAR, BOLD] {
-            let font = FontRef::new(face).unwrap();
-            for letter in "Aα σκτγβδξΣΔ∇√∞≤≥±×·−–—…→∂∝≈⟨⟩⋄◇★₀⁺₊₋²*\u{304}\u{305}éü".chars()
-            {
-                assert!(font.charmap().map(letter).is_some_and(|glyph| glyph.to_u32() != 0), "{letter}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_baseline_returns_after_a_script() {
-        let mut svg = Svg::default();
-        Label::new("a_{b}c", 1.0, 2.0).draw(&mut svg);
-        let text = svg.into_body();
-        assert!(text.contains("dy=\"2.53\"") && text.contains("dy=\"-2.53\""), "{text}");
     }
 }

@@ -1,0 +1,14 @@
+//! Data sets: reading, importing, fetching, batches and what is done to pictures.
+//!
+//! One program for all of them: each would link the whole library again.
+
+mod batches;
+mod cifar;
+#[cfg(feature = "fetch")]
+mod fetch;
+#[cfg(feature = "fetch")]
+mod import;
+mod readers;
+#[cfg(feature = "fetch")]
+mod server;
+mod transforms;

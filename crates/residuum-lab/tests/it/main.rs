@@ -1,0 +1,21 @@
+//! The lab: specs, sweeps, reports, claims and reproductions.
+//!
+//! One program for all of them: each would link the whole library again.
+
+mod book;
+mod claims;
+mod compare;
+mod experiment_specs;
+mod explain_memory;
+mod features;
+mod grid;
+mod one_dialect;
+mod report;
+mod reproduce;
+mod reproduce_networks;
+mod run_errors;
+mod run_goldens;
+mod schema;
+mod sweep;
+mod sweep_common;
+mod sweep_kill;

@@ -1,0 +1,16 @@
+//! Networks: layers, training, checkpoints and kills, beside PyTorch and Keras.
+//!
+//! One program for all of them: each would link the whole library again.
+
+mod analog;
+mod keras;
+mod torch;
+mod torch_layers;
+mod torch_networks;
+mod train_common;
+mod train_events;
+mod train_failures;
+mod train_kill;
+mod train_runs;
+mod training;
+mod weights;

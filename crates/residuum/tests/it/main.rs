@@ -1,0 +1,36 @@
+//! The library through its public doors: responses, rules, tiles, reads and the theory beside golden numbers.
+//!
+//! One program for all of them: each would link the whole library again.
+
+mod aihwkit;
+mod aihwkit_compounds;
+mod analog_sgd_drifts;
+mod coefficients;
+mod convergence;
+mod golden;
+mod implicit_penalty;
+mod laws;
+mod lower_bound;
+mod operator_lemmas;
+mod pulses;
+mod readout;
+mod readout_aihwkit;
+mod readout_signals;
+mod regularity;
+mod residual_learning;
+mod responses;
+mod rules_on_tiles;
+mod state;
+mod tile_aihwkit;
+mod tile_checkpoints;
+mod tile_columns;
+mod tile_devices;
+mod tile_exact;
+mod tile_ledger;
+mod tile_responses;
+mod tile_retention;
+mod tile_updates;
+mod tile_zero_shift;
+mod toy;
+mod unit_cells;
+mod zero_shifting;
