@@ -43,6 +43,7 @@ mod _residuum {
     use super::threads::{set_threads, threads};
 
     /// Version of the package.
+    #[allow(non_upper_case_globals)]
     #[pymodule_export]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -1,5 +1,48 @@
-"""Optimisation and training on analog in-memory hardware."""
+"""Optimisation and training on analog in-memory hardware.
 
-from ._residuum import Key, ResiduumError, __version__
+Specs and results: ``run``, ``check``, ``explain``, ``report``, ``compare``, ``verify``, ``reproduce``, ``Store``.
+Everything that is random takes a ``Key`` or a seed; the same seed gives the same bits on any number of threads.
+"""
 
-__all__ = ["Key", "ResiduumError", "__version__"]
+from ._residuum import (
+    Explanation,
+    Figure,
+    Key,
+    Records,
+    Report,
+    Reproduction,
+    ResiduumError,
+    Run,
+    Store,
+    Verification,
+    __version__,
+    check,
+    explain,
+    report,
+    set_threads,
+    threads,
+)
+from ._runs import compare, reproduce, run, verify
+
+__all__ = [
+    "Explanation",
+    "Figure",
+    "Key",
+    "Records",
+    "Report",
+    "Reproduction",
+    "ResiduumError",
+    "Run",
+    "Store",
+    "Verification",
+    "__version__",
+    "check",
+    "compare",
+    "explain",
+    "report",
+    "reproduce",
+    "run",
+    "set_threads",
+    "threads",
+    "verify",
+]
