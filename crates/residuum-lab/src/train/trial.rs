@@ -11,6 +11,7 @@ use residuum_nn::state::{Scope, StateError, TensorFileError, Tensors, read_safet
 use residuum_nn::{Network, Shape};
 use thiserror::Error;
 
+use crate::spec::{batch_sentence, shape_sentence};
 use crate::spec::{DataSpecError, Devices, NetworkSpec, RuleBuildError, RuleSpec, ScheduleSpec, TrialSpec};
 
 /// Samples evaluated at a time; affects only running averages in the converters.
@@ -40,10 +41,16 @@ pub enum TrialError {
         /// What does not fit.
         source: StateError,
     },
+    /// Steps of more images than there are.
+    #[error("{}", batch_sentence(*batch_size, *train))]
+    Batch {
+        /// Images of a step.
+        batch_size: usize,
+        /// Training images.
+        train: usize,
+    },
     /// Images that the model cannot take.
-    #[error(
-        "network.model must fit data.set: it takes images of {expected} and {classes} classes, got {given} and {given_classes}"
-    )]
+    #[error("{}", shape_sentence("network.model", [*expected, *given], [*classes, *given_classes]))]
     Shape {
         /// What it takes.
         expected: Shape,
@@ -156,6 +163,9 @@ impl NetworkTrial {
         let [train_pipeline, test_pipeline] = spec.data.pipelines(&split.train)?;
         let image = test_pipeline.output();
         let batch_size = spec.training.batch_size;
+        if batch_size > split.train.len() {
+            return Err(TrialError::Batch { batch_size, train: split.train.len() });
+        }
         let train = Batches::new(split.train, train_pipeline, batch_size, key.named("order"))?.shuffled();
         let test = Batches::new(split.test, test_pipeline, TEST_BATCH, key.named("test"))?;
         let input = Shape::image(image.height, image.width, image.channels);

@@ -14,6 +14,7 @@ use super::{
     TrainingSummary, pulse_ledger, weight_histograms,
 };
 use crate::Network;
+use crate::model::MAX_LOSS;
 use crate::checksum::checksum;
 use crate::data::{Batches, Prefetch};
 use crate::state::Scope;
@@ -211,7 +212,7 @@ impl<'a> Session<'a> {
         let key = self.run.key.named("evaluate").fold(epoch);
         let tally = tally(self.run.network, self.run.test, loss, key, prefetch, || listener.cancelled());
         match tally.map(|tally| tally.evaluation()) {
-            Some(Evaluation { loss: value, .. }) if !value.is_finite() => {
+            Some(Evaluation { loss: value, .. }) if !(value <= MAX_LOSS) => {
                 Err(TrainError::TestDiverged { epoch, k, value })
             }
             evaluation => Ok(evaluation),
