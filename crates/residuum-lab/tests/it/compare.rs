@@ -1,5 +1,4 @@
 //! Attribution between two specs: what differs, what is run, and what the table says.
-#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 
