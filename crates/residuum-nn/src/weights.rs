@@ -11,8 +11,8 @@ use std::fmt::Debug;
 use residuum::{Key, ParameterError, Schedule, State};
 use thiserror::Error;
 
-use crate::model::MAX_LOSS;
 use crate::gemm::{Operand, gemm, rows_by_rows};
+use crate::model::MAX_LOSS;
 use crate::state::{Collection, Role, StateError, Tensors};
 
 /// Errors of a training step.

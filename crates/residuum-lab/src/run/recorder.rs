@@ -40,12 +40,7 @@ pub(super) struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    pub(super) fn new(
-        spec: &'a RecordSpec,
-        objective: &'a dyn Objective,
-        start: &[f64],
-        seed: u64,
-    ) -> Self {
+    pub(super) fn new(spec: &'a RecordSpec, objective: &'a dyn Objective, start: &[f64], seed: u64) -> Self {
         let n = objective.dim();
         let is_scalar = |metric: &&Metric| !matches!(metric, Metric::Entries(_));
         let gap = spec.metrics.iter().find(|metric| **metric == Metric::Gap);

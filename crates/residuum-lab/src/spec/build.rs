@@ -389,9 +389,7 @@ impl Spec {
         let main = self.initial.main.build(n, key.named("main")).map_err(|e| format!("initial.main {e}"))?;
         let Some(devices) = &self.devices else {
             return match rule.kind {
-                RuleKind::Digital => {
-                    Ok(Box::new(Digital::new(&main, rule.source).map_err(|e| e.to_string())?))
-                }
+                RuleKind::Digital => Ok(Box::new(Digital::new(&main, rule.source).map_err(|e| e.to_string())?)),
                 _ => Err("device is missing: this rule writes to analog memory".into()),
             };
         };

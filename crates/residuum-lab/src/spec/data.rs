@@ -176,8 +176,9 @@ impl DataSpec {
             return Ok([split.train.len(), split.test.len()]);
         }
         let train = if self.half.is_some() { train / 2 } else { train };
-        let limited =
-            |all: usize, per_class: Option<usize>| per_class.map_or(all, |n| n.saturating_mul(classes).min(all));
+        let limited = |all: usize, per_class: Option<usize>| {
+            per_class.map_or(all, |n| n.saturating_mul(classes).min(all))
+        };
         Ok([limited(train, self.per_class[0]), limited(test, self.per_class[1])])
     }
 

@@ -27,6 +27,7 @@ mod rule;
 mod schema;
 mod section;
 mod seeds;
+mod signs;
 mod table;
 mod training;
 mod types;

@@ -160,12 +160,16 @@ impl NetworkSpec {
             let near = layers.iter().min_by_key(|layer| strsim::levenshtein(pattern, layer));
             let listed = match layers.len() {
                 0..=MOST_LISTED => format!("the layers are {}", layers.join(", ")),
-                n => format!("the {n} layers are {}, …, {}", layers[..MOST_LISTED / 2].join(", "), layers[n - 1]),
+                n => {
+                    format!("the {n} layers are {}, …, {}", layers[..MOST_LISTED / 2].join(", "), layers[n - 1])
+                }
             };
-            let hint = near.filter(|_| layers.len() > MOST_LISTED).map_or_else(String::new, |near| {
-                format!("; the nearest name is {near}")
-            });
-            root.error(format!("network.{field} must name layers of this model, got {pattern:?}: {listed}{hint}"))
+            let hint = near
+                .filter(|_| layers.len() > MOST_LISTED)
+                .map_or_else(String::new, |near| format!("; the nearest name is {near}"));
+            root.error(format!(
+                "network.{field} must name layers of this model, got {pattern:?}: {listed}{hint}"
+            ))
         };
         if let Some(pattern) = self.analog.unmatched(&on_tiles) {
             return Err(unmatched("analog", pattern, &on_tiles));

@@ -11,8 +11,8 @@ use residuum_nn::state::{Scope, StateError, TensorFileError, Tensors, read_safet
 use residuum_nn::{Network, Shape};
 use thiserror::Error;
 
-use crate::spec::{batch_sentence, shape_sentence};
 use crate::spec::{DataSpecError, Devices, NetworkSpec, RuleBuildError, RuleSpec, ScheduleSpec, TrialSpec};
+use crate::spec::{batch_sentence, shape_sentence};
 
 /// Samples evaluated at a time; affects only running averages in the converters.
 const TEST_BATCH: usize = 200;

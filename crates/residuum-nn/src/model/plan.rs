@@ -35,9 +35,12 @@ impl Planner {
     /// Names of all layers that hold something, from input to output.
     pub fn layers(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.matrices.iter().map(|matrix| matrix.layer.as_str()).collect();
-        names.extend(self.vectors.iter().map(String::as_str).filter(|name| {
-            !self.matrices.iter().any(|matrix| matrix.layer == *name)
-        }));
+        names.extend(
+            self.vectors
+                .iter()
+                .map(String::as_str)
+                .filter(|name| !self.matrices.iter().any(|matrix| matrix.layer == *name)),
+        );
         names
     }
 

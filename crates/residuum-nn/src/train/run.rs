@@ -14,9 +14,9 @@ use super::{
     TrainingSummary, pulse_ledger, weight_histograms,
 };
 use crate::Network;
-use crate::model::MAX_LOSS;
 use crate::checksum::checksum;
 use crate::data::{Batches, Prefetch};
+use crate::model::MAX_LOSS;
 use crate::state::Scope;
 
 /// A network, its data, and how to train it.
