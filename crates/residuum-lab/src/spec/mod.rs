@@ -41,6 +41,7 @@ pub(crate) use difference::{Difference, joined};
 pub use experiment::{Experiment, TrialSpec};
 pub use file::Kind;
 pub use folders::Folders;
+pub(crate) use folders::digest as digest_of;
 pub(crate) use grid::{Grid, MAX_TRIALS, Point};
 pub(crate) use network::shape_sentence;
 pub use network::{Frozen, Model, NetworkSpec};

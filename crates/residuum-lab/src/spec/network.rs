@@ -58,6 +58,8 @@ pub struct NetworkSpec {
     pub frozen: Frozen,
     /// What it starts from.
     pub weights: Option<PathBuf>,
+    /// The digest of that file when the spec was read.
+    pub weights_digest: Option<String>,
     /// Whether the head is drawn although there are weights.
     pub fresh_head: bool,
 }
@@ -118,8 +120,9 @@ impl NetworkSpec {
             patterns => Frozen::Some(Select::parse(patterns, &head)),
         };
         let (weights, fresh_head) = (fields.weights, fields.fresh_head);
-        if let Some(digest) = weights.as_deref().and_then(|path| table.context.folders.file(path)) {
-            table.contents("weights", digest);
+        let weights_digest = weights.as_deref().and_then(|path| table.context.folders.file(path));
+        if let Some(digest) = &weights_digest {
+            table.contents("weights", digest.clone());
         }
         if let Some(fault) = weights.as_deref().and_then(|path| table.context.folders.weights_fault(path)) {
             return Err(table.error(format!("{}: {fault}", table.path("weights"))));
@@ -129,7 +132,7 @@ impl NetworkSpec {
             return Err(table
                 .error(format!("{path} must not be given without weights: then all layers are drawn anyway")));
         }
-        Ok(Self { model, analog, frozen, weights, fresh_head })
+        Ok(Self { model, analog, frozen, weights, weights_digest, fresh_head })
     }
 
     /// Whether all layers below the head are digital and frozen, so that an image is the same to the head in every epoch.
