@@ -157,6 +157,9 @@ section! {
     }
 }
 
+/// Most tiles of a unit cell; more is taken for a mistake.
+const MAX_TILES: u64 = 256;
+
 section! {
     /// A unit cell: several tiles of the device that act as one array.
     pub(crate) struct CellTable by kind {
@@ -164,7 +167,7 @@ section! {
         /// only pulsed upwards, for either sign
         kind: &'static str = word(["vector", "reference", "one_sided"]), "–", Required;
         /// how many
-        tiles: usize = count().at_least(1).size(), "tiles", Or("2"), of kind ["vector"];
+        tiles: usize = count().at_least(1).at_most(MAX_TILES).size(), "tiles", Or("2"), of kind ["vector"];
         /// the weights of the sum
         gains: Option<Vec<f64>> = list(number(), "a list of numbers", [1, usize::MAX]), "–", Optional("1/tiles each"), of kind ["vector"];
         /// which tiles a sample writes to: all, one after the other, or one drawn

@@ -27,19 +27,23 @@ mod rule;
 mod schema;
 mod section;
 mod seeds;
+mod signs;
 mod table;
 mod training;
 mod types;
 mod vector;
 
 pub use build::RuleBuildError;
+pub(crate) use data::batch_sentence;
 pub use data::{Augment, DataSpec, DataSpecError, Half, Normalize};
 pub use device::{CellSpec, DeviceSpec, Devices};
 pub(crate) use difference::{Difference, joined};
 pub use experiment::{Experiment, TrialSpec};
 pub use file::Kind;
 pub use folders::Folders;
+pub(crate) use folders::digest as digest_of;
 pub(crate) use grid::{Grid, MAX_TRIALS, Point};
+pub(crate) use network::shape_sentence;
 pub use network::{Frozen, Model, NetworkSpec};
 pub(crate) use node::Node;
 pub use node::SpecError;
@@ -187,6 +191,10 @@ impl Spec {
             operating_range: file.operating_range,
             resolved: Vec::new(),
         };
+        spec.check_rows().map_err(|message| root.error(message))?;
+        if let Some(devices) = spec.devices.as_ref().filter(|_| !spec.rule.is_digital()) {
+            devices.check_signs(&spec.rule, Some(objective.minimizer().unwrap_or_default()), &root)?;
+        }
         spec.choose_rates(&root)?;
         spec.resolved = context.resolved();
         spec.check(&*objective).map_err(|message| root.error(message))?;
@@ -227,7 +235,7 @@ impl Spec {
 
     /// Checks that involve several parts.
     fn check(&self, objective: &dyn residuum::Objective) -> Result<(), String> {
-        let rule = self.build_rule(self.seeds[0])?;
+        let rule = self.build_with(&self.rule.for_check(), self.seeds[0])?;
         for &metric in &self.record.metrics {
             if metric.needs_minimizer() && objective.minimizer().is_none() {
                 return Err(format!("record.metrics: {metric} needs a known minimizer"));
@@ -239,6 +247,11 @@ impl Spec {
                 ));
             }
         }
+        Ok(())
+    }
+
+    /// Refuses records that would fill the memory, before anything of the size of the problem is built.
+    fn check_rows(&self) -> Result<(), String> {
         let rows = self.record.rows(self.problem.dim()).saturating_mul(self.seeds.len() as u64);
         if rows > MAX_ROWS {
             return Err(format!(

@@ -250,13 +250,19 @@ impl LevelsTable {
     }
 }
 
+/// Most pairs of a zero-shift: far more than any cell needs to settle, and an hour for a small tile.
+const MAX_PAIRS: u64 = 100_000_000;
+
+/// Pairs of a zero-shift while a spec is checked: what cannot be measured shows at the first.
+const CHECKED_PAIRS: u64 = 4;
+
 section! {
     /// Up and down pulses in turn, until the cells rest at their symmetric points.
     pub(crate) struct ZeroShiftTable {
         /// change by one pulse where q = 1; a tile has its own
         pulse_step: Option<f64> = number().checked_later(" > 0"), "weight", Optional("required for exact arrays");
         /// how many
-        pairs: u64 = count().at_least(1), "pairs of pulses", Required;
+        pairs: u64 = count().at_least(1).at_most(MAX_PAIRS), "pairs of pulses", Required;
         /// deviation from pulse to pulse; a tile has its own
         cycle_noise: f64 = number().checked_later(" ≥ 0"), "relative to the step", Or("0.0");
         /// pairs at the end over which the mean is taken
@@ -272,7 +278,7 @@ section! {
         /// W⋄ as measured by pulses
         procedure @ "zero_shift": Option<ZeroShift> = table::<ZeroShiftTable>().then(zero_shift), "–", Optional("none"), of kind ["zero_shift"];
         /// of a zero-shift on tiles, in short
-        pairs: Option<u64> = count().at_least(1), "pairs of pulses", Optional("none"), of kind ["pairs"];
+        pairs: Option<u64> = count().at_least(1).at_most(MAX_PAIRS), "pairs of pulses", Optional("none"), of kind ["pairs"];
         /// of them, at the end, over which the mean is taken
         averaged: u64 = count().at_least(1), "pairs of pulses", Or("1"), of kind ["pairs"];
     }
@@ -661,6 +667,35 @@ impl RuleSpec {
             RuleKind::Manhattan { threshold } => Box::new(Manhattan::new(on.main::<T>(pulses)?, *threshold)?),
             RuleKind::Residual(spec) => on.residual_learning(spec)?,
         })
+    }
+
+    /// The same rule for a check, which measures only as long as it takes to see that it can.
+    pub(super) fn for_check(&self) -> Self {
+        let mut short = self.clone();
+        let shorten = |settings: &mut ZeroShift| {
+            settings.pairs = settings.pairs.min(CHECKED_PAIRS);
+            settings.averaged = settings.averaged.min(settings.pairs);
+        };
+        if let RuleKind::Residual(residual) = &mut short.kind {
+            if let Some(SymmetricPointSpec::Measured(settings)) = &mut residual.symmetric_point {
+                shorten(settings);
+            }
+            if let CellGain::Measured { procedure } = &mut residual.cell_gain {
+                shorten(procedure);
+            }
+        }
+        short
+    }
+
+    /// Whether P has to lie on both sides of 0: that of a rule which subtracts a symmetric point lies around that.
+    pub(super) fn needs_signed_residual(&self) -> bool {
+        let around_zero = match &self.kind {
+            RuleKind::Residual(residual) => {
+                matches!(residual.symmetric_point, None | Some(SymmetricPointSpec::Zero))
+            }
+            _ => true,
+        };
+        self.has_residual() && around_zero
     }
 
     /// Whether weights stay in digital memory.

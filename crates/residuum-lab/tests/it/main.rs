@@ -21,3 +21,4 @@ mod schema;
 mod sweep;
 mod sweep_common;
 mod sweep_kill;
+mod trust;
