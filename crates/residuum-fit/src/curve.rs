@@ -197,7 +197,11 @@ impl Curve {
             Model::Tanh => own(&["step", "slope", "center", "width"], p),
             Model::Piecewise(nodes, _) | Model::Table(nodes, _) => {
                 let name = |i: usize| {
-                    format!("{}_{}", if i < nodes { "up" } else { "down" }, 1 + if i < nodes { i } else { i - nodes })
+                    format!(
+                        "{}_{}",
+                        if i < nodes { "up" } else { "down" },
+                        1 + if i < nodes { i } else { i - nodes }
+                    )
                 };
                 p.iter().enumerate().map(|(i, value)| (name(i), *value)).collect()
             }
@@ -287,7 +291,8 @@ mod tests {
         for curve in curves {
             let [plus, minus] = curve.expressions(0.01).unwrap();
             let range = curve.dynamic_range();
-            let formula = Formula::parse(&plus, &minus, range).unwrap_or_else(|e| panic!("{plus}; {minus}: {e}"));
+            let formula =
+                Formula::parse(&plus, &minus, range).unwrap_or_else(|e| panic!("{plus}; {minus}: {e}"));
             for w in range.grid(11) {
                 let (up, down) = (curve.step(Direction::Up, w), curve.step(Direction::Down, w));
                 assert!((0.01 * formula.q_plus(w) - up).abs() < 1e-12, "{plus} at {w}");

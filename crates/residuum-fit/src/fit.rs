@@ -293,7 +293,11 @@ impl DeviceFit {
 ///
 /// # Errors
 /// If the ramps cannot be those of a device: see [`FitError`].
-pub fn fit(measured: &Measurement, options: &FitOptions, progress: &dyn Progress) -> Result<DeviceFit, FitError> {
+pub fn fit(
+    measured: &Measurement,
+    options: &FitOptions,
+    progress: &dyn Progress,
+) -> Result<DeviceFit, FitError> {
     if options.draws < 20 {
         return Err(FitError::Draws(options.draws));
     }
@@ -311,7 +315,8 @@ pub fn fit(measured: &Measurement, options: &FitOptions, progress: &dyn Progress
         .iter()
         .map(|&device| {
             let own = measured.of_device(device);
-            own.map(|ramp| Ramp { reads: ramp.reads.iter().map(|&y| weight(y)).collect(), ..ramp.clone() }).collect()
+            own.map(|ramp| Ramp { reads: ramp.reads.iter().map(|&y| weight(y)).collect(), ..ramp.clone() })
+                .collect()
         })
         .collect();
     for own in &mut ramps {
@@ -342,6 +347,7 @@ pub fn fit(measured: &Measurement, options: &FitOptions, progress: &dyn Progress
         .collect();
     let (ramps, outliers): (Vec<_>, Vec<_>) = found.into_iter().unzip();
     screening.outliers = outliers.into_iter().flatten().collect();
+    screening.outliers.sort_by_key(|o| (o.device, o.direction, o.cycle, o.pulse));
 
     let (prepared, unit_word) = prepare(&ramps);
     let starts: Vec<Starts> = ramps.par_iter().map(|own| Starts::new(own)).collect();
@@ -363,14 +369,25 @@ pub fn fit(measured: &Measurement, options: &FitOptions, progress: &dyn Progress
             .collect();
         fitted.push(candidate(model, fits, &prepared, visited));
     }
-    let mut fitted = choose(fitted, options.model.as_deref());
+    let mut fitted = choose(fitted, options.model.as_deref(), prepared.iter().map(|p| p.reads).sum());
     if fitted.is_empty() {
         return Err(FitError::NoModel);
     }
     if options.held_out {
         hold_out(&mut fitted, &ramps, &mut warnings);
     }
-    assemble(Parts { measured, options, range, visited, screening, warnings, ramps, prepared, unit_word, fitted })
+    assemble(Parts {
+        measured,
+        options,
+        range,
+        visited,
+        screening,
+        warnings,
+        ramps,
+        prepared,
+        unit_word,
+        fitted,
+    })
 }
 
 /// Everything of a fit but its intervals.
@@ -388,8 +405,18 @@ struct Parts<'a> {
 }
 
 fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
-    let Parts { measured, options, range, visited, screening, mut warnings, ramps, prepared, unit_word, fitted } =
-        parts;
+    let Parts {
+        measured,
+        options,
+        range,
+        visited,
+        screening,
+        mut warnings,
+        ramps,
+        prepared,
+        unit_word,
+        fitted,
+    } = parts;
     let best = &fitted[0];
     let (model, n) = (best.model, best.model.dimension());
     let sides: Vec<[Vec<usize>; 2]> = prepared
@@ -401,7 +428,15 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
     let mut free = vec![true; n + NOISES];
     free[n + 2] = model != Model::Constant;
     let key = Key::new(options.seed).named("device fit");
-    let draws = Draws::new(&best.fits, &sides, &free, options.draws, key);
+    let draws = Draws::new(&best.fits, &sides, &free, false, options.draws, key);
+    let held = |i: usize| free[i] && best.fits.iter().any(|f| f.held[i]);
+    let loose =
+        (n..n + NOISES).any(held).then(|| Draws::new(&best.fits, &sides, &free, true, options.draws, key));
+    // A noise that ends at 0 is not known to be 0.
+    let noise = |i: usize| {
+        let from = loose.as_ref().filter(|_| held(i)).unwrap_or(&draws);
+        from.estimate(|p| Some(p[i])).unwrap_or(Estimate { value: 0.0, low: 0.0, high: 0.0 })
+    };
     let curve = Curve { model, parameters: draws.center[..n].to_vec() };
     let curve_of = |p: &[f64]| Curve { model, parameters: p[..n].to_vec() };
     let soft = curve.is_soft(visited);
@@ -423,14 +458,20 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
     let states = Estimate { value: 2.0 / step.value, low: 2.0 / step.high, high: 2.0 / step.low.max(1e-300) };
     let root = |e: Estimate| e.map(|v| v.max(0.0).sqrt());
     let typical = mean_square_step(&curve, visited);
-    let read_noise = root(estimate(&|p| p[n])).scaled(per_weight);
-    let additive = root(estimate(&|p| p[n + 1])).scaled(per_weight);
-    let proportional = root(estimate(&|p| p[n + 2]));
-    let write_noise = root(estimate(&|p| p[n + 1].max(0.0) + p[n + 2].max(0.0) * typical)).scaled(per_weight);
+    let read_noise = root(noise(n)).scaled(per_weight);
+    let additive = root(noise(n + 1)).scaled(per_weight);
+    let proportional = root(noise(n + 2));
+    let write_noise = root(estimate(&|p| p[n + 1] + p[n + 2] * typical)).scaled(per_weight);
     let band = visited
         .grid(41)
         .into_iter()
-        .map(|w| (w, estimate(&|p| curve_of(p).step(Direction::Up, w)), estimate(&|p| curve_of(p).step(Direction::Down, w))))
+        .map(|w| {
+            (
+                w,
+                estimate(&|p| curve_of(p).step(Direction::Up, w)),
+                estimate(&|p| curve_of(p).step(Direction::Down, w)),
+            )
+        })
         .collect();
     let spread = (best.fits.len() > 1).then(|| spreads(model, soft, &draws, middle));
     warnings.extend(sentences(measured, &screening, &symmetric_point, &fitted, visited));
@@ -464,14 +505,19 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
 fn mean_square_step(curve: &Curve, over: Range) -> f64 {
     let grid = over.grid(65);
     let square = |d: Direction, w: f64| curve.step(d, w).max(0.0).powi(2);
-    grid.iter().map(|&w| square(Direction::Up, w) + square(Direction::Down, w)).sum::<f64>() / (2 * grid.len()) as f64
+    grid.iter().map(|&w| square(Direction::Up, w) + square(Direction::Down, w)).sum::<f64>()
+        / (2 * grid.len()) as f64
 }
 
 /// Refuses what cannot be ramps of a device.
 fn check(measured: &Measurement) -> Result<(), FitError> {
     let both = [Direction::Up, Direction::Down];
     for device in 0..measured.devices.len() {
-        let of = if measured.devices.len() > 1 { format!(" of device {}", measured.devices[device]) } else { String::new() };
+        let of = if measured.devices.len() > 1 {
+            format!(" of device {}", measured.devices[device])
+        } else {
+            String::new()
+        };
         let reads = both.map(|d| {
             measured.of_device(device).filter(|r| r.direction == d).map(|r| r.taken().count()).sum::<usize>()
         });
@@ -480,12 +526,20 @@ fn check(measured: &Measurement) -> Result<(), FitError> {
             return Err(FitError::OneDirection { given, missing, of });
         }
         if let Some(side) = (0..2).find(|&side| reads[side] < LEAST) {
-            return Err(FitError::TooFew { needed: LEAST, given: reads[side], direction: both[side].word(), of });
+            return Err(FitError::TooFew {
+                needed: LEAST,
+                given: reads[side],
+                direction: both[side].word(),
+                of,
+            });
         }
     }
     let range_of = |d: Direction| {
         let own = measured.ramps.iter().filter(|r| r.direction == d).flat_map(Ramp::taken);
-        own.fold(Range { lo: f64::INFINITY, hi: f64::NEG_INFINITY }, |r, y| Range { lo: r.lo.min(y), hi: r.hi.max(y) })
+        own.fold(Range { lo: f64::INFINITY, hi: f64::NEG_INFINITY }, |r, y| Range {
+            lo: r.lo.min(y),
+            hi: r.hi.max(y),
+        })
     };
     let [up, down] = both.map(range_of);
     if up.hi < down.lo || down.hi < up.lo {
@@ -500,7 +554,12 @@ fn check(measured: &Measurement) -> Result<(), FitError> {
         if change < -0.2 * usual {
             let way = if ramp.direction == Direction::Up { "down" } else { "up" };
             let name = ramp.name(&measured.devices);
-            return Err(FitError::WrongWay { name, way, change: change.abs(), direction: ramp.direction.word() });
+            return Err(FitError::WrongWay {
+                name,
+                way,
+                change: change.abs(),
+                direction: ramp.direction.word(),
+            });
         }
         if let Some(turn) = turn(ramp, usual) {
             return Err(FitError::Turns { name: ramp.name(&measured.devices), turn, reads: ramp.reads.len() });
@@ -516,7 +575,9 @@ fn units_agree(measured: &Measurement) -> Result<(), FitError> {
     };
     let sizes: Vec<f64> = (0..measured.devices.len()).map(size).collect();
     let by = |a: &usize, b: &usize| sizes[*a].total_cmp(&sizes[*b]);
-    let (Some(small), Some(large)) = ((0..sizes.len()).min_by(by), (0..sizes.len()).max_by(by)) else { return Ok(()) };
+    let (Some(small), Some(large)) = ((0..sizes.len()).min_by(by), (0..sizes.len()).max_by(by)) else {
+        return Ok(());
+    };
     let factor = sizes[large] / sizes[small];
     // Conductances of one technology differ less; units differ by thousands.
     if sizes[small] > 0.0 && factor > 300.0 {
@@ -553,7 +614,9 @@ fn weight_range(measured: &Measurement, stuck: &[usize], given: Option<Range>) -
         }
     }
     match given {
-        Some(range) if range.lo < range.hi && range.is_finite() && range.lo < ends.hi && ends.lo < range.hi => Ok(range),
+        Some(range) if range.lo < range.hi && range.is_finite() && range.lo < ends.hi && ends.lo < range.hi => {
+            Ok(range)
+        }
         Some(range) => Err(FitError::Range(range)),
         None if ends.lo < ends.hi => Ok(ends),
         None => Err(FitError::Stuck),
@@ -591,7 +654,10 @@ fn candidates() -> Vec<Model> {
 /// Ramps in units for the bootstrap, and the word for what is drawn.
 fn prepare(ramps: &[Vec<Ramp>]) -> (Vec<Prepared>, &'static str) {
     let fewest = |own: &Vec<Ramp>| {
-        [Direction::Up, Direction::Down].map(|d| own.iter().filter(|r| r.direction == d).count()).into_iter().min()
+        [Direction::Up, Direction::Down]
+            .map(|d| own.iter().filter(|r| r.direction == d).count())
+            .into_iter()
+            .min()
     };
     let few = ramps.iter().filter_map(fewest).min().unwrap_or(0) < FEW;
     let prepared = ramps
@@ -610,18 +676,22 @@ fn candidate(model: Model, fits: Vec<Maximum>, prepared: &[Prepared], visited: R
     let parameters = devices * (model.dimension() + noises);
     let log_likelihood: f64 = fits.iter().map(|f| f.log_likelihood).sum();
     let reads: usize = prepared.iter().map(|p| p.reads).sum();
-    let mean: Vec<f64> =
-        (0..model.dimension()).map(|i| fits.iter().map(|f| f.parameters[i]).sum::<f64>() / devices as f64).collect();
+    let mean: Vec<f64> = (0..model.dimension())
+        .map(|i| fits.iter().map(|f| f.parameters[i]).sum::<f64>() / devices as f64)
+        .collect();
     let curve = Curve { model, parameters: mean };
     let at_limit = |i: usize| 2 * fits.iter().filter(|f| f.held[i]).count() > devices;
     let note = match model {
-        Model::Power | Model::Exponential if (0..model.dimension()).any(at_limit) => {
-            Some("a parameter ends at its limit: the steps do not shrink towards a bound as this model wants".to_string())
-        }
+        Model::Power | Model::Exponential if (0..model.dimension()).any(at_limit) => Some(
+            "a parameter ends at its limit: the steps do not shrink towards a bound as this model wants"
+                .to_string(),
+        ),
         Model::Tanh if (0..4).any(at_limit) => {
             Some("a parameter ends at its limit: the steps do not level off as this model wants".to_string())
         }
-        _ if fits.iter().any(|f| !f.converged) => Some("the climb did not converge on every device".to_string()),
+        _ if fits.iter().any(|f| !f.converged) => {
+            Some("the climb did not converge on every device".to_string())
+        }
         _ => None,
     };
     Candidate {
@@ -637,10 +707,19 @@ fn candidate(model: Model, fits: Vec<Maximum>, prepared: &[Prepared], visited: R
     }
 }
 
-/// The best first: by BIC, of the piecewise curves only the best one.
-fn choose(mut fitted: Vec<Candidate>, asked: Option<&str>) -> Vec<Candidate> {
+/// The best first: by BIC, of the piecewise curves only the best one. A tanh that is wide is a pair of straight lines with as
+/// many parameters, so it must be better by what one parameter of every device costs.
+fn choose(mut fitted: Vec<Candidate>, asked: Option<&str>, reads: usize) -> Vec<Candidate> {
     fitted.retain(|c| c.bic.is_finite());
     fitted.sort_by(|a, b| a.bic.total_cmp(&b.bic));
+    let margin = (reads as f64).ln() * fitted.first().map_or(1, |c| c.fits.len()) as f64;
+    if let Some(line) = fitted.iter().position(|c| c.model == Model::Line)
+        && fitted[0].model == Model::Tanh
+        && fitted[line].bic - fitted[0].bic < margin
+    {
+        let own = fitted.remove(line);
+        fitted.insert(0, own);
+    }
     let mut seen = Vec::new();
     fitted.retain(|c| {
         let first = !seen.contains(&c.name);
@@ -679,8 +758,8 @@ fn hold_out(fitted: &mut [Candidate], ramps: &[Vec<Ramp>], warnings: &mut Vec<St
                 let proportional = candidate.model != Model::Constant;
                 let on = |ramps| Likelihood { model: candidate.model, ramps, proportional };
                 let best = on(&half[1 - left_out]).maximize(&candidate.fits[device].parameters);
-                log_likelihood +=
-                    on(&half[left_out]).value(&best.parameters, &mut crate::filter::Surprises::new(half[left_out].size));
+                log_likelihood += on(&half[left_out])
+                    .value(&best.parameters, &mut crate::filter::Surprises::new(half[left_out].size));
                 reads += half[left_out].reads;
                 let n = candidate.model.dimension();
                 let curve = Curve { model: candidate.model, parameters: best.parameters[..n].to_vec() };
@@ -716,7 +795,8 @@ fn spreads(model: Model, soft: bool, draws: &Draws, middle: f64) -> Spreads {
     let n = model.dimension();
     let curves: Vec<Curve> =
         draws.devices.iter().map(|(p, _)| Curve { model, parameters: p[..n].to_vec() }).collect();
-    let named: Vec<Vec<f64>> = curves.iter().map(|c| c.named(soft).into_iter().map(|(_, v)| v).collect()).collect();
+    let named: Vec<Vec<f64>> =
+        curves.iter().map(|c| c.named(soft).into_iter().map(|(_, v)| v).collect()).collect();
     let names: Vec<String> = curves[0].named(soft).into_iter().map(|(name, _)| name).collect();
     let count = curves.len() as f64;
     let m = names.len();
@@ -744,7 +824,8 @@ fn spreads(model: Model, soft: bool, draws: &Draws, middle: f64) -> Spreads {
         let value = (variance - own).max(0.0).sqrt();
         // The deviation of a sample of normal numbers, on the scale of its logarithm.
         let factor = (crate::bootstrap::student(curves.len() - 1) / (2.0 * (count - 1.0)).sqrt()).exp();
-        let ends = [variance / (factor * factor), variance * factor * factor].map(|v| (v - own).max(0.0).sqrt());
+        let ends =
+            [variance / (factor * factor), variance * factor * factor].map(|v| (v - own).max(0.0).sqrt());
         Estimate { value, low: ends[0].min(value), high: ends[1].max(value) }
     };
     let gain = curves.iter().map(|c| c.gain(middle)).sum::<f64>() / count;
@@ -761,7 +842,10 @@ fn spreads(model: Model, soft: bool, draws: &Draws, middle: f64) -> Spreads {
                     (f(&moved) - f(curve)) / h
                 })
                 .collect();
-            (0..n).flat_map(|a| (0..n).map(move |b| (a, b))).map(|(a, b)| slopes[a] * within[a * size + b] * slopes[b]).sum::<f64>()
+            (0..n)
+                .flat_map(|a| (0..n).map(move |b| (a, b)))
+                .map(|(a, b)| slopes[a] * within[a * size + b] * slopes[b])
+                .sum::<f64>()
         });
         each.sum::<f64>() / count
     };
@@ -832,7 +916,8 @@ fn sentences(
     match point.kind {
         Kind::Repelling => said.push(
             "the symmetric point repels: alternating pulses lead away from it, zero-shifting does not find it, and the \
-             implicit penalty has its maximum there"
+             implicit penalty has its maximum there; the definition of regular responses does not exclude it, since it asks \
+             nothing of the sign of G′"
                 .into(),
         ),
         Kind::None => said.push(format!(
@@ -859,7 +944,10 @@ fn sentences(
         && second.bic - best.bic < 6.0
         && second.bic >= best.bic
     {
-        said.push(format!("{} describes the data almost as well as {}: more ramps would tell", second.name, best.name));
+        said.push(format!(
+            "{} describes the data almost as well as {}: more ramps would tell",
+            second.name, best.name
+        ));
     }
     said
 }

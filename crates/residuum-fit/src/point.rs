@@ -155,7 +155,8 @@ fn kept(found: &[Crossing], sure: &[(f64, i8)]) -> Vec<Crossing> {
     let mut kept = Vec::new();
     for pair in known.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
         let attracting = pair[1].1 > 0;
-        let inside = found.iter().filter(|c| pair[0].0 <= c.at && c.at <= pair[1].0 && c.attracting == attracting);
+        let inside =
+            found.iter().filter(|c| pair[0].0 <= c.at && c.at <= pair[1].0 && c.attracting == attracting);
         let middle = 0.5 * (pair[0].0 + pair[1].0);
         kept.extend(inside.min_by(|a, b| (a.at - middle).abs().total_cmp(&(b.at - middle).abs())).copied());
     }

@@ -83,7 +83,9 @@ pub enum ReadError {
         file: String,
     },
     /// A cell that is no number.
-    #[error("{file}: line {line}, column {column}: must be a number, got {text:?}; only the first line may hold names")]
+    #[error(
+        "{file}: line {line}, column {column}: must be a number, got {text:?}; only the first line may hold names"
+    )]
     Number {
         /// The file.
         file: String,
@@ -95,7 +97,9 @@ pub enum ReadError {
         text: String,
     },
     /// NaN or infinity.
-    #[error("{file}: line {line}, column {column}: must be finite, got {text:?}; leave the cell empty where no read was taken")]
+    #[error(
+        "{file}: line {line}, column {column}: must be finite, got {text:?}; leave the cell empty where no read was taken"
+    )]
     NotFinite {
         /// The file.
         file: String,
@@ -129,7 +133,9 @@ pub enum ReadError {
         what: &'static str,
     },
     /// A column that a tidy table must have.
-    #[error("{file}: the header must name {column:?} (it names {given}); columns: device, cycle, pulse, direction, conductance")]
+    #[error(
+        "{file}: the header must name {column:?} (it names {given}); columns: device, cycle, pulse, direction, conductance"
+    )]
     Column {
         /// The file.
         file: String,
@@ -239,7 +245,9 @@ pub fn measurement(sources: &[Source<'_>], options: &ReadOptions) -> Result<Meas
             }
         }
         // Ramps of a second file of one direction come after those of the first.
-        let before = |direction: Direction| together.ramps.iter().filter(|r| directed && r.direction == direction).count();
+        let before = |direction: Direction| {
+            together.ramps.iter().filter(|r| directed && r.direction == direction).count()
+        };
         let before = [before(Direction::Up), before(Direction::Down)];
         for mut ramp in part.ramps.drain(..) {
             ramp.device += first;

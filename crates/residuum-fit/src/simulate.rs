@@ -29,7 +29,8 @@ impl Truth {
         let mut reads = vec![state + self.read_noise * draws[3 * pulses]];
         for draw in draws[..3 * pulses].chunks(3) {
             let step = self.curve.step(direction, state).max(0.0);
-            let moved = direction.sign() * (step + self.proportional * step * draw[0]) + self.additive * draw[1];
+            let moved =
+                direction.sign() * (step + self.proportional * step * draw[0]) + self.additive * draw[1];
             state = self.range.clip(state + moved);
             reads.push(state + self.read_noise * draw[2]);
         }

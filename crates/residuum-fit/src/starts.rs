@@ -58,9 +58,12 @@ impl Starts {
     fn curves(&self, model: Model) -> Vec<Vec<f64>> {
         let line = Curve { model: Model::Line, parameters: self.lines.as_flattened().to_vec() };
         let middle = [Direction::Up, Direction::Down].map(|d| line.step(d, 0.0).abs().max(1e-9));
-        let radius = [Direction::Up, Direction::Down].map(|d| line.bound(d).map_or(3.0, |b| b.abs().clamp(1.02, 3.0)));
+        let radius =
+            [Direction::Up, Direction::Down].map(|d| line.bound(d).map_or(3.0, |b| b.abs().clamp(1.02, 3.0)));
         match model {
-            Model::Constant => vec![[Direction::Up, Direction::Down].map(|d| mean(&self.pairs[d.index()])).to_vec()],
+            Model::Constant => {
+                vec![[Direction::Up, Direction::Down].map(|d| mean(&self.pairs[d.index()])).to_vec()]
+            }
             Model::Line => vec![line.parameters],
             Model::Power => [0.5, 1.0, 2.0, 4.0]
                 .iter()
@@ -76,7 +79,8 @@ impl Starts {
                 .collect(),
             Model::Tanh => {
                 let gain = 0.5 * (middle[0] + middle[1]);
-                let fall = 0.25 * (self.lines[0][0] - self.lines[0][1] + self.lines[1][1] - self.lines[1][0]) / gain;
+                let fall =
+                    0.25 * (self.lines[0][0] - self.lines[0][1] + self.lines[1][1] - self.lines[1][0]) / gain;
                 let center = crate::point::crossings(&line, residuum::Range { lo: -1.0, hi: 1.0 });
                 let center = center.first().map_or(0.0, |c| c.at);
                 [0.3, 0.8, 2.0]

@@ -58,12 +58,14 @@ pub(super) fn read(
     format: Format,
     options: &ReadOptions,
 ) -> Result<Measurement, ReadError> {
-    let wrong = |what: &'static str| ReadError::Option { file: source.name.into(), format: format.word(), what };
+    let wrong =
+        |what: &'static str| ReadError::Option { file: source.name.into(), format: format.word(), what };
     if options.ramp_length.is_some() && format != Format::Sequence {
         return Err(wrong("has its ramps apart: leave --ramp-length out, or say --format sequence"));
     }
     let mut notes = Vec::new();
-    let columns = |which: &[usize]| which.iter().map(|&at| column(source, grid, at)).collect::<Result<Vec<_>, _>>();
+    let columns =
+        |which: &[usize]| which.iter().map(|&at| column(source, grid, at)).collect::<Result<Vec<_>, _>>();
     let named = |at: usize| grid.header.as_ref().and_then(|h| h.get(at)).map(String::as_str);
     let ramps = match format {
         Format::TwoColumns => {
@@ -73,12 +75,16 @@ pub(super) fn read(
             let reads = columns(&[0, 1])?;
             // Up stands first, unless the names say otherwise.
             let swapped = named(0).and_then(tidy::direction) == Some(Direction::Down)
-                || named(0).is_some_and(|n| ["down", "reset", "ltd", "dep"].iter().any(|w| n.to_ascii_lowercase().starts_with(w)));
-            let order = if swapped { [Direction::Down, Direction::Up] } else { [Direction::Up, Direction::Down] };
+                || named(0).is_some_and(|n| {
+                    ["down", "reset", "ltd", "dep"].iter().any(|w| n.to_ascii_lowercase().starts_with(w))
+                });
+            let order =
+                if swapped { [Direction::Down, Direction::Up] } else { [Direction::Up, Direction::Down] };
             reads.into_iter().zip(order).map(|(reads, d)| (Some(d), reads)).collect()
         }
         Format::Ramps => {
-            let direction = source.direction.ok_or_else(|| wrong("needs a file for each direction: --up and --down"))?;
+            let direction =
+                source.direction.ok_or_else(|| wrong("needs a file for each direction: --up and --down"))?;
             let all: Vec<usize> = (0..grid.columns).collect();
             columns(&all)?.into_iter().filter(|r| !r.is_empty()).map(|r| (Some(direction), r)).collect()
         }
@@ -86,9 +92,9 @@ pub(super) fn read(
             if grid.columns != 1 {
                 return Err(wrong("must have one column"));
             }
-            let length = options
-                .ramp_length
-                .ok_or_else(|| wrong("is one column of reads: give the number of reads in each ramp with --ramp-length"))?;
+            let length = options.ramp_length.ok_or_else(|| {
+                wrong("is one column of reads: give the number of reads in each ramp with --ramp-length")
+            })?;
             let reads = column(source, grid, 0)?;
             if reads.len() < 2 * length {
                 return Err(wrong("must have at least two ramps of --ramp-length reads, one up and one down"));
@@ -122,7 +128,8 @@ pub(super) fn read(
             counts[0], counts[1]
         ));
     }
-    let unit = (0..grid.columns).find_map(|at| named(at).and_then(unit)).unwrap_or_else(|| "unit of the file".into());
+    let unit =
+        (0..grid.columns).find_map(|at| named(at).and_then(unit)).unwrap_or_else(|| "unit of the file".into());
     Ok(Measurement { devices: vec!["1".into()], ramps, unit, format: String::new(), notes })
 }
 
@@ -137,7 +144,10 @@ fn pairs(source: &Source<'_>, grid: &Grid<'_>) -> Result<Vec<(Option<Direction>,
             let rest = rows.split_off(length);
             let (first, last) = (rows[0].0, rows[length - 1].0);
             let claimed = last - first + 1.0;
-            if claimed > (MOST_GAPS * length as u64) as f64 || first < 0.0 || rows.iter().any(|r| r.0.fract() != 0.0) {
+            if claimed > (MOST_GAPS * length as u64) as f64
+                || first < 0.0
+                || rows.iter().any(|r| r.0.fract() != 0.0)
+            {
                 return Err(ReadError::Claimed {
                     file: source.name.into(),
                     ramp: format!("ramp {}", ramps.len() + 1),

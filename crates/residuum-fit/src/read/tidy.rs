@@ -27,7 +27,8 @@ pub(super) fn column(header: &[String], word: &str) -> Option<usize> {
 /// Whether a header is that of a tidy table.
 pub(super) fn is_tidy(header: &[String]) -> bool {
     column(header, "direction").is_some()
-        || (column(header, "pulse").is_some() && (column(header, "device").is_some() || column(header, "cycle").is_some()))
+        || (column(header, "pulse").is_some()
+            && (column(header, "device").is_some() || column(header, "cycle").is_some()))
 }
 
 pub(super) fn read(source: &Source<'_>, grid: &Grid<'_>) -> Result<Measurement, ReadError> {
@@ -62,15 +63,22 @@ pub(super) fn read(source: &Source<'_>, grid: &Grid<'_>) -> Result<Measurement, 
         };
         let own_device = place(&mut devices, &mut last_device, device.map_or("1", cell));
         let own_cycle = place(&mut cycles, &mut last_cycle, cycle.map_or("1", cell));
-        let own_way = direction(cell(way))
-            .ok_or_else(|| ReadError::Direction { file: file.into(), line: *line, text: cell(way).into() })?;
+        let own_way = direction(cell(way)).ok_or_else(|| ReadError::Direction {
+            file: file.into(),
+            line: *line,
+            text: cell(way).into(),
+        })?;
         let read = number(file, *line, value, cell(value))?;
         let group = groups.entry((own_device, own_cycle, own_way)).or_default();
         let own_pulse = match pulse {
             None => group.len() as u64,
             Some(at) => {
                 let whole = cell(at).parse::<f64>().ok().filter(|p| *p >= 0.0 && p.fract() == 0.0 && *p < 1e15);
-                whole.ok_or_else(|| ReadError::Pulse { file: file.into(), line: *line, text: cell(at).into() })? as u64
+                whole.ok_or_else(|| ReadError::Pulse {
+                    file: file.into(),
+                    line: *line,
+                    text: cell(at).into(),
+                })? as u64
             }
         };
         group.push((own_pulse, read.unwrap_or(f64::NAN)));
@@ -86,7 +94,13 @@ pub(super) fn read(source: &Source<'_>, grid: &Grid<'_>) -> Result<Measurement, 
         let (first, last) = (reads[0].0, reads[reads.len() - 1].0);
         let (pulses, most) = (last - first + 1, MOST_GAPS);
         if pulses > most * reads.len() as u64 {
-            return Err(ReadError::Claimed { file: file.into(), ramp: ramp(), pulses, reads: reads.len(), most });
+            return Err(ReadError::Claimed {
+                file: file.into(),
+                ramp: ramp(),
+                pulses,
+                reads: reads.len(),
+                most,
+            });
         }
         let mut row = vec![f64::NAN; pulses as usize];
         for (pulse, read) in reads {
@@ -99,7 +113,8 @@ pub(super) fn read(source: &Source<'_>, grid: &Grid<'_>) -> Result<Measurement, 
     let used = [device, cycle, pulse, Some(way), Some(value)];
     let unused: Vec<&str> =
         header.iter().enumerate().filter(|(i, _)| !used.contains(&Some(*i))).map(|(_, n)| n.as_str()).collect();
-    let notes = if unused.is_empty() { vec![] } else { vec![format!("columns not used: {}", unused.join(", "))] };
+    let notes =
+        if unused.is_empty() { vec![] } else { vec![format!("columns not used: {}", unused.join(", "))] };
     let unit = unit(&header[value]).unwrap_or_else(|| "unit of the file".into());
     Ok(Measurement { devices, ramps, unit, format: String::new(), notes })
 }

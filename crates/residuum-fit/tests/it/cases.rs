@@ -28,7 +28,7 @@ const NODES: Range = Range { lo: -1.0, hi: 1.0 };
 pub const CASES: [Case; 8] = [
     Case {
         name: "constant",
-        curve: || Curve::new(Model::Constant, vec![0.008, 0.0075]),
+        curve: || Curve::new(Model::Constant, vec![0.0085, 0.007]),
         noise: [0.01, 0.004, 0.0],
         kind: Kind::None,
         pulses: 200,
