@@ -8,6 +8,7 @@ mod aihwkit;
 mod build;
 mod data;
 mod device;
+mod device_file;
 mod difference;
 mod experiment;
 mod file;
@@ -36,7 +37,7 @@ mod vector;
 pub use build::RuleBuildError;
 pub(crate) use data::batch_sentence;
 pub use data::{Augment, DataSpec, DataSpecError, Half, Normalize};
-pub use device::{CellSpec, DeviceSpec, Devices};
+pub use device::{CellSpec, DeviceSpec, Devices, device_presets};
 pub(crate) use difference::{Difference, joined};
 pub use experiment::{Experiment, TrialSpec};
 pub use file::Kind;
@@ -262,14 +263,18 @@ impl Spec {
     }
 }
 
-/// Reads a device alone: the content of a `[device]` table.
+/// Reads a device alone: the content of a `[device]` table, a device file, or the main device of a spec.
 ///
 /// # Errors
 /// The first fault, with its line.
 pub fn parse_device(text: &str, base: &Path) -> Result<DeviceSpec, SpecError> {
     let (document, folders) = (Node::parse(text)?, Folders::new(base));
-    let root = Table::root(&document, Context::new(Kind::Problem, &folders))?;
-    let node = document.field("device").unwrap_or(&document);
-    let at = root.at(if root.has("device") { "device" } else { "" }, node, true);
+    let kind = if document.field("network").is_some() { Kind::Network } else { Kind::Problem };
+    let root = Table::root(&document, Context::new(kind, &folders))?;
+    let wrong = |message: String| SpecError { line: None, message };
+    let found = device_file::alone(&document).map_err(wrong)?;
+    let named = root.has("device");
+    let node = found.as_ref().or(document.field("device")).unwrap_or(&document);
+    let at = root.at(if named { "device" } else { "" }, node, true);
     DeviceSpec::read(&at).map(|(device, _)| device)
 }
