@@ -14,6 +14,7 @@ mod descent;
 mod devices;
 mod experiments;
 mod gains;
+mod later;
 mod lower_bound;
 mod mistakes;
 mod moments;
@@ -125,6 +126,7 @@ static CLAIMS: LazyLock<Vec<Claim>> = LazyLock::new(|| {
         mistakes::CLAIMS,
         beyond::CLAIMS,
         gains::CLAIMS,
+        later::CLAIMS,
     ]
     .concat()
 });

@@ -93,6 +93,10 @@ claims_hold! {
     averaging_keeps_the_bias: "averaging-keeps-the-bias",
     tuned_steps: "tuned-steps",
     cell_gains: "cell-gains",
+    e_rider_law: "e-rider-law",
+    tracked_point: "tracked-point",
+    multi_tile_gap: "multi-tile-gap",
+    calibration_pulses: "calibration-pulses",
     tail_averaging: "tail-averaging",
 }
 
