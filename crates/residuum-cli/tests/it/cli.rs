@@ -1,7 +1,5 @@
 //! The command as a user meets it: exit codes, streams, files.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::path::Path;
 use std::process::Output;

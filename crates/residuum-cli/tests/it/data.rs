@@ -1,7 +1,5 @@
 //! `residuum data`: exit codes, streams, files, over a real socket.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,5 +1,4 @@
 //! `residuum check` and `residuum explain` as a user meets them.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::process::Output;

@@ -2,7 +2,6 @@
 //!
 //! A limit on the size of files stands for the disk: writes beyond it are refused as they are on a full one.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,4 @@
 //! Networks as a user meets them: the main job, trials in a store, interruption, evaluation, export.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 use std::fs;

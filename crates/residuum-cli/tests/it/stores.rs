@@ -1,5 +1,4 @@
 //! Stores as a user meets them: run, listed, shown, exported, reported, removed.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! Batches: every sample once, a new order every epoch, the same bits however they are prepared.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::Key;
 use residuum::stats::Z;
 use residuum_data::{Batch, Batches, Dataset, Description, ImageShape, Pipeline, Transform, embedded};

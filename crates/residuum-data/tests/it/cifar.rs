@@ -1,7 +1,5 @@
 //! The CIFAR readers, on made files: planes become pixels, the fine label counts, damage is named.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 
 use residuum_data::{Cifar, ImageShape};

@@ -1,7 +1,5 @@
 //! Fetching over a real socket, from servers that break, ignore ranges, and send wrong bytes.
 
-#![allow(clippy::unwrap_used)]
-
 use super::server;
 
 use std::fs::{self, File};

@@ -1,7 +1,5 @@
 //! Archives and imports: what is unpacked, where files are looked for, and that wrong ones change nothing.
 
-#![allow(clippy::unwrap_used)]
-
 use super::server;
 
 use std::fs;

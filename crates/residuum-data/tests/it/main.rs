@@ -2,6 +2,8 @@
 //!
 //! One program for all of them: each would link the whole library again.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests are not tests to the lint")]
+
 mod batches;
 mod cifar;
 #[cfg(feature = "fetch")]

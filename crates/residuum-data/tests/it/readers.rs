@@ -1,7 +1,5 @@
 //! Readers: what they read from good files, and what they say about bad ones.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::io::Write;
 

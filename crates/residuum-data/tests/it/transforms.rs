@@ -1,7 +1,5 @@
 //! Transforms: against PyTorch, against the definition, and as random as they say.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::Key;
 use residuum::stats::Z;
 use residuum_data::{Dataset, Description, ImageShape, Pipeline, Transform};

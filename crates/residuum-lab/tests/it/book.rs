@@ -1,5 +1,4 @@
 //! The book cannot rot: its specs are read by the real reader, its names are in the source, its pages are in its summary.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

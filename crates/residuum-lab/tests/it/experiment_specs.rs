@@ -1,5 +1,4 @@
 //! Specs of experiments with networks: what is read, what is refused and how, and what comes of it.
-#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 

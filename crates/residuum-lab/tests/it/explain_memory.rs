@@ -1,5 +1,4 @@
 //! What `explain` says of the memory of a step, against what the layers are known to hold.
-#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 

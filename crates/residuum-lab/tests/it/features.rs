@@ -1,5 +1,4 @@
 //! Heads trained on features that were computed once, against heads trained through their frozen backbones.
-#![allow(clippy::unwrap_used)]
 
 use std::cell::Cell;
 use std::fs;

@@ -1,5 +1,4 @@
 //! Grids: which trials a spec makes, what they are called, and what is refused before any of them begins.
-#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
 use std::time::Instant;

@@ -1,6 +1,5 @@
 //! One `[device]` and one `[rule]`: every rule on exact arrays and on tiles, for a problem and for a network; what has no effect is
 //! an error with a sentence.
-#![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
 //! Reports: the numbers on the page against numbers computed here, and a page that is whole, closed and small.
-#![allow(clippy::unwrap_used)]
 
 use std::fmt::Write as _;
 

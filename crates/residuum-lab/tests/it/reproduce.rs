@@ -1,7 +1,5 @@
 //! The paper's figures run end to end: numbers against independent references, files, threads, refusals.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeMap;
 use std::fs;
 

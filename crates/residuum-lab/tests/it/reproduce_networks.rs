@@ -1,7 +1,5 @@
 //! Figures and tables with networks where data, weights or time are missing: every line says so, and no number stands in.
 
-#![allow(clippy::unwrap_used)]
-
 use std::fs;
 use std::path::Path;
 

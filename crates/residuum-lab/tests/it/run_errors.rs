@@ -1,5 +1,4 @@
 //! Bad specs: each must be refused with the line, the field, what must hold and what was given.
-#![allow(clippy::unwrap_used, reason = "test helpers")]
 
 use std::path::Path;
 

@@ -1,5 +1,4 @@
 //! `run` against trajectories of an independent implementation (golden/run), and its promises of determinism.
-#![allow(clippy::unwrap_used, reason = "test helpers")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

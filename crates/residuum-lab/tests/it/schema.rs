@@ -1,5 +1,4 @@
 //! The JSON Schema takes every shipped spec and refuses slips.
-#![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,4 @@
 //! Sweeps into a store: the same records however they were run, each trial once.
-#![allow(clippy::unwrap_used)]
 
 use super::sweep_common;
 

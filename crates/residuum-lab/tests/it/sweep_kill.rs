@@ -1,5 +1,4 @@
 //! Sweeps that are killed, or share their store with another process, end with the records of one left alone.
-#![allow(clippy::unwrap_used)]
 
 use super::sweep_common;
 

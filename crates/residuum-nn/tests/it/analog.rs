@@ -1,5 +1,4 @@
 //! Layers on tiles: ideal ones train as digital ones do, whatever they are cut into; real ones resume bit for bit.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
 //! The way from tfjs shards to torchvision's names.
-#![allow(clippy::unwrap_used)]
 
 use residuum::Key;
 use residuum::state::{SavedTensor, Tensors};

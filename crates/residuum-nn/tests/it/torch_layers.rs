@@ -1,5 +1,4 @@
 //! Every layer and loss against PyTorch and against finite differences.
-#![allow(clippy::unwrap_used)]
 
 use super::torch;
 

@@ -1,5 +1,4 @@
 //! Whole networks against PyTorch: short training runs, torchvision's ResNets, safetensors both ways.
-#![allow(clippy::unwrap_used)]
 
 use super::torch;
 

@@ -1,5 +1,4 @@
 //! Event files and ledgers hold what was measured, in the framing that TensorBoard reads.
-#![allow(clippy::unwrap_used)]
 
 use super::train_common;
 

@@ -1,5 +1,4 @@
 //! Damage, other runs and full disks: errors that say what is wrong, and nothing lost.
-#![allow(clippy::unwrap_used)]
 
 use super::train_common;
 

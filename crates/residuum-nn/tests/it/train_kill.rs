@@ -1,5 +1,4 @@
 //! A run killed at any moment and resumed is the run that was left alone, bit for bit.
-#![allow(clippy::unwrap_used)]
 
 use super::train_common;
 

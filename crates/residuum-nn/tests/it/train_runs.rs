@@ -1,5 +1,4 @@
 //! Runs learn, measure what they say they measure, and nothing around them changes a bit.
-#![allow(clippy::unwrap_used)]
 
 use super::train_common;
 

@@ -1,5 +1,4 @@
 //! Networks learn, and threads change no bit of it.
-#![allow(clippy::unwrap_used)]
 
 use residuum::Key;
 use residuum_nn::layer::Activation;

@@ -1,5 +1,4 @@
 //! What layers ask of weights: which products, in which order, of which sizes, with which keys.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::{Arc, Mutex};
 

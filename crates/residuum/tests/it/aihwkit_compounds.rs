@@ -1,5 +1,4 @@
 //! Rules on tiles beside AIHWKIT's compounds: how far each drives W along a constant gradient, and how far beside it.
-#![allow(clippy::unwrap_used)]
 
 use residuum::readout::{BoundManagement, NoiseManagement, Readout, Settings};
 use residuum::rule::{

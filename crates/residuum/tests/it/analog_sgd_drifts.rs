@@ -1,5 +1,4 @@
 //! Zeros of the mean drift, where Analog SGD ends (`residuum verify analog-sgd-limit` shows that it does).
-#![allow(clippy::unwrap_used, reason = "test helpers")]
 
 use super::toy;
 

@@ -1,7 +1,5 @@
 //! The coefficient lemma against the reference, its conditions, and what it says when it cannot be met.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::response::{Constant, Power, ResponseFunction, Tanh};
 use residuum::theory::coefficients::{CoefficientError, Condition, Problem};
 use residuum::theory::practical::practical_rates;

@@ -1,7 +1,5 @@
 //! The step and the Lyapunov function that the descent lemmas speak of are those of the rule.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::objective::{DiagonalQuadratic, Objective};
 use residuum::response::Tanh;
 use residuum::rule::{self, ResidualConfig, ResidualLearning, UpdateRule};

@@ -1,5 +1,4 @@
 //! Trajectories without random numbers, against an independent prototype (`golden/theory_goldens.json`).
-#![allow(clippy::unwrap_used, reason = "test helpers")]
 
 use super::toy;
 

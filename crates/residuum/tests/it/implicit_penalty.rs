@@ -1,5 +1,4 @@
 //! The penalised objective, its minimiser, gradient magnitudes and predicted drift as code.
-#![allow(clippy::unwrap_used, reason = "test helpers")]
 
 use super::toy;
 

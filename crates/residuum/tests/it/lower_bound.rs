@@ -1,7 +1,5 @@
 //! The lower bound's hard instance against the reference, and its simulation as code.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::Key;
 use residuum::theory::hard_instance::HardInstance;
 use serde_json::Value;

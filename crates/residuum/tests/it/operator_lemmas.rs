@@ -1,7 +1,5 @@
 //! The operator of the lemmas, its counter-example and the sum that is printed wrongly, against the reference.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::Range;
 use residuum::response::{ResponseFunction, Tanh};
 use residuum::theory::operator::{NonMonotone, Operator, geometric_sum};

@@ -1,5 +1,4 @@
 //! Pulses, their flow and one scaled step: closed forms and reference values.
-#![allow(clippy::unwrap_used, reason = "test helpers")]
 
 use super::toy;
 

@@ -1,5 +1,4 @@
 //! Reads keep their promises.
-#![allow(clippy::unwrap_used)]
 
 use super::readout_signals;
 

@@ -1,5 +1,4 @@
 //! Reads agree with AIHWKIT's recorded statistics, and wrong ones do not.
-#![allow(clippy::unwrap_used)]
 
 use super::readout_signals;
 

@@ -1,7 +1,5 @@
 //! The paper's regularity definition, clause by clause, on responses that keep it and on ones that do not.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::response::{
     Ceiling, Constant, Exponential, Formula, Linear, Power, Regularity, SoftBounds, Tabulated, Tanh, Wavy,
 };

@@ -1,5 +1,4 @@
 //! Residual Learning: the exact reductions of one rule to another.
-#![allow(clippy::unwrap_used, reason = "test helpers")]
 
 use super::toy;
 

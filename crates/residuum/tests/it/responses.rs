@@ -1,7 +1,5 @@
 //! Every response against its golden numbers, the closed forms, and the laws of the trait.
 
-#![allow(clippy::unwrap_used)]
-
 use super::laws;
 
 use laws::check_laws;

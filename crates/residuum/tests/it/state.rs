@@ -1,5 +1,4 @@
 //! Every rule on every kind of array, with every readout that remembers: saved, loaded into a fresh one, it continues bit for bit.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

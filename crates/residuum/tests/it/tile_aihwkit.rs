@@ -1,7 +1,5 @@
 //! AIHWKIT's classes and ours: shipped defaults, units of update management, and the way back.
 
-#![allow(clippy::unwrap_used)]
-
 use super::aihwkit;
 
 use residuum::ResponseFunction;

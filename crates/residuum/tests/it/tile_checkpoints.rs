@@ -1,7 +1,5 @@
 //! A tile or unit cell that is saved and restored continues bit for bit, whatever happens to it afterwards.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::array::Array;
 use residuum::state::Tensors;
 use residuum::tile::{

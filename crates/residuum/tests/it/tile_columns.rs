@@ -1,7 +1,5 @@
 //! Writes of one column and of a whole matrix.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::Key;
 use residuum::stats::Z;
 use residuum::tile::{CycleNoise, Device, Management, Nodes, Scheme, StepModel, Tile, Trains, presets};

@@ -1,7 +1,5 @@
 //! Devices of tiles and response functions of the theory are the same curves, both ways.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::response::{Exponential, Formula, Linear, Power, SoftBounds, Tabulated, Tanh, Wavy};
 use residuum::stats::Summary;
 use residuum::tile::aihwkit::{Class, PowStep, Pulsed};

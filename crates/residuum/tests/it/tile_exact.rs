@@ -1,8 +1,6 @@
 //! What tiles do where it is known exactly: small pulses follow the flow, trains on constant cells are SGD, and the
 //! expected update is the operator of the core.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::response::{Exponential, Power, SoftBounds, Tabulated};
 use residuum::stats::Z;
 use residuum::theory::pulse_flow::{flow, flow_minus_step, pulses_minus_flow};

@@ -1,7 +1,5 @@
 //! The ledger against what is known of pulses: totals, means, directions, threads.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::stats::{Summary, Z};
 use residuum::tile::{
     CycleNoise, Device, Ledger, Management, OneSidedCell, Policy, ReferenceCell, Refresh, Scheme, StepModel,

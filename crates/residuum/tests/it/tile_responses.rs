@@ -3,8 +3,6 @@
 //! The references (`golden/aihwkit`) give mean and standard deviation over the cells along the way, for three draws of
 //! the array, as shipped (`default`), without device-to-device spread (`no_dtod`) and without any noise (`ideal`).
 
-#![allow(clippy::unwrap_used)]
-
 use super::aihwkit;
 
 use residuum::Key;

@@ -1,8 +1,6 @@
 //! Decay, diffusion, drift and reset of tiles against AIHWKIT 1.1.0 (`golden/aihwkit/retention_statistics.json`): mean and
 //! standard deviation over 64 × 64 cells after each operation, for three draws of the array.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::Key;
 use residuum::rule::{
     Analog, MixedConfig, MixedPrecision, ResidualConfig, ResidualLearning, Rule, SymmetricPoint, TikiTaka,

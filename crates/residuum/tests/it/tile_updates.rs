@@ -1,8 +1,6 @@
 //! Statistics of one stochastic update against AIHWKIT 1.1.0 (`golden/aihwkit/update_statistics.json`): mean and
 //! variance of each cell, and covariance of cells that share a row or a column line.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::Key;
 use residuum::stats::Z;
 use residuum::tile::{CycleNoise, Device, Management, Scheme, StepModel, Tile, Trains};

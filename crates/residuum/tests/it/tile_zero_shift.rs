@@ -1,7 +1,5 @@
 //! Zero-shifting tiles of varied cells against the theory of one cell: rate, floor, noise, cost.
 
-#![allow(clippy::unwrap_used)]
-
 use residuum::Key;
 use residuum::array::{Array, Calibration, ZeroShift};
 use residuum::response::{Power, SoftBounds};

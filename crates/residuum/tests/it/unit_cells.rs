@@ -1,5 +1,4 @@
 //! Unit cells beside AIHWKIT's, and what each promises by itself.
-#![allow(clippy::unwrap_used)]
 
 use residuum::rule::{Analog, Rates, Rule};
 use residuum::stats::{Summary, Z};

@@ -1,5 +1,4 @@
 //! Calibration of a whole array by alternating pulses, and the devices it rejects.
-#![allow(clippy::unwrap_used, reason = "test helpers")]
 
 use super::toy;
 
