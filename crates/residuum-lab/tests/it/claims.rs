@@ -93,11 +93,11 @@ claims_hold! {
     averaging_keeps_the_bias: "averaging-keeps-the-bias",
     tuned_steps: "tuned-steps",
     cell_gains: "cell-gains",
+    tail_averaging: "tail-averaging",
     e_rider_law: "e-rider-law",
     tracked_point: "tracked-point",
     multi_tile_gap: "multi-tile-gap",
     calibration_pulses: "calibration-pulses",
-    tail_averaging: "tail-averaging",
 }
 
 #[test]
