@@ -11,10 +11,10 @@ use residuum::theory::residual_law::{LawRates, LocalModel};
 use residuum::{Control, ExactArray, Key, Pulses, Range, Update, minimize_observed};
 
 use super::check::Check;
-use super::context::{Context, Device};
+use super::context::{Bench, Context, Device};
 use super::simulate::{Toy, array, mean, of_step, replicate};
 use super::{Claim, ClaimError, Outcome, devices};
-use crate::progress::Cancelled;
+use crate::progress::{Cancelled, Progress};
 
 const GROUP: &str = "later rules";
 
@@ -137,6 +137,25 @@ fn blocks(
 
 fn of(blocks: &[Block], value: impl Fn(&Block) -> f64) -> Summary {
     Summary::of(blocks.iter().map(value))
+}
+
+/// α, β and γ, the filter, and the law of both rules, as the figure of tracking has them.
+pub(crate) fn tracking_setting() -> Result<(LawRates, Tracking, LocalModel), ClaimError> {
+    let (rates, tracking) = SETTINGS[0];
+    Ok((rates, tracking, toy_model()?))
+}
+
+/// The bias of W̄ in the toy where W⋄ is believed to be off by `error`, with a filter or with a fixed point.
+pub(crate) fn tracking_bias(
+    (key, count, steps): (Key, u64, u64),
+    error: f64,
+    tracking: Option<Tracking>,
+    progress: &dyn Progress,
+) -> Result<Summary, ClaimError> {
+    let context = Context { key, quick: false, bench: Bench::Faithful, progress };
+    let setting = Setting { rates: SETTINGS[0].0, error, tracking, linear_main: false };
+    let found = blocks(&context, setting, (count, steps), [0, 0], key)?;
+    Ok(of(&found, |block| block.effective))
 }
 
 fn toy_model() -> Result<LocalModel, ClaimError> {

@@ -37,6 +37,7 @@ use residuum::theory::coefficients::CoefficientError;
 use crate::progress::{Cancelled, Progress};
 pub use check::{Check, Comparison, Relation, Verdict};
 use context::{Bench, Context};
+pub(crate) use later::{tracking_bias, tracking_setting};
 pub use report::{ClaimReport, VerifyReport};
 
 /// One claim of the paper, or of the notes beyond it.
