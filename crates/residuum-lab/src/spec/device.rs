@@ -396,6 +396,19 @@ impl DeviceSpec {
         }
     }
 
+    /// Pulses from one end of the range to the other, at the mean step; `None` where there are no pulses or no ends.
+    pub fn states(&self) -> Option<f64> {
+        let [lo, hi] = self.range()?;
+        let step = match self {
+            Self::Tile { device, .. } => f64::from(device.pulse_step),
+            Self::Exact { update: Update::Pulsed(pulses), .. } => pulses.step(),
+            Self::Exact { .. } => return None,
+        };
+        // What was divided in single precision comes back as the number it was.
+        let states = (hi - lo) / step;
+        Some(if (states - states.round()).abs() < 1e-5 * states { states.round() } else { states })
+    }
+
     /// One response that stands for all cells.
     ///
     /// # Errors

@@ -14,6 +14,8 @@ mod experiment;
 mod file;
 mod folders;
 mod grid;
+mod hardware;
+mod multi_tile;
 mod network;
 mod node;
 mod overlay;
@@ -29,6 +31,7 @@ mod schema;
 mod section;
 mod seeds;
 mod signs;
+mod symmetric_point;
 mod table;
 mod training;
 mod types;
@@ -45,6 +48,8 @@ pub use folders::Folders;
 pub(crate) use folders::digest as digest_of;
 pub(crate) use grid::{Grid, MAX_TRIALS, Point};
 pub(crate) use network::shape_sentence;
+pub use hardware::HardwareSpec;
+pub use multi_tile::{ByStates, WarmStartSpec};
 pub use network::{Frozen, Model, NetworkSpec};
 pub(crate) use node::Node;
 pub use node::SpecError;
@@ -55,9 +60,10 @@ pub use record::{InitialSpec, Metric, RecordSpec, Variable};
 pub use resolved::Resolved;
 pub(crate) use resolved::describe;
 pub use response::{CatalogueEntry, ResponseSpec, catalogue};
-pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec};
+pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec};
 pub use schema::schema;
 pub use section::{Declaration, Default, Field, FieldCondition};
+pub use symmetric_point::SymmetricPointSpec;
 pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};
 pub use vector::{MatrixSpec, VectorSpec};
 
@@ -177,6 +183,13 @@ impl Spec {
         let mut rule = file.rule.ok_or_else(|| root.missing("rule"))?;
         rule.read_through(&file.readout.transfer);
         let devices = read_devices(file.device, &rule, &root)?;
+        rule.follow_states(devices.as_ref(), &root)?;
+        if let RuleKind::Residual(ResidualSpec {
+            warm_start: Some(WarmStartSpec { epoch: None, .. }), ..
+        }) = &rule.kind
+        {
+            return Err(root.error("rule.warm_start.epoch is missing: a problem has no epochs of its own"));
+        }
         let record = RecordSpec::new(file.record, steps, dim, &root.child("record"))?;
         let mut spec = Self {
             name: file.name,
@@ -232,6 +245,14 @@ impl Spec {
     /// The rates of the rule as functions of the step.
     pub fn rates(&self) -> RateSchedules {
         self.rule.rates(Schedule::Constant)
+    }
+
+    /// Steps after which the rule is told f(W̄), if it wants to know.
+    pub fn epoch(&self) -> Option<u64> {
+        match &self.rule.kind {
+            RuleKind::Residual(residual) => residual.warm_start.and_then(|warm_start| warm_start.epoch),
+            _ => None,
+        }
     }
 
     /// Checks that involve several parts.
