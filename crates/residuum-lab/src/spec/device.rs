@@ -17,6 +17,7 @@ use super::response::{OfFamily, Parts, ResponseSpec, curves, parameter, ranged, 
 use super::section::{Declaration, Optional, Or, Required, RequiredIf, Section as _, Takes, section};
 use super::table::{At, Table};
 use super::types::{TakesExt as _, choice, count, flag, interval, list, number, path, table, text, word};
+use super::vector::{MatrixSpec, matrix};
 
 /// The devices of the literature by name.
 const PRESETS: [(&str, fn() -> Device); 10] = [
@@ -70,7 +71,9 @@ section! {
         /// AIHWKIT's b
         shift: f64 = number(), "–", Or("0.2425"), of response ["exp_step"];
         /// a file with the columns w,q_plus,q_minus
-        csv: Option<PathBuf> = path(), "–", RequiredIf, of response ["table"];
+        csv: Option<PathBuf> = path(), "–", Optional("by `points`"), of response ["table"];
+        /// the same in the spec itself: rows `[w, q_plus, q_minus]`
+        points: Option<MatrixSpec> = matrix(), "–", Optional("by `csv`"), of response ["table"];
         /// q₊
         q_plus: Option<String> = text("expression in w"), "–", RequiredIf, of response ["formula"];
         /// q₋

@@ -27,6 +27,7 @@ mod rule;
 mod schema;
 mod section;
 mod seeds;
+mod setup;
 mod table;
 mod training;
 mod types;
@@ -53,6 +54,7 @@ pub use response::{CatalogueEntry, ResponseSpec, catalogue};
 pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec};
 pub use schema::schema;
 pub use section::{Declaration, Default, Field, FieldCondition};
+pub use setup::{ArraySetup, Setup, noisy_problem};
 pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};
 pub use vector::{MatrixSpec, VectorSpec};
 

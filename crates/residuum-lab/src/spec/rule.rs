@@ -110,7 +110,7 @@ section! {
 }
 
 /// Rules with a learning rate.
-const RATED: &[&str] = &[
+pub(super) const RATED: &[&str] = &[
     "digital",
     "analog",
     "tiki_taka",
@@ -134,7 +134,7 @@ const SOURCED: &[&str] = &[
     "residual_cascade",
 ];
 /// Rules with arrays besides W.
-const TRANSFERRING: &[&str] = &[
+pub(super) const TRANSFERRING: &[&str] = &[
     "tiki_taka",
     "tiki_taka_2",
     "chopped_tiki_taka",
@@ -290,7 +290,7 @@ fn checked(settings: ZeroShift, at: &At<'_>) -> Result<ZeroShift, SpecError> {
     settings.validate().map(|()| settings).map_err(|e| at.table().map_or_else(|e| e, |table| table.blame(&e)))
 }
 
-fn scheme(fields: &TrainsTable, _: &At<'_>) -> Result<Scheme, SpecError> {
+pub(super) fn scheme(fields: &TrainsTable, _: &At<'_>) -> Result<Scheme, SpecError> {
     let trains = Trains { length: fields.length, management: fields.management };
     Ok(match fields.scheme {
         "stochastic" => Scheme::Stochastic(trains),

@@ -18,6 +18,7 @@ mod reproduce_networks;
 mod run_errors;
 mod run_goldens;
 mod schema;
+mod setup;
 mod sweep;
 mod sweep_common;
 mod sweep_kill;
