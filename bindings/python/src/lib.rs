@@ -50,7 +50,7 @@ mod _residuum {
     #[pymodule_export]
     use super::rule::PyRule;
     #[pymodule_export]
-    use super::spec::{PyExplanation, PyRun, check, explain, run};
+    use super::spec::{PyExplanation, PyRun, check, explain, run, spec_values, trials};
     #[pymodule_export]
     use super::store::{PyReport, PyStore, report};
     #[pymodule_export]

@@ -90,6 +90,11 @@ impl Document {
     pub fn from_value(value: &serde_json::Value) -> Result<Self, SpecError> {
         Node::from_json(value).map(Self)
     }
+
+    /// The tree of values, without lines.
+    pub fn to_value(&self) -> serde_json::Value {
+        self.0.to_json()
+    }
 }
 
 /// One optimisation problem, ready to be built for each seed.

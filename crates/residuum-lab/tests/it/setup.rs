@@ -40,7 +40,7 @@ fn a_rule_without_a_problem_is_that_of_a_problem() {
     let weights = [0.5, -0.25, 0.125];
     let mut ours = alone.rule_f64([3, 1], &weights, Key::new(7).named("rule")).unwrap();
     assert!(!alone.is_single() && alone.has_learning_rate && alone.has_transfer_rate);
-    for k in 0..20 {
+    for k in 0..20u32 {
         let gradient = [0.3, -0.2, f64::from(k) * 0.01];
         let rates = Rates::new(0.02, 0.1);
         for rule in [&mut theirs, &mut ours] {
