@@ -1,23 +1,30 @@
 """Optimisation and training on analog in-memory hardware.
 
+NumPy level: ``Response``, ``Array``, ``Rule``, ``Problem``, ``minimize``, ``theory``.
 Specs and results: ``run``, ``check``, ``explain``, ``report``, ``compare``, ``verify``, ``reproduce``, ``Store``.
 Everything that is random takes a ``Key`` or a seed; the same seed gives the same bits on any number of threads.
 """
 
+from . import theory
 from ._residuum import (
+    Array,
     Explanation,
     Figure,
     Key,
+    Problem,
     Records,
     Report,
     Reproduction,
     ResiduumError,
+    Response,
+    Rule,
     Run,
     Store,
     Verification,
     __version__,
     check,
     explain,
+    minimize,
     report,
     set_threads,
     threads,
@@ -25,13 +32,17 @@ from ._residuum import (
 from ._runs import compare, reproduce, run, verify
 
 __all__ = [
+    "Array",
     "Explanation",
     "Figure",
     "Key",
+    "Problem",
     "Records",
     "Report",
     "Reproduction",
     "ResiduumError",
+    "Response",
+    "Rule",
     "Run",
     "Store",
     "Verification",
@@ -39,10 +50,12 @@ __all__ = [
     "check",
     "compare",
     "explain",
+    "minimize",
     "report",
     "reproduce",
     "run",
     "set_threads",
+    "theory",
     "threads",
     "verify",
 ]

@@ -30,6 +30,7 @@ mod rule;
 mod schema;
 mod section;
 mod seeds;
+mod setup;
 mod signs;
 mod symmetric_point;
 mod table;
@@ -63,6 +64,7 @@ pub use response::{CatalogueEntry, ResponseSpec, catalogue};
 pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec};
 pub use schema::schema;
 pub use section::{Declaration, Default, Field, FieldCondition};
+pub use setup::{ArraySetup, Setup, noisy_problem};
 pub use symmetric_point::SymmetricPointSpec;
 pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};
 pub use vector::{MatrixSpec, VectorSpec};
@@ -98,6 +100,11 @@ impl Document {
     /// If a value has no counterpart in a spec.
     pub fn from_value(value: &serde_json::Value) -> Result<Self, SpecError> {
         Node::from_json(value).map(Self)
+    }
+
+    /// The tree of values, without lines.
+    pub fn to_value(&self) -> serde_json::Value {
+        self.0.to_json()
     }
 }
 

@@ -121,7 +121,7 @@ section! {
 }
 
 /// Rules with a learning rate.
-const RATED: &[&str] = &[
+pub(super) const RATED: &[&str] = &[
     "digital",
     "analog",
     "tiki_taka",
@@ -160,7 +160,7 @@ const SOURCED: &[&str] = &[
     "residual_cascade",
 ];
 /// Rules with arrays besides W.
-const TRANSFERRING: &[&str] = &[
+pub(super) const TRANSFERRING: &[&str] = &[
     "tiki_taka",
     "tiki_taka_2",
     "chopped_tiki_taka",
@@ -282,7 +282,7 @@ impl LevelsTable {
 /// Pairs of a zero-shift while a spec is checked: what cannot be measured shows at the first.
 const CHECKED_PAIRS: u64 = 4;
 
-fn scheme(fields: &TrainsTable, _: &At<'_>) -> Result<Scheme, SpecError> {
+pub(super) fn scheme(fields: &TrainsTable, _: &At<'_>) -> Result<Scheme, SpecError> {
     let trains = Trains { length: fields.length, management: fields.management };
     Ok(match fields.scheme {
         "stochastic" => Scheme::Stochastic(trains),

@@ -19,6 +19,7 @@ mod reproduce_networks;
 mod run_errors;
 mod run_goldens;
 mod schema;
+mod setup;
 mod sweep;
 mod sweep_common;
 mod sweep_kill;
