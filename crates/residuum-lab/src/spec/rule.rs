@@ -110,7 +110,7 @@ section! {
 }
 
 /// Rules with a learning rate.
-const RATED: &[&str] = &[
+pub(super) const RATED: &[&str] = &[
     "digital",
     "analog",
     "tiki_taka",

@@ -62,6 +62,19 @@ impl Block {
         Ok(block)
     }
 
+    /// The rule, and the rows and columns it holds.
+    pub(super) fn rule(&self) -> (Range<usize>, Range<usize>, &dyn Rule<f32>) {
+        (self.rows.clone(), self.cols.clone(), &*self.rule)
+    }
+
+    pub(super) fn running_scale(&self) -> Option<f32> {
+        self.scratch[0].running_scale()
+    }
+
+    pub(super) fn set_running_scale(&mut self, scale: Option<f32>) {
+        self.scratch[0].set_running_scale(scale);
+    }
+
     fn shape(&self) -> Shape {
         Shape { rows: self.rows.len(), cols: self.cols.len() }
     }

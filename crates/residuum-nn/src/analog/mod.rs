@@ -11,7 +11,9 @@ mod factory;
 
 pub use factory::{AnalogFactory, Recipe};
 
-use residuum::{Key, ParameterError, RateSchedules, Readout, State};
+use std::ops::Range;
+
+use residuum::{Key, ParameterError, RateSchedules, Rates, Readout, Rule, State};
 
 use crate::state::{StateError, Tensors};
 use crate::weights::{TrainStepError, Weights, check_weights};
@@ -134,10 +136,51 @@ impl AnalogWeights {
         let rates = factory.rates.clone().validate()?;
         Ok(Self { rows, cols, blocks, mapping, rates, name: name.to_owned(), key })
     }
+
+    /// The rates of its own schedules at step `k`.
+    pub fn rates(&self, k: u64) -> Rates {
+        self.rates.at(k)
+    }
+
+    /// [`Weights::step`] with rates of the caller's, such as those of a scheduler outside this library.
+    ///
+    /// # Errors
+    /// If a rule rejects the step.
+    pub fn step_at(
+        &mut self,
+        k: u64,
+        rates: &Rates,
+        errors: &[f32],
+        inputs: &[f32],
+        key: Key,
+    ) -> Result<(), TrainStepError> {
+        for (n, block) in self.blocks.iter_mut().enumerate() {
+            let shape = [self.rows, self.cols];
+            block.step(k, errors, inputs, shape, rates, key.fold(n as u64)).map_err(|mut e| {
+                e.array = format!("{} tile {n} {}", self.name, e.array);
+                TrainStepError::Refused(e.at(k))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// [`Weights::read`] that leaves no trace: running averages of the converters are what they were.
+    pub fn evaluate(&mut self, inputs: &[f32], outputs: &mut [f32], key: Key) {
+        let before: Vec<_> = self.blocks.iter().map(Block::running_scale).collect();
+        self.read(inputs, outputs, key);
+        for (block, scale) in self.blocks.iter_mut().zip(before) {
+            block.set_running_scale(scale);
+        }
+    }
+
+    /// The rule of every tile, with the rows and columns of the matrix that it holds.
+    pub fn tiles(&self) -> impl Iterator<Item = (Range<usize>, Range<usize>, &dyn Rule<f32>)> {
+        self.blocks.iter().map(Block::rule)
+    }
 }
 
 /// Splits `n` lines into the fewest chunks of at most `most`, as equal as possible.
-fn split_evenly(n: usize, most: usize) -> Vec<std::ops::Range<usize>> {
+fn split_evenly(n: usize, most: usize) -> Vec<Range<usize>> {
     let chunks = n.div_ceil(most);
     (0..chunks).map(|c| c * n / chunks..(c + 1) * n / chunks).collect()
 }
@@ -173,14 +216,7 @@ impl Weights for AnalogWeights {
 
     fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), TrainStepError> {
         let rates = self.rates.at(k);
-        for (n, block) in self.blocks.iter_mut().enumerate() {
-            let shape = [self.rows, self.cols];
-            block.step(k, errors, inputs, shape, &rates, key.fold(n as u64)).map_err(|mut e| {
-                e.array = format!("{} tile {n} {}", self.name, e.array);
-                TrainStepError::Refused(e.at(k))
-            })?;
-        }
-        Ok(())
+        self.step_at(k, &rates, errors, inputs, key)
     }
 
     fn effective_weights(&self, out: &mut [f32]) {
