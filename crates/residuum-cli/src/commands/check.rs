@@ -1,16 +1,15 @@
 use residuum_lab::explain::{MissingData, missing_data};
 use residuum_lab::plan::points;
+use residuum_lab::source::{SpecSource, data_root};
 use serde_json::json;
 
-use super::spec_file::SpecFile;
-use super::{Context, data_root};
+use super::{Context, plans};
 use crate::args::CheckArgs;
 use crate::terminal;
 
 /// Reads the whole grid. A fault in it is an error, missing data only a warning.
 pub fn check(context: &Context, options: &CheckArgs) -> anyhow::Result<bool> {
-    let file = SpecFile::open(&options.spec)?;
-    let plans = file.plans(context, &options.settings)?;
+    let plans = plans(context, &SpecSource::open(&options.spec)?, &options.settings)?;
     let points = points(&plans).count();
     let missing = missing_data(&plans, &data_root(options.settings.data.as_deref()));
     if context.json {
@@ -24,7 +23,7 @@ pub fn check(context: &Context, options: &CheckArgs) -> anyhow::Result<bool> {
     let warnings: String = missing.iter().map(warning).collect();
     terminal::print(&format!(
         "{}: {points} point(s), {} trial(s), all valid\n{warnings}",
-        file.given,
+        options.spec,
         plans.len()
     ))?;
     Ok(true)
