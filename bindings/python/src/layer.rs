@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use residuum::State as _;
 use residuum_lab::spec::{Document, LayerSpec};
-use residuum_lab::train::TileMatrix;
+use residuum_lab::train::{Scaled, TileMatrix};
 use residuum_nn::{Mode, Weights as _};
 
 use crate::error::{Failure, refuse};
@@ -69,21 +69,29 @@ impl PyTileMatrix {
         Ok(Self { matrix: Mutex::new(matrix) })
     }
 
-    /// Writes `W x + bias` for every row x of `inputs` to `outputs`; returns the number of the read since the last step.
-    #[pyo3(signature = (inputs, outputs, bias = None, training = true))]
-    fn read(
+    /// Writes `W x + bias` for every row x of `inputs` to `outputs`; returns the number of the read since the last step. Where outputs are
+    /// scaled, `scales` are the scales, and what was read before them is returned too.
+    #[pyo3(signature = (inputs, outputs, bias = None, training = true, scales = None))]
+    fn read<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         inputs: PyReadonlyArray2<'_, f32>,
         mut outputs: PyReadwriteArray2<'_, f32>,
         bias: Option<PyReadonlyArray1<'_, f32>>,
         training: bool,
-    ) -> Result<u64, Failure> {
+        scales: Option<PyReadonlyArray1<'_, f32>>,
+    ) -> Result<(u64, Option<Bound<'py, PyArray1<f32>>>), Failure> {
         let inputs = contiguous("inputs", inputs.as_slice())?;
         let bias = bias.as_ref().map(|bias| contiguous("bias", bias.as_slice())).transpose()?;
         let outputs = outputs.as_slice_mut().map_err(|_| refuse("outputs must be contiguous"))?;
         let mode = if training { Mode::Train } else { Mode::Evaluate };
-        compute(py, || Ok(self.lock()?.read(inputs, bias, outputs, mode)?))?
+        let scales = scales.as_ref().map(|scales| contiguous("scales", scales.as_slice())).transpose()?;
+        let mut unscaled = Vec::new();
+        let n = compute(py, || {
+            let scaled = scales.map(|scales| Scaled { scales, unscaled: &mut unscaled });
+            Ok::<_, Failure>(self.lock()?.read(inputs, bias, outputs, scaled, mode)?)
+        })??;
+        Ok((n, scales.map(|_| PyArray1::from_vec(py, unscaled))))
     }
 
     /// The way back of read `n`: writes `Wᵀ δ` for every row δ of `errors` to `outputs`, and their sum to `bias`.
@@ -102,6 +110,32 @@ impl PyTileMatrix {
         let bias = bias.as_mut().map(|bias| bias.as_slice_mut()).transpose();
         let bias = bias.map_err(|_| refuse("bias must be contiguous"))?;
         compute(py, || Ok(self.lock()?.read_back(n, errors, outputs, bias)?))?
+    }
+
+    /// The gradient of the output scales, from the errors of a read and what it returned.
+    fn scale_gradients<'py>(
+        &self,
+        py: Python<'py>,
+        errors: PyReadonlyArray2<'_, f32>,
+        unscaled: PyReadonlyArray1<'_, f32>,
+    ) -> Result<Bound<'py, PyArray1<f32>>, Failure> {
+        let errors = contiguous("errors", errors.as_slice())?;
+        let unscaled = contiguous("unscaled", unscaled.as_slice())?;
+        let mut matrix = self.lock()?;
+        let mut gradient = vec![0.0; matrix.scales()];
+        matrix.scale_gradients(errors, unscaled, &mut gradient)?;
+        Ok(PyArray1::from_vec(py, gradient))
+    }
+
+    /// Sets the output scales.
+    fn set_scales(&self, scales: PyReadonlyArray1<'_, f32>) -> Result<(), Failure> {
+        Ok(self.lock()?.set_scales(contiguous("scales", scales.as_slice())?)?)
+    }
+
+    /// Number of output scales, which the caller learns.
+    #[getter]
+    fn scales(&self) -> Result<usize, Failure> {
+        Ok(self.lock()?.scales())
     }
 
     /// One step: desires `W ← W − learning_rate · Σ δ xᵀ`. `scale` multiplies transfer rates that are numbers.

@@ -12,12 +12,16 @@ mod command;
 mod display;
 mod error;
 mod figure;
+mod function;
 mod key;
 mod lab;
+mod layer;
 mod records;
 mod spec;
 mod store;
+mod tensors;
 mod threads;
+mod trial;
 mod value;
 
 /// The part of the package `residuum` that is written in Rust.
@@ -30,9 +34,13 @@ mod _residuum {
     #[pymodule_export]
     use super::figure::PyFigure;
     #[pymodule_export]
+    use super::function::{apply, apply_back, loss};
+    #[pymodule_export]
     use super::key::PyKey;
     #[pymodule_export]
     use super::lab::{PyReproduction, PyVerification, compare, reproduce, verify};
+    #[pymodule_export]
+    use super::layer::PyTileMatrix;
     #[pymodule_export]
     use super::records::PyRecords;
     #[pymodule_export]
@@ -41,6 +49,8 @@ mod _residuum {
     use super::store::{PyReport, PyStore, report};
     #[pymodule_export]
     use super::threads::{set_threads, threads};
+    #[pymodule_export]
+    use super::trial::{PyEpoch, PyTrial};
 
     /// Version of the package.
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! The state protocol as a dict of NumPy arrays.
 
-use numpy::{PyArrayDyn, PyArrayMethods as _, PyReadonlyArrayDyn, ndarray::ArrayD};
+use numpy::{PyArrayDyn, PyReadonlyArrayDyn, ndarray::ArrayD};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use residuum::Tensors;

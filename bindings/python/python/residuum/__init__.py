@@ -1,5 +1,6 @@
 """Optimisation and training on analog in-memory hardware."""
 
-from ._residuum import Key, ResiduumError, __version__
+from ._residuum import Epoch, Key, ResiduumError, TileMatrix, Trial, __version__, set_threads, threads
+from ._seed import manual_seed
 
-__all__ = ["Key", "ResiduumError", "__version__"]
+__all__ = ["Key", "ResiduumError", "__version__", "manual_seed"]

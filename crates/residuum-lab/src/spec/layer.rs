@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use residuum::{ParameterError, Rates, Schedule};
-use residuum_nn::analog::{Mapping, OutputScaling};
+use residuum_nn::analog::Mapping;
 
 use super::Document;
 use super::device::{DeviceField, Devices, DevicesRead};
@@ -11,6 +11,7 @@ use super::experiment::check_rule;
 use super::file::{Kind, read_devices};
 use super::folders::Folders;
 use super::node::{Node, SpecError, Value};
+use super::rate::Rate;
 use super::readout::{ReadoutField, ReadoutSpec};
 use super::resolved::Resolved;
 use super::rule::{RATED, RuleField, RuleSpec};
@@ -56,7 +57,7 @@ impl LayerSpec {
     pub fn of(Document(document): &Document, base: &Path) -> Result<Self, SpecError> {
         let folders = Folders::new(base);
         let context = Context::new(Kind::Network, &folders);
-        let document = with_rate(document)?;
+        let (document, own_rate) = with_rate(document)?;
         let root = Table::root(&document, context.clone())?;
         let file = LayerTable::read(&root)?;
         let mut rule = file.rule.ok_or_else(|| root.missing("rule"))?;
@@ -68,17 +69,14 @@ impl LayerSpec {
         let devices = read_devices(file.device, &rule, &root)?.ok_or_else(|| root.missing("device"))?;
         check_rule(&root, &rule, Some(&devices))?;
         let mapping = file.mapping.mapping();
-        if mapping.output_scaling != OutputScaling::Off {
-            let message = "mapping.output_scaling must be \"off\" in a training loop of your own: \
-                           multiply the output of the layer by a parameter instead";
-            return Err(root.error(message));
-        }
         let mut resolved = context.resolved();
-        resolved.retain(|parameter| parameter.path != "rule.learning_rate");
+        if !own_rate {
+            resolved.retain(|parameter| parameter.path != "rule.learning_rate");
+        }
         Ok(Self { rule, devices, readout: file.readout, mapping, resolved })
     }
 
-    /// The rates of step `k`: α is the caller's, and `scale` is what the caller's schedule makes of a transfer rate that is a
+    /// The rates of step `k`: α is the caller's unless the rule has a schedule of its own for it, and `scale` is what the caller's schedule makes of a transfer rate that is a
     /// number, as the schedule of `[training]` does. A transfer rate with a schedule of its own stands for itself.
     ///
     /// # Errors
@@ -90,26 +88,34 @@ impl LayerSpec {
             }
         }
         let rates = self.rule.rates(|rate| Schedule::Constant(rate * scale)).at(k);
-        Ok(Rates { learning: learning_rate, ..rates })
+        Ok(match self.rule.learning_rate {
+            Some(Rate::Fixed(_)) => rates,
+            _ => Rates { learning: learning_rate, ..rates },
+        })
     }
 }
 
-/// The document with a learning rate for the reader, where the rule has one: that of every step is the caller's.
-fn with_rate(document: &Node) -> Result<Node, SpecError> {
+/// The document with a learning rate for the reader, where the rule has one and does not schedule it itself; whether it does.
+fn with_rate(document: &Node) -> Result<(Node, bool), SpecError> {
     let mut document = document.clone();
-    let Value::Table(tables) = &mut document.value else { return Ok(document) };
+    let Value::Table(tables) = &mut document.value else { return Ok((document, false)) };
     let Some((_, Node { value: Value::Table(rule), .. })) = tables.iter_mut().find(|(name, _)| name == "rule")
     else {
-        return Ok(document);
+        return Ok((document, false));
     };
-    let kind = rule.iter().find(|(name, _)| name == "kind").and_then(|(_, node)| node.as_text());
-    let chosen = rule.iter().any(|(name, _)| name == "rates");
-    if chosen || !kind.is_some_and(|kind| RATED.contains(&kind)) {
-        return Ok(document);
+    let field = |name: &str| rule.iter().find(|(own, _)| own == name).map(|(_, node)| node);
+    let rated = field("kind").and_then(Node::as_text).is_some_and(|kind| RATED.contains(&kind));
+    match field("learning_rate") {
+        Some(Node { value: Value::Table(_), .. }) => Ok((document, true)),
+        Some(node) => Err(node.error(
+            "rule.learning_rate must not be a number in a layer, where it is the optimiser's lr; \
+             a schedule such as { constant = 0.01 } stands for itself",
+        )),
+        None => {
+            if rated && field("rates").is_none() {
+                rule.push(("learning_rate".into(), Node { line: None, value: Value::Number(1.0) }));
+            }
+            Ok((document, false))
+        }
     }
-    if let Some((_, node)) = rule.iter().find(|(name, _)| name == "learning_rate") {
-        return Err(node.error("rule.learning_rate must not be given for a layer: the optimiser's lr is the learning rate"));
-    }
-    rule.push(("learning_rate".into(), Node { line: None, value: Value::Number(1.0) }));
-    Ok(document)
 }

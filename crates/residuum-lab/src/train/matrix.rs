@@ -29,6 +29,17 @@ pub struct TileMatrix {
     reads: u64,
     /// Evaluation reads so far.
     evaluations: u64,
+    /// Output scales, which the caller learns.
+    scales: usize,
+}
+
+/// Output scales as the caller has them, and what their gradients are made of.
+#[derive(Debug)]
+pub struct Scaled<'a> {
+    /// The scales, tile by tile.
+    pub scales: &'a [f32],
+    /// Of the outputs of all tiles before they are scaled.
+    pub unscaled: &'a mut Vec<f32>,
 }
 
 impl TileMatrix {
@@ -55,13 +66,14 @@ impl TileMatrix {
             rates: RateSchedules::learning(0.0),
             mapping: spec.mapping,
             reads: Reads { forward: spec.readout.forward, backward: spec.readout.backward },
-            // For learned output scales, which such a layer does not have.
+            // Output scales are the caller's to learn.
             sgd: Sgd::new(0.0),
             key: Key::new(seed).named("devices"),
         };
-        let weights = AnalogWeights::new(name, [rows, cols], initial, &factory)?;
+        let mut weights = AnalogWeights::new(name, [rows, cols], initial, &factory)?;
+        let scales = weights.open_scales();
         let key = Key::new(seed).named("run");
-        Ok(Self { weights, spec, seed, name: name.into(), key, k: 0, reads: 0, evaluations: 0 })
+        Ok(Self { weights, spec, seed, name: name.into(), key, k: 0, reads: 0, evaluations: 0, scales })
     }
 
     /// How it was built.
@@ -109,6 +121,7 @@ impl TileMatrix {
         inputs: &[f32],
         bias: Option<&[f32]>,
         outputs: &mut [f32],
+        scaled: Option<Scaled<'_>>,
         mode: Mode,
     ) -> Result<u64, ParameterError> {
         let [rows, cols] = self.shape();
@@ -118,6 +131,9 @@ impl TileMatrix {
             same_length("bias", rows, bias.len())?;
         }
         f32::all_finite("inputs", inputs)?;
+        if let Some(scaled) = &scaled {
+            self.set_scales(scaled.scales)?;
+        }
         let n = self.reads;
         match mode {
             Mode::Train => {
@@ -131,10 +147,48 @@ impl TileMatrix {
                 self.evaluations += 1;
             }
         }
+        if let Some(scaled) = scaled {
+            self.weights.unscaled(scaled.unscaled);
+        }
         if let Some(bias) = bias {
             kernel::add_row(outputs, bias);
         }
         Ok(n)
+    }
+
+    /// Number of output scales, which the caller learns.
+    pub fn scales(&self) -> usize {
+        self.scales
+    }
+
+    /// Sets the output scales.
+    ///
+    /// # Errors
+    /// If there are too many or too few, or one is not finite.
+    pub fn set_scales(&mut self, scales: &[f32]) -> Result<(), ParameterError> {
+        same_length("output scales", self.scales, scales.len())?;
+        f32::all_finite("output scales", scales)?;
+        self.weights.set_scales(scales);
+        Ok(())
+    }
+
+    /// The gradient of the output scales, from the errors of a read and its unscaled outputs.
+    ///
+    /// # Errors
+    /// If a length differs.
+    pub fn scale_gradients(
+        &mut self,
+        errors: &[f32],
+        unscaled: &[f32],
+        out: &mut [f32],
+    ) -> Result<(), ParameterError> {
+        let rows = self.shape()[0];
+        let batch = samples("errors", errors, rows)?;
+        let all: usize = self.weights.tiles().map(|(rows, _, _)| batch * rows.len()).sum();
+        same_length("unscaled outputs", all, unscaled.len())?;
+        same_length("output scales", self.scales, out.len())?;
+        self.weights.scale_gradients(errors, unscaled, out);
+        Ok(())
     }
 
     /// The way back of read `n` of this step: `outputs_b = Wᵀ errors_b` and `bias_b = Σ errors_b`, those that are wanted.

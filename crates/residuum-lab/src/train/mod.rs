@@ -13,7 +13,7 @@ mod trial;
 pub use catalogue::{CATALOGUE, Shipped};
 pub use features::{Access, FeatureError, Flow};
 pub use layers::{ArrayWeights, LayerWeights};
-pub use matrix::TileMatrix;
+pub use matrix::{Scaled, TileMatrix};
 pub use opened::{Damage, Exported, Opened, export};
 pub use run::{NetworkError, Trained, TrialFolders, train_in};
 pub use trial::{NetworkParts, NetworkTrial, TrialError, WeightsFrom};

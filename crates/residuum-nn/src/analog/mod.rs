@@ -173,6 +173,52 @@ impl AnalogWeights {
         }
     }
 
+    /// Leaves output scales to someone else, who sets them before a read and takes their gradients; returns how many there are.
+    pub fn open_scales(&mut self) -> usize {
+        let own = self.blocks.iter_mut().filter_map(Block::learned);
+        own.map(|scale| {
+            scale.freeze();
+            scale.values.len()
+        })
+        .sum()
+    }
+
+    /// Sets the output scales, tile by tile.
+    ///
+    /// # Panics
+    /// If there are not as many as [`open_scales`](Self::open_scales) returned.
+    pub fn set_scales(&mut self, scales: &[f32]) {
+        let mut rest = scales;
+        for scale in self.blocks.iter_mut().filter_map(Block::learned) {
+            let (own, others) = rest.split_at(scale.values.len());
+            scale.values.copy_from_slice(own);
+            rest = others;
+        }
+        assert!(rest.is_empty(), "{} output scales too many", rest.len());
+    }
+
+    /// What the last read gave before the output scales, tile by tile.
+    pub fn unscaled(&self, out: &mut Vec<f32>) {
+        out.clear();
+        self.blocks.iter().for_each(|block| out.extend_from_slice(block.raw()));
+    }
+
+    /// ∂L/∂s of the output scales, from the errors of a read and what [`unscaled`](Self::unscaled) gave after it.
+    ///
+    /// # Panics
+    /// If lengths do not fit.
+    pub fn scale_gradients(&mut self, errors: &[f32], unscaled: &[f32], out: &mut [f32]) {
+        let (batch, rows) = (errors.len() / self.rows, self.rows);
+        let (mut raw, mut to) = (unscaled, out);
+        for block in &mut self.blocks {
+            let (height, width) = (block.rule().0.len(), block.learned().map_or(0, |scale| scale.values.len()));
+            let (own, others) = raw.split_at(batch * height);
+            let (gradient, rest) = std::mem::take(&mut to).split_at_mut(width);
+            block.outside_gradient(errors, rows, own, gradient);
+            (raw, to) = (others, rest);
+        }
+    }
+
     /// The rule of every tile, with the rows and columns of the matrix that it holds.
     pub fn tiles(&self) -> impl Iterator<Item = (Range<usize>, Range<usize>, &dyn Rule<f32>)> {
         self.blocks.iter().map(Block::rule)

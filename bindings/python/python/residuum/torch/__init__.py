@@ -9,6 +9,7 @@ A layer's weights live on tiles: a forward pass reads them through converters, a
 of inputs and errors, and the optimiser's step writes by pulses. Everything else (biases, norms, embeddings) stays in torch.
 """
 
+from . import functional
 from ._convert import convert, to_digital
 from ._layers import AnalogConv1d, AnalogConv2d, AnalogLayer, AnalogLinear, analog_layers
 from ._optimizer import Optimizer
@@ -23,6 +24,7 @@ __all__ = [
     "TileParameter",
     "analog_layers",
     "convert",
+    "functional",
     "manual_seed",
     "to_digital",
 ]

@@ -40,6 +40,7 @@ class AnalogLayer(nn.Module):
 
     tile: TileParameter
     bias: nn.Parameter | None
+    output_scale: nn.Parameter | None
 
     def _set_up(self, weight: Tensor, bias: Tensor | None, given: Tables, seed: int | None, name: str | None) -> None:
         """`weight` is the matrix: one row for each output."""
@@ -48,6 +49,9 @@ class AnalogLayer(nn.Module):
             self.register_parameter("bias", None)
         else:
             self.bias = bias if isinstance(bias, nn.Parameter) else nn.Parameter(bias)
+        # Scales of the outputs of tiles that the mapping asks for: digital, so torch learns them.
+        count = self.tile.matrix.scales
+        self.register_parameter("output_scale", nn.Parameter(torch.ones(count)) if count else None)
         self._retired: str | None = None
 
     def _check(self) -> None:
@@ -57,6 +61,8 @@ class AnalogLayer(nn.Module):
     def get_weights(self) -> Tensor:
         """A copy of the effective weights: what a noiseless read sees."""
         self._check()
+        if self.output_scale is not None:
+            self.tile.matrix.set_scales(self.output_scale.detach().numpy())
         return self._from_matrix(torch.from_numpy(self.tile.matrix.weights()))
 
     def set_weights(self, weights: Tensor) -> None:
@@ -67,6 +73,8 @@ class AnalogLayer(nn.Module):
         if tuple(weights.shape) != expected:
             raise ValueError(f"weights must have the shape {expected}, got {tuple(weights.shape)}")
         self.tile.matrix.set_weights(self._to_matrix(weights).contiguous().numpy())
+        if self.output_scale is not None:
+            self.output_scale.data.fill_(1.0)
 
     def tiles(self) -> list[dict[str, Any]]:
         """One dict for each tile: `rows` and `cols` of the matrix that it holds, and its `arrays` by name with their `weights`, `pulses`,
@@ -123,7 +131,7 @@ class AnalogLayer(nn.Module):
         return self
 
     def _weight_shape(self) -> tuple[int, ...]:
-        return tuple(self.tile.matrix.shape)
+        return (self.tile.outputs, self.tile.inputs)
 
     def _to_matrix(self, weights: Tensor) -> Tensor:
         return weights
@@ -197,7 +205,7 @@ class AnalogLinear(AnalogLayer):
     def forward(self, inputs: Tensor) -> Tensor:
         if self._retired is not None:
             raise RuntimeError(self._retired)
-        return read(inputs, self.tile, self.bias, self.training)
+        return read(inputs, self.tile, self.bias, self.output_scale, self.training)
 
     def extra_repr(self) -> str:
         return f"{self.in_features}, {self.out_features}, bias={self.bias is not None}, rule={self.tile.matrix.rule!r}"
@@ -293,7 +301,7 @@ class _AnalogConv(AnalogLayer):
         if alone:
             images = images.unsqueeze(0)
         windows = self._unfold(images)
-        outputs = read(windows, self.tile, self.bias, self.training)
+        outputs = read(windows, self.tile, self.bias, self.output_scale, self.training)
         outputs = outputs.movedim(-1, 1)
         return outputs.squeeze(0) if alone else outputs
 

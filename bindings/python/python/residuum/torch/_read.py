@@ -11,17 +11,20 @@ from torch.autograd.function import once_differentiable
 from ._tile import TileParameter, plain
 
 
-
 class Read(torch.autograd.Function):
     """`x Wᵀ + b` for samples x in the rows of a matrix, through the converters of the tiles."""
 
     @staticmethod
-    def forward(ctx: Any, inputs: Tensor, tile: TileParameter, bias: Tensor | None, training: bool) -> Tensor:
-        matrix = tile.matrix
-        rows = inputs.detach()
-        outputs = torch.empty((rows.shape[0], matrix.shape[0]))
-        ctx.n = matrix.read(
-            rows.numpy(), outputs.numpy(), None if bias is None else bias.detach().numpy(), training
+    def forward(
+        ctx: Any, inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool
+    ) -> Tensor:
+        outputs = torch.empty((inputs.shape[0], tile.outputs))
+        ctx.n, ctx.unscaled = tile.matrix.read(
+            inputs.detach().numpy(),
+            outputs.numpy(),
+            None if bias is None else bias.detach().numpy(),
+            training,
+            None if scale is None else scale.detach().numpy(),
         )
         ctx.tile = tile
         ctx.save_for_backward(inputs)
@@ -32,30 +35,32 @@ class Read(torch.autograd.Function):
     def backward(ctx: Any, errors: Tensor) -> tuple[Tensor | None, ...]:
         (inputs,) = ctx.saved_tensors
         tile = ctx.tile
-        want_inputs, want_tile, want_bias, _ = ctx.needs_input_grad
+        want_inputs, want_tile, want_bias, want_scale, _ = ctx.needs_input_grad
         errors = plain(errors, "errors").contiguous()
-        input_errors = torch.empty_like(inputs) if want_inputs else None
-        bias = torch.empty(errors.shape[1]) if want_bias else None
+        values = errors.numpy()
+        input_errors = torch.empty((inputs.shape[0], tile.inputs)) if want_inputs else None
+        bias = torch.empty(tile.outputs) if want_bias else None
         tile.matrix.read_back(
             ctx.n,
-            errors.numpy(),
+            values,
             None if input_errors is None else input_errors.numpy(),
             None if bias is None else bias.numpy(),
         )
+        scale = torch.from_numpy(tile.matrix.scale_gradients(values, ctx.unscaled)) if want_scale else None
         pair = tile.keep(ctx.n, inputs.detach(), errors) if want_tile else None
-        return input_errors, pair, bias, None
+        return input_errors, pair, bias, scale, None
 
 
 @torch.compiler.disable
-def read(inputs: Tensor, tile: TileParameter, bias: Tensor | None, training: bool) -> Tensor:
+def read(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool) -> Tensor:
     """`x Wᵀ + b` for the last dimension of `inputs`. torch.compile leaves it as it is: tiles are not torch's to trace."""
     plain(inputs, "inputs")
     tile.check()
-    outputs, width = tile.matrix.shape
-    if inputs.dim() == 0 or inputs.shape[-1] != width:
-        raise ValueError(f"inputs must have {width} values in their last dimension, got the shape {tuple(inputs.shape)}")
-    if inputs.dim() == 2 and inputs.is_contiguous():
-        return Read.apply(inputs, tile, bias, training)
+    width = tile.inputs
     shape = inputs.shape
+    if not shape or shape[-1] != width:
+        raise ValueError(f"inputs must have {width} values in their last dimension, got the shape {tuple(shape)}")
+    if len(shape) == 2 and inputs.is_contiguous():
+        return Read.apply(inputs, tile, bias, scale, training)
     flat = inputs.reshape(-1, width).contiguous()
-    return Read.apply(flat, tile, bias, training).view(*shape[:-1], outputs)
+    return Read.apply(flat, tile, bias, scale, training).view(*shape[:-1], tile.outputs)

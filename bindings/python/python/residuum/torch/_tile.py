@@ -22,6 +22,9 @@ _PAIR = torch.tensor(PAIR)
 
 Tables = Mapping[str, Any]
 
+#: When it was read (steps before, reads since), inputs and errors.
+Pair = tuple[tuple[int, int], Tensor, Tensor]
+
 
 def _refuse(must: str) -> ValueError:
     return ValueError(must)
@@ -50,13 +53,18 @@ class TileParameter(torch.nn.Parameter):
 
     matrix: TileMatrix
     tables: Tables
+    outputs: int
+    inputs: int
+    pairs: list[Pair]
 
     @staticmethod
     def __new__(cls, matrix: TileMatrix, tables: Tables, requires_grad: bool = True) -> TileParameter:
         self = torch.Tensor._make_subclass(cls, torch.zeros(()), requires_grad)
         self.matrix = matrix
         self.tables = tables
+        self.outputs, self.inputs = matrix.shape
         self.pairs = []
+        self.stepped = 0
         self.untouched = self._version
         return self
 
@@ -72,7 +80,6 @@ class TileParameter(torch.nn.Parameter):
         name = _seed.next_name() if name is None else name
         if not isinstance(name, str) or not name:
             raise _refuse(f"name must be text, got {name!r}")
-        # Kept as plain values, so that a state can be compared and stored.
         return cls(TileMatrix(dict(tables), weight.contiguous().numpy(), seed, name), tables)
 
     def check(self) -> None:
@@ -91,11 +98,12 @@ class TileParameter(torch.nn.Parameter):
 
     def keep(self, n: int, inputs: Tensor, errors: Tensor) -> Tensor:
         """Keeps a pair for the next step; the gradient of the handle says that it is there."""
-        self.pairs.append((n, inputs, errors))
+        self.pairs.append(((self.stepped, n), inputs, errors))
         return _PAIR
 
-    def waiting(self) -> list[tuple[int, Tensor, Tensor]]:
-        """The pairs of backward passes since the gradient was last emptied, in the order of their reads."""
+    def waiting(self) -> list[Pair]:
+        """The pairs of backward passes since the gradient was last emptied, in the order of their reads. As gradients of torch do, they
+        stay until zero_grad: a second step without it writes them again."""
         if self.grad is None:
             count = 0.0
         else:
@@ -105,14 +113,15 @@ class TileParameter(torch.nn.Parameter):
                 "the gradient of a tile must not be scaled: clip_grad_norm_, GradScaler and hooks do not reach the pulses of tiles. "
                 "Clip digital parameters alone, or scale the loss or the learning rate"
             )
-        return sorted(self.pairs[len(self.pairs) - int(count) :], key=lambda pair: pair[0])
+        self.pairs = self.pairs[len(self.pairs) - int(count) :]
+        return sorted(self.pairs, key=lambda pair: pair[0])
 
     def step(self, learning_rate: float, scale: float) -> None:
         """Writes what is waiting, as one step."""
         pairs = self.waiting()
-        self.pairs = []
         if not pairs:
             return
+        self.stepped += 1
         if len(pairs) == 1:
             _, inputs, errors = pairs[0]
         else:
@@ -133,8 +142,8 @@ class TileParameter(torch.nn.Parameter):
     def load(self, state: Mapping[str, Any]) -> None:
         """Continues from a state, with the tiles it was taken from."""
         shape = tuple(state["shape"])
-        if shape != tuple(self.matrix.shape):
-            raise _refuse(f"the state of a tile must be of a matrix of {tuple(self.matrix.shape)}, got {shape}")
+        if shape != (self.outputs, self.inputs):
+            raise _refuse(f"the state of a tile must be of a matrix of {(self.outputs, self.inputs)}, got {shape}")
         own, given = self.matrix.parameters(), state["parameters"]
         for path in sorted({*own, *given}):
             if own.get(path) != given.get(path):
@@ -161,8 +170,7 @@ class TileParameter(torch.nn.Parameter):
         return _rebuild, (dict(self.tables), self.state(), self.requires_grad)
 
     def __repr__(self) -> str:
-        rows, cols = self.matrix.shape
-        return f"TileParameter({rows} × {cols}, rule={self.matrix.rule!r}, name={self.matrix.name!r}, seed={self.matrix.seed})"
+        return f"TileParameter({self.outputs} × {self.inputs}, rule={self.matrix.rule!r}, name={self.matrix.name!r}, seed={self.matrix.seed})"
 
 
 def _rebuild(tables: Tables, state: Mapping[str, Any], requires_grad: bool) -> TileParameter:
