@@ -184,7 +184,13 @@ impl Schema {
 }
 
 impl Array {
-    fn new(batch: &Arc<Batch>, length: usize, nulls: usize, buffers: Vec<*const c_void>, children: Vec<Self>) -> Self {
+    fn new(
+        batch: &Arc<Batch>,
+        length: usize,
+        nulls: usize,
+        buffers: Vec<*const c_void>,
+        children: Vec<Self>,
+    ) -> Self {
         let mut buffers = buffers.into_boxed_slice();
         let (n_buffers, buffers_at) = (buffers.len() as i64, buffers.as_mut_ptr());
         let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();

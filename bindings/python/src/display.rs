@@ -90,7 +90,12 @@ pub struct Listening<'a> {
 impl Listener for Listening<'_> {
     fn begins(&self, total: usize, settled: usize) {
         self.display.live.begins(total, settled);
-        let counts = Counts { label: "trials".into(), total: total as f64, settled: settled as f64, ..Counts::default() };
+        let counts = Counts {
+            label: "trials".into(),
+            total: total as f64,
+            settled: settled as f64,
+            ..Counts::default()
+        };
         *self.display.state() = counts;
     }
 

@@ -53,6 +53,7 @@ mod _residuum {
     use super::trial::{PyEpoch, PyTrial};
 
     /// Version of the package.
+    #[allow(non_upper_case_globals)]
     #[pymodule_export]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -10,7 +10,6 @@ use residuum_lab::plan::{Plan, points, selected};
 use residuum_lab::progress::Cancelled;
 use residuum_lab::report::RunOutcome;
 use residuum_lab::source::{SpecSource, data_root};
-use residuum_lab::store::Store;
 use residuum_lab::sweep::{SweepOptions, default_jobs};
 
 use crate::display::{Display, Listening};
@@ -18,7 +17,7 @@ use crate::error::{Failure, refuse};
 use crate::figure::PyFigure;
 use crate::records::PyRecords;
 use crate::store::PyStore;
-use crate::threads::{bounded, compute, threads, watched};
+use crate::threads::{compute, threads, watched};
 use crate::value::{from_python, to_python};
 
 /// A dict is a spec; text or a path names a file or a built-in experiment.
@@ -176,12 +175,6 @@ pub struct PyRun {
     execution: Execution,
 }
 
-impl PyRun {
-    pub fn new(execution: Execution) -> Self {
-        Self { execution }
-    }
-}
-
 #[pymethods]
 impl PyRun {
     /// Where the trials are.
@@ -271,11 +264,11 @@ impl PyRun {
 
     fn __repr__(&self) -> String {
         let (summary, store) = (&self.execution.summary, self.execution.store.path());
-        format!("<residuum.Run {:?}: {} trials in {}>", self.execution.experiment, summary.total, store.display())
+        format!(
+            "<residuum.Run {:?}: {} trials in {}>",
+            self.execution.experiment,
+            summary.total,
+            store.display()
+        )
     }
-}
-
-/// A store with what a run left in it.
-pub fn looked(plans: &[Plan], store: Store, summary: residuum_lab::sweep::SweepSummary) -> Result<PyRun, Failure> {
-    Ok(PyRun { execution: bounded(|| residuum_lab::execute::look(plans, store, summary))?? })
 }

@@ -73,7 +73,8 @@ pub fn bounded<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R, Failure> {
         _ => {
             let made = Arc::new(ThreadPoolBuilder::new().num_threads(threads).build()?);
             // A pool of another process has no threads to wait for.
-            if let Some((_, lost)) = own.made.replace((process, made.clone())).filter(|(of, _)| *of != process) {
+            if let Some((_, lost)) = own.made.replace((process, made.clone())).filter(|(of, _)| *of != process)
+            {
                 std::mem::forget(lost);
             }
             made

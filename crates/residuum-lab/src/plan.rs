@@ -10,7 +10,8 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use crate::spec::{
-    Document, Folders, Grid, MAX_TRIALS, Node, Point, Resolved, Spec, SpecError, TrainingSpec, TrialSpec, describe,
+    Document, Folders, Grid, MAX_TRIALS, Node, Point, Resolved, Spec, SpecError, TrainingSpec, TrialSpec,
+    describe,
 };
 use crate::store::{StoredParameter, TrialManifest};
 

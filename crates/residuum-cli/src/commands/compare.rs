@@ -9,8 +9,8 @@ use residuum_lab::source::{SpecSource, data_root};
 use residuum_lab::store::Store;
 use residuum_lab::sweep::{SweepOptions, default_jobs, sweep};
 
-use super::report::renderer;
 use super::Context;
+use super::report::renderer;
 use crate::args::CompareArgs;
 use crate::exit::Interrupted;
 use crate::live::Live;
