@@ -6,6 +6,10 @@ import residuum
 import torch
 from torch import nn
 
+# Layers of this size are done before a second thread has woken up.
+residuum.set_threads(1)
+torch.set_num_threads(1)
+
 
 def small() -> bool:
     """Whether to run at the size of a test."""

@@ -83,7 +83,8 @@ pub fn loss(
     };
     let scores = tensor("scores", &scores)?;
     let classes = scores.shape().len();
-    let labels: Vec<u32> = labels.as_array().iter().map(|label| u32::try_from(*label).unwrap_or(u32::MAX)).collect();
+    let labels: Vec<u32> =
+        labels.as_array().iter().map(|label| u32::try_from(*label).unwrap_or(u32::MAX)).collect();
     if labels.len() != scores.batch() || labels.iter().any(|label| *label as usize >= classes) {
         return Err(refuse(format!("labels must be {} numbers from 0 to {}", scores.batch(), classes - 1)));
     }

@@ -17,7 +17,7 @@ use residuum_nn::{Mode, Weights as _};
 
 use crate::error::{Failure, refuse};
 use crate::tensors;
-use crate::threads::compute;
+use crate::threads::{compute, compute_sized};
 use crate::value::from_python;
 
 /// A matrix on tiles: read, read transposed, stepped. `residuum.torch` makes layers of it.
@@ -27,13 +27,12 @@ use crate::value::from_python;
 #[pyclass(name = "TileMatrix", frozen, module = "residuum")]
 pub struct PyTileMatrix {
     matrix: Mutex<TileMatrix>,
+    rows: usize,
+    cols: usize,
 }
 
 /// A contiguous array, or which one is not.
-fn contiguous<'a, T>(
-    name: &str,
-    slice: Result<&'a [T], impl std::fmt::Display>,
-) -> Result<&'a [T], Failure> {
+fn contiguous<'a, T>(name: &str, slice: Result<&'a [T], impl std::fmt::Display>) -> Result<&'a [T], Failure> {
     slice.map_err(|_| refuse(format!("{name} must be contiguous")))
 }
 
@@ -66,7 +65,7 @@ impl PyTileMatrix {
         let initial = contiguous("initial", initial.as_slice())?;
         let py = tables.py();
         let matrix = compute(py, || TileMatrix::new(spec, [shape.0, shape.1], initial, seed, name))??;
-        Ok(Self { matrix: Mutex::new(matrix) })
+        Ok(Self { matrix: Mutex::new(matrix), rows: shape.0, cols: shape.1 })
     }
 
     /// Writes `W x + bias` for every row x of `inputs` to `outputs`; returns the number of the read since the last step. Where outputs are
@@ -87,7 +86,7 @@ impl PyTileMatrix {
         let mode = if training { Mode::Train } else { Mode::Evaluate };
         let scales = scales.as_ref().map(|scales| contiguous("scales", scales.as_slice())).transpose()?;
         let mut unscaled = Vec::new();
-        let n = compute(py, || {
+        let n = compute_sized(py, inputs.len() * self.rows, || {
             let scaled = scales.map(|scales| Scaled { scales, unscaled: &mut unscaled });
             Ok::<_, Failure>(self.lock()?.read(inputs, bias, outputs, scaled, mode)?)
         })??;
@@ -109,7 +108,7 @@ impl PyTileMatrix {
         let outputs = outputs.map_err(|_| refuse("outputs must be contiguous"))?;
         let bias = bias.as_mut().map(|bias| bias.as_slice_mut()).transpose();
         let bias = bias.map_err(|_| refuse("bias must be contiguous"))?;
-        compute(py, || Ok(self.lock()?.read_back(n, errors, outputs, bias)?))?
+        compute_sized(py, errors.len() * self.cols, || Ok(self.lock()?.read_back(n, errors, outputs, bias)?))?
     }
 
     /// The gradient of the output scales, from the errors of a read and what it returned.
@@ -150,7 +149,8 @@ impl PyTileMatrix {
     ) -> Result<(), Failure> {
         let errors = contiguous("errors", errors.as_slice())?;
         let inputs = contiguous("inputs", inputs.as_slice())?;
-        compute(py, || Ok(self.lock()?.step(errors, inputs, learning_rate, scale)?))?
+        let size = errors.len() * self.cols;
+        compute_sized(py, size, || Ok(self.lock()?.step(errors, inputs, learning_rate, scale)?))?
     }
 
     /// The effective weights: what a noiseless read would see.
@@ -192,7 +192,7 @@ impl PyTileMatrix {
         let matrix = self.lock()?;
         let matrix = &*matrix;
         let copy = compute(py, || matrix.duplicate())??;
-        Ok(Self { matrix: Mutex::new(copy) })
+        Ok(Self { matrix: Mutex::new(copy), rows: self.rows, cols: self.cols })
     }
 
     /// Every parameter as it is used, by its path in a spec.
@@ -217,7 +217,8 @@ impl PyTileMatrix {
             let arrays = PyDict::new(py);
             for (name, array) in rule.arrays() {
                 let own = PyDict::new(py);
-                let shaped = |values: Vec<f32>| Ok::<_, Failure>(square(values, height, width)?.into_pyarray(py));
+                let shaped =
+                    |values: Vec<f32>| Ok::<_, Failure>(square(values, height, width)?.into_pyarray(py));
                 own.set_item("weights", shaped(array.weights().to_vec())?)?;
                 let points = array.symmetric_points().into_iter().map(|point| point.unwrap_or(f32::NAN));
                 own.set_item("symmetric_point", shaped(points.collect())?)?;
@@ -260,9 +261,8 @@ impl PyTileMatrix {
 
     /// Outputs and inputs.
     #[getter]
-    fn shape(&self) -> Result<(usize, usize), Failure> {
-        let [rows, cols] = self.lock()?.shape();
-        Ok((rows, cols))
+    fn shape(&self) -> (usize, usize) {
+        (self.rows, self.cols)
     }
 
     /// Steps made so far.

@@ -233,7 +233,13 @@ impl Block {
     }
 
     /// The same for scales that someone else learns, from the outputs that [`Block::raw`] gave.
-    pub(super) fn outside_gradient(&mut self, errors: &[f32], all_rows: usize, raw: &[f32], gradient: &mut [f32]) {
+    pub(super) fn outside_gradient(
+        &mut self,
+        errors: &[f32],
+        all_rows: usize,
+        raw: &[f32],
+        gradient: &mut [f32],
+    ) {
         let mut own = std::mem::take(&mut self.errors);
         take_lines(errors, all_rows, &self.rows, &mut own);
         self.add_scale_gradient(&own, raw, gradient);

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ._read import read
+from ._read import Unfold, read
 from ._tile import Tables, TileParameter, plain
 
 Table = Any  # a dict as in a spec, or a word
@@ -310,21 +310,16 @@ class _AnalogConv(AnalogLayer):
         if any(self._pads):
             mode = "constant" if self.padding_mode == "zeros" else self.padding_mode
             images = F.pad(images, self._pads, mode=mode)
-        images = images.movedim(1, -1).contiguous()
-        sizes = images.shape[1:-1]
-        steps = images.stride()
-        reach = [d * (k - 1) + 1 for d, k in zip(self.dilation, self.kernel_size)]
-        if any(size < need for size, need in zip(sizes, reach)):
-            raise ValueError(f"inputs with padding must cover a window of {tuple(reach)}, got {tuple(sizes)}")
-        counts = [(size - need) // step + 1 for size, need, step in zip(sizes, reach, self.stride)]
-        shape = (images.shape[0], *counts, *self.kernel_size, images.shape[-1])
-        strides = (
-            steps[0],
-            *(step * s for step, s in zip(steps[1:-1], self.stride)),
-            *(step * d for step, d in zip(steps[1:-1], self.dilation)),
-            1,
-        )
-        return images.as_strided(shape, strides).reshape(images.shape[0], *counts, -1)
+        if self.dims == 1:
+            images = images.unsqueeze(2)
+        images = images.permute(0, 2, 3, 1).contiguous()
+        kernel, stride, dilation = ((1,) * (2 - self.dims) + tuple(v) for v in (self.kernel_size, self.stride, self.dilation))
+        reach = tuple(d * (k - 1) + 1 for d, k in zip(dilation, kernel))
+        if any(size < need for size, need in zip(images.shape[1:3], reach)):
+            sizes = tuple(images.shape[3 - self.dims : 3])
+            raise ValueError(f"inputs with padding must cover a window of {reach[2 - self.dims :]}, got {sizes}")
+        windows = Unfold.apply(images, kernel, stride, dilation)
+        return windows.squeeze(1) if self.dims == 1 else windows
 
     def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"

@@ -51,6 +51,35 @@ class Read(torch.autograd.Function):
         return input_errors, pair, bias, scale, None
 
 
+class Unfold(torch.autograd.Function):
+    """Images (samples, height, width, channels) to one row for each window: (samples, rows, columns, window · channels)."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, images: Tensor, kernel: tuple[int, int], stride: tuple[int, int], dilation: tuple[int, int]
+    ) -> Tensor:
+        samples, height, width, channels = images.shape
+        rows, cols = ((size - d * (k - 1) - 1) // s + 1 for size, k, s, d in zip((height, width), kernel, stride, dilation))
+        steps = images.stride()
+        windows = images.as_strided(
+            (samples, rows, cols, *kernel, channels),
+            (steps[0], steps[1] * stride[0], steps[2] * stride[1], steps[1] * dilation[0], steps[2] * dilation[1], 1),
+        )
+        ctx.sizes = height, width, kernel, stride, dilation
+        return windows.reshape(samples, rows, cols, -1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, errors: Tensor) -> tuple[Tensor | None, ...]:
+        height, width, kernel, stride, dilation = ctx.sizes
+        samples, rows, cols, _ = errors.shape
+        # Torch folds with the channels outermost.
+        errors = errors.view(samples, rows * cols, kernel[0] * kernel[1], -1).permute(0, 3, 2, 1)
+        errors = errors.reshape(samples, -1, rows * cols)
+        images = torch.nn.functional.fold(errors, (height, width), kernel, dilation, 0, stride)
+        return images.permute(0, 2, 3, 1).contiguous(), None, None, None
+
+
 @torch.compiler.disable
 def read(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool) -> Tensor:
     """`x Wᵀ + b` for the last dimension of `inputs`. torch.compile leaves it as it is: tiles are not torch's to trace."""

@@ -18,10 +18,7 @@ fn alike(first: &Tile, other: &Tile) -> Result<(), ParameterError> {
 }
 
 /// The parameters of one tile of a cell, under its name.
-fn named(
-    tile: &str,
-    parameters: Vec<(String, Vec<f32>)>,
-) -> impl Iterator<Item = (String, Vec<f32>)> + use<> {
+fn named(tile: &str, parameters: Vec<(String, Vec<f32>)>) -> impl Iterator<Item = (String, Vec<f32>)> + use<> {
     let tile = tile.to_owned();
     parameters.into_iter().map(move |(name, values)| (format!("{tile}.{name}"), values))
 }
