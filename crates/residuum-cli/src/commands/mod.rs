@@ -6,6 +6,7 @@ pub mod completions;
 pub mod convert;
 pub mod data;
 pub mod device;
+mod device_fit;
 pub mod eval;
 pub mod explain;
 pub mod export;

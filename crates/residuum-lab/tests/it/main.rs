@@ -7,6 +7,7 @@
 mod book;
 mod claims;
 mod compare;
+mod device_file;
 mod experiment_specs;
 mod explain_memory;
 mod features;
