@@ -168,6 +168,9 @@ section! {
     }
 }
 
+/// Most tiles of a unit cell; more is taken for a mistake.
+const MAX_TILES: u64 = 256;
+
 section! {
     /// A unit cell: several tiles of the device that act as one array.
     pub(crate) struct CellTable by kind {
@@ -175,7 +178,7 @@ section! {
         /// only pulsed upwards, for either sign
         kind: &'static str = word(["vector", "reference", "one_sided"]), "–", Required;
         /// how many
-        tiles: usize = count().at_least(1).size(), "tiles", Or("2"), of kind ["vector"];
+        tiles: usize = count().at_least(1).at_most(MAX_TILES).size(), "tiles", Or("2"), of kind ["vector"];
         /// the weights of the sum
         gains: Option<Vec<f64>> = list(number(), "a list of numbers", [1, usize::MAX]), "–", Optional("1/tiles each"), of kind ["vector"];
         /// which tiles a sample writes to: all, one after the other, or one drawn
@@ -391,6 +394,19 @@ impl DeviceSpec {
                 range.is_finite().then_some([range.lo, range.hi])
             }
         }
+    }
+
+    /// Pulses from one end of the range to the other, at the mean step; `None` where there are no pulses or no ends.
+    pub fn states(&self) -> Option<f64> {
+        let [lo, hi] = self.range()?;
+        let step = match self {
+            Self::Tile { device, .. } => f64::from(device.pulse_step),
+            Self::Exact { update: Update::Pulsed(pulses), .. } => pulses.step(),
+            Self::Exact { .. } => return None,
+        };
+        // What was divided in single precision comes back as the number it was.
+        let states = (hi - lo) / step;
+        Some(if (states - states.round()).abs() < 1e-5 * states { states.round() } else { states })
     }
 
     /// One response that stands for all cells.

@@ -22,3 +22,4 @@ mod schema;
 mod sweep;
 mod sweep_common;
 mod sweep_kill;
+mod trust;
