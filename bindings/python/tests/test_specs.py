@@ -225,3 +225,30 @@ def test_the_command_and_its_exit_codes(problem):
     assert command("run", "wild.toml").returncode == 1
     script = command("run", "small.toml", "--slurm=2")
     assert script.returncode == 0 and "#SBATCH --array=0-1" in script.stdout
+
+
+def test_a_trial_travels_between_stores_by_its_files(problem):
+    """What a Ray task sends back is the trial, byte for byte; unfinished ones continue."""
+    import importlib.util
+
+    import residuum.ray
+    from residuum import _residuum
+
+    values = _residuum.spec_values(problem)
+    assert values["name"] == "small"
+    ids = [id for id, _, _ in _residuum.trials(values)]
+    done = _residuum.run(values, out="far", only=ids[:1], quiet=True)
+    assert done.summary["total"] == 1
+    far, near = residuum.Store("far"), residuum.Store.create("near")
+    files = far.files(ids[0])
+    assert near.adopt(ids[0], {name: data for name, data in files.items() if name != "records.csv"}) == "begun"
+    assert near.adopt(ids[0], files) == "done" and near.files(ids[0]) == files
+    with pytest.raises(residuum.ResiduumError):
+        near.adopt(ids[1], {"../outside": b""})
+    assert not Path("near/trials/outside").exists()
+    assert residuum.run(problem, out="near", quiet=True).summary["already"] == 1
+    with pytest.raises(residuum.ResiduumError, match="only must name trials of the spec"):
+        _residuum.run(values, out="far", only=["0" * 32], quiet=True)
+    if importlib.util.find_spec("ray") is None:
+        with pytest.raises(ImportError, match="ray must be installed"):
+            residuum.ray.run(problem, "near")
