@@ -82,7 +82,7 @@ def trial(rule, data):
     spec = {
         "network": {"model": "fcn"}, "data": {"set": "mnist"}, "device": DEVICE, "rule": table, "readout": "aihwkit",
         "mapping": {"output_scaling": "tile"}, "digital": {"learning_rate": RATE},
-        "training": {"epochs": 1, "batch_size": BATCH, "loss": "nll"},
+        "training": {"epochs": 1, "batch_size": BATCH, "loss": "negative_log_likelihood"},
     }
     return residuum.Trial(spec, seed=0, data=data)
 

@@ -17,10 +17,10 @@ def main():
     pixels = data[0][0][0].numel()
     hidden = 256 if "--mnist" in sys.argv else 32
     model = nn.Sequential(nn.Flatten(), nn.Linear(pixels, hidden), nn.Sigmoid(), nn.Linear(hidden, 10))
-    model = rt.convert(model, device=DEVICE, rule=RULE, readout="aihwkit")
-    optimizer = rt.Optimizer(model.parameters(), lr=0.1)
+    model = rt.convert(model, device=DEVICE, rule=RULE, readout="aihwkit", mapping={"output_scaling": "tile"})
+    optimizer = rt.Optimizer(model.parameters(), lr=0.1, digital_lr=0.05)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=10, gamma=0.5)
-    accuracy = fit(model, optimizer, data, 3 if small() else 30, schedulers=[scheduler])
+    accuracy = fit(model, optimizer, data, 5 if small() else 30, schedulers=[scheduler])
     print(f"accuracy {accuracy:.1%}")
     assert accuracy > 0.7
     return accuracy

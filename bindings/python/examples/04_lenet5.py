@@ -12,9 +12,9 @@ def main():
         nn.Conv2d(1, 8, 3, padding=1), nn.Tanh(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3, padding=1), nn.Tanh(), nn.MaxPool2d(2),
         nn.Flatten(), nn.Linear(16 * 4, 32), nn.Tanh(), nn.Linear(32, 10),
     )
-    model = rt.convert(model, device={"preset": "ecram"}, rule="analog", readout="aihwkit")
-    optimizer = rt.Optimizer(model.parameters(), lr=0.05)
-    accuracy = fit(model, optimizer, images(samples=400 if small() else None), 2 if small() else 20)
+    model = rt.convert(model, device={"preset": "idealized"}, rule="analog", readout="aihwkit")
+    optimizer = rt.Optimizer(model.parameters(), lr=0.1)
+    accuracy = fit(model, optimizer, images(samples=800 if small() else None), 6 if small() else 20)
     print(f"accuracy {accuracy:.1%}")
     assert accuracy > 0.3
     return accuracy

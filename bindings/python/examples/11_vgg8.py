@@ -21,9 +21,9 @@ def main():
     )
     # The last layer stays digital, as in many papers.
     last = str(len(model) - 1)
-    model = rt.convert(model, device={"preset": "gokmen_vlasov"}, rule="analog", readout="aihwkit", exclude=last)
-    optimizer = rt.Optimizer(model.parameters(), lr=0.02, digital=torch.optim.Adam, digital_lr=0.003)
-    accuracy = fit(model, optimizer, images(samples=300 if small() else None), 1 if small() else 10)
+    model = rt.convert(model, device={"preset": "idealized"}, rule="analog", readout="aihwkit", exclude=last)
+    optimizer = rt.Optimizer(model.parameters(), lr=0.05, digital=torch.optim.Adam, digital_lr=0.003)
+    accuracy = fit(model, optimizer, images(samples=300 if small() else None), 5 if small() else 10)
     print(f"accuracy {accuracy:.1%}")
     assert accuracy > 0.3
     return accuracy

@@ -26,9 +26,9 @@ def main():
         nn.Conv2d(1, width, 3, padding=1), Block(width, width, 1), Block(width, 2 * width, 2), Block(2 * width, 4 * width, 2),
         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4 * width, 10),
     )
-    model = rt.convert(model, device={"preset": "ecram"}, rule="analog", readout="aihwkit", exclude="0")
-    optimizer = rt.Optimizer(model.parameters(), lr=0.02, digital=torch.optim.Adam, digital_lr=0.003)
-    accuracy = fit(model, optimizer, images(samples=300 if small() else None), 1 if small() else 10)
+    model = rt.convert(model, device={"preset": "idealized"}, rule="analog", readout="aihwkit", exclude="0")
+    optimizer = rt.Optimizer(model.parameters(), lr=0.05, digital=torch.optim.Adam, digital_lr=0.003)
+    accuracy = fit(model, optimizer, images(samples=300 if small() else None), 5 if small() else 10)
     print(f"accuracy {accuracy:.1%}")
     assert accuracy > 0.2
     return accuracy

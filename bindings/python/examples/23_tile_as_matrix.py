@@ -18,8 +18,8 @@ def main():
     error = np.abs(y - x @ weights.T).mean(), np.abs(back - x @ weights).mean()
     print(f"mean error of a read {error[0]:.3f}, of a transposed read {error[1]:.3f}")
     before = matrix.weights()
-    matrix.step(x, x, learning_rate=0.01)
-    desired = -0.01 * x.T @ x
+    matrix.step(x, x, learning_rate=5e-4)
+    desired = -5e-4 * x.T @ x
     slope = (desired * (matrix.weights() - before)).sum() / (desired**2).sum()
     print(f"{matrix.pulses()} pulses wrote {slope:.2f} of the desired change")
     assert max(error) < 0.5 and 0.7 < slope < 1.3

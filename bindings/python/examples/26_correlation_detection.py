@@ -21,12 +21,12 @@ def streams(count, correlated, steps, rate=0.05, strength=0.7, seed=0):
 def main():
     count, correlated, steps = (60, 10, 1500) if small() else (500, 50, 4000)
     events = streams(count, correlated, steps)
-    tables = {"device": {"preset": "pcm"}, "rule": {"kind": "analog"}}
+    tables = {"device": {"response": "soft_bounds", "radius": 1.0, "pulse_step": 0.002, "step_spread": 0.3, "cycle_noise": 0.3}, "rule": {"kind": "analog"}}
     matrix = TileMatrix(tables, np.zeros((1, count), np.float32), seed=0, name="detector")
     mean = events.sum(1).mean()
     for x in events:
         excess = np.array([[-(x.sum() - mean) / mean]], np.float32)
-        matrix.step(excess, x[None], learning_rate=0.01)
+        matrix.step(excess, x[None], learning_rate=0.004)
     weights = matrix.weights()[0]
     found = set(np.argsort(weights)[-correlated:]) & set(range(correlated))
     print(f"{len(found)} of {correlated} correlated streams are the largest weights, after {matrix.pulses()} pulses")

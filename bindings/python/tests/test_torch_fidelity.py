@@ -11,6 +11,17 @@ import residuum.torch as rt  # noqa: E402
 from residuum.torch import functional as same  # noqa: E402
 from torch import nn  # noqa: E402
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Layers of this size are done before a second thread has woken up."""
+    threads, torch_threads = residuum.threads(), torch.get_num_threads()
+    residuum.set_threads(1)
+    torch.set_num_threads(1)
+    yield
+    residuum.set_threads(threads)
+    torch.set_num_threads(torch_threads)
+
+
 TABLES = {
     "device": {
         "response": "power",

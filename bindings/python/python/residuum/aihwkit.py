@@ -102,7 +102,6 @@ class _Reader:
     def device_and_rule(self, config: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any] | None]:
         device, pulses = config.device, self.update(config.update, "update")
         kinds = [c.__name__ for c in type(device).__mro__]
-        analog = {"kind": "analog", "pulses": pulses}
         if "MixedPrecisionCompound" in kinds:
             return (*self.mixed_precision(device, pulses), None)
         for name, rule in (
@@ -113,16 +112,20 @@ class _Reader:
         ):
             if name in kinds:
                 return self.transfer(device, rule, pulses, config)
+        return self.cell(device, "device"), {"kind": "analog", "pulses": pulses}, None
+
+    def cell(self, device: Any, path: str) -> dict[str, Any]:
+        """A single device, or several tiles that act as one array."""
+        kinds = [c.__name__ for c in type(device).__mro__]
         if "ReferenceUnitCell" in kinds:
-            self.need(device, "device.gamma_vec", [1.0, -1.0], [])
-            self.need(device, "device.first_update_idx", 0)
-            table = self.alike(device.unit_cell_devices, "device")
-            return {**table, "cell": {"kind": "reference"}}, analog, None
+            self.need(device, f"{path}.gamma_vec", [1.0, -1.0], [])
+            self.need(device, f"{path}.first_update_idx", 0)
+            return {**self.alike(device.unit_cell_devices, path), "cell": {"kind": "reference"}}
         if "VectorUnitCell" in kinds:
-            return self.vector(device), analog, None
+            return self.vector(device)
         if "OneSidedUnitCell" in kinds:
-            return self.one_sided(device), analog, None
-        return self.device(device, "device"), analog, None
+            return self.one_sided(device)
+        return self.device(device, path)
 
     def device(self, device: Any, path: str) -> dict[str, Any]:
         kinds = [c.__name__ for c in type(device).__mro__]
@@ -194,8 +197,7 @@ class _Reader:
     def mixed_precision(self, cell: Any, pulses: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         for name, allowed in (("n_rows_per_transfer", -1), ("random_row", False), ("transfer_lr", 1.0)):
             self.need(cell, f"device.{name}", allowed)
-        kinds = [c.__name__ for c in type(cell.device).__mro__]
-        table = self.vector(cell.device) if "VectorUnitCell" in kinds else self.device(cell.device, "device.device")
+        table = self.cell(cell.device, "device.device")
         rule: dict[str, Any] = {"kind": "mixed_precision", "every": {"samples": int(cell.transfer_every)}, "pulses": pulses}
         if cell.granularity > 0:
             rule["granularity"] = float(cell.granularity)

@@ -132,11 +132,12 @@ class Optimizer(torch.optim.Optimizer):
             for tile in group["params"]:
                 if tile.requires_grad:
                     tile.check()
-                    tile.waiting()
-                    ready.append((tile, lr, scale))
+                    pairs = tile.waiting()
+                    if pairs:
+                        ready.append((tile, pairs, lr, scale))
         # Nothing has been stepped if anything was refused.
-        for tile, lr, scale in ready:
-            tile.step(lr, scale)
+        for tile, pairs, lr, scale in ready:
+            tile.step(pairs, lr, scale)
         if self._digital is not None:
             self._digital.step()
         return loss

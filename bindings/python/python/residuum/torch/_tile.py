@@ -116,11 +116,8 @@ class TileParameter(torch.nn.Parameter):
         self.pairs = self.pairs[len(self.pairs) - int(count) :]
         return sorted(self.pairs, key=lambda pair: pair[0])
 
-    def step(self, learning_rate: float, scale: float) -> None:
+    def step(self, pairs: list[Pair], learning_rate: float, scale: float) -> None:
         """Writes what is waiting, as one step."""
-        pairs = self.waiting()
-        if not pairs:
-            return
         self.stepped += 1
         if len(pairs) == 1:
             _, inputs, errors = pairs[0]
