@@ -13,14 +13,15 @@ use residuum::{Key, ParameterError, Schedule, State};
 use thiserror::Error;
 
 use crate::gemm::{Operand, gemm, rows_by_rows};
+use crate::model::MAX_LOSS;
 use crate::state::{Collection, Role, StateError, Tensors};
 
 /// Errors of a training step.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum TrainStepError {
-    /// The loss is not finite: the rates are too large, or the data is wrong.
-    #[error("the loss must stay finite, but at step {k} it is {value}; lower the learning rate")]
+    /// The loss explodes: the rates are too large, or the data is wrong.
+    #[error("the loss must stay below {MAX_LOSS:e}, but at step {k} it is {value:e}; lower the learning rate")]
     Diverged {
         /// The step.
         k: u64,
@@ -58,6 +59,12 @@ pub trait Weights: State + Debug + Send + Sync {
     /// # Errors
     /// If the rule behind the weights rejects the step.
     fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), TrainStepError>;
+
+    /// Lets the time of one step pass: leak, diffusion and drift of cells. A step ages what it learns itself; this is for
+    /// weights that do not learn.
+    fn age(&mut self, key: Key) {
+        let _ = key;
+    }
 
     /// Whether [`Weights::step`] can change anything. Errors are not propagated below the first layer that learns.
     fn trains(&self) -> bool {
@@ -197,7 +204,7 @@ fn padded(velocity: &[f32], length: usize) -> Vec<f32> {
     padded
 }
 
-/// Frozen weights in any memory: tiles receive no pulses after they are programmed.
+/// Frozen weights in any memory: tiles receive no pulses after they are programmed, but age as any cell does.
 #[derive(Debug)]
 pub struct Still(pub Box<dyn Weights>);
 
@@ -220,6 +227,10 @@ impl Weights for Still {
 
     fn step(&mut self, _: u64, _: &[f32], _: &[f32], _: Key) -> Result<(), TrainStepError> {
         Ok(())
+    }
+
+    fn age(&mut self, key: Key) {
+        self.0.age(key);
     }
 
     fn trains(&self) -> bool {

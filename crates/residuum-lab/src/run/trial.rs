@@ -59,7 +59,7 @@ pub fn trial(
     let mut rule = spec.build_rule(seed).map_err(fail)?;
     let rates = spec.rates();
     let epoch = spec.epoch();
-    let mut recorder = Recorder::new(&spec.record, oracle.objective(), seed);
+    let mut recorder = Recorder::new(&spec.record, oracle.objective(), rule.effective_weights(), seed);
 
     let (mut k, mut before) = (0, 0.0);
     let mut checkpoints = keep.map(|keep| Checkpoints::<Progressed>::new(keep.path));
@@ -102,11 +102,11 @@ pub fn trial(
             progress.measured(&metric, value);
         }
         k = until;
+        // A diverging run is stopped even if it is not recorded here.
+        recorder.check_bounded(k, &*rule)?;
         if k == spec.steps {
             return Ok(ProblemTrial { rows: recorder.kept.rows, seconds: seconds() });
         }
-        // A diverging run is stopped even if it is not recorded here.
-        recorder.check_finite(k, &*rule)?;
         let cancelled = progress.cancelled();
         if let (Some(keep), Some(checkpoints), Some(pace)) = (keep, &mut checkpoints, &mut pace)
             && (cancelled || pace.is_due())

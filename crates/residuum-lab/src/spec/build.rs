@@ -403,21 +403,24 @@ impl Spec {
     /// # Errors
     /// A sentence that names the field.
     pub fn build_rule(&self, seed: u64) -> Result<Box<dyn Rule>, String> {
+        self.build_with(&self.rule, seed)
+    }
+
+    /// The same with another rule.
+    pub(super) fn build_with(&self, rule: &RuleSpec, seed: u64) -> Result<Box<dyn Rule>, String> {
         let key = Key::new(seed).named("rule");
         let n = self.problem.dim();
         let main = self.initial.main.build(n, key.named("main")).map_err(|e| format!("initial.main {e}"))?;
         let Some(devices) = &self.devices else {
-            return match self.rule.kind {
-                RuleKind::Digital => {
-                    Ok(Box::new(Digital::new(&main, self.rule.source).map_err(|e| e.to_string())?))
-                }
+            return match rule.kind {
+                RuleKind::Digital => Ok(Box::new(Digital::new(&main, rule.source).map_err(|e| e.to_string())?)),
                 _ => Err("device is missing: this rule writes to analog memory".into()),
             };
         };
         let start = Start { main: Some(&main), residual: self.initial.residual.as_ref() };
-        let builder = Builder { rule: &self.rule, devices, shape: Shape { rows: n, cols: 1 }, start, key };
+        let builder = Builder { rule, devices, shape: Shape { rows: n, cols: 1 }, start, key };
         let text = |e: RuleBuildError| e.to_string();
-        if devices.has_tiles() && !self.rule.is_digital() {
+        if devices.has_tiles() && !rule.is_digital() {
             return Ok(Box::new(Widened::new(builder.build().map_err(text)?)));
         }
         builder.build().map_err(text)

@@ -112,6 +112,11 @@ impl TrialSpec {
         let training = file.training.ok_or_else(|| missing("training"))?;
         let training = TrainingSpec::new(training, &network.model, &root.child("training"))?;
         let mapping = file.mapping.mapping();
+        network.check(data.image(), rule.is_digital(), &root)?;
+        data.check_batch(training.batch_size, &root)?;
+        if let Some(devices) = devices.as_ref().filter(|_| !rule.is_digital()) {
+            devices.check_signs(&rule, None, &root)?;
+        }
         let slots = match rule.pulses {
             Scheme::Stochastic(trains) | Scheme::Deterministic(trains) | Scheme::MeanCount(trains) => {
                 trains.length
@@ -181,7 +186,7 @@ fn check_rule(root: &Table<'_>, rule: &RuleSpec, devices: Option<&Devices>) -> R
         return Err(root.error(message));
     }
     let Some(devices) = devices.filter(|_| !rule.is_digital()) else { return Ok(()) };
-    rule.build(devices, [2, 2], residuum::Key::new(0)).map(|_| ()).map_err(|error| match error {
+    rule.for_check().build(devices, [2, 2], residuum::Key::new(0)).map(|_| ()).map_err(|error| match error {
         RuleBuildError::Parameter(error) => root.child("rule").blame(&error),
         other => root.error(other.to_string()),
     })

@@ -279,6 +279,9 @@ impl LevelsTable {
     }
 }
 
+/// Pairs of a zero-shift while a spec is checked: what cannot be measured shows at the first.
+const CHECKED_PAIRS: u64 = 4;
+
 fn scheme(fields: &TrainsTable, _: &At<'_>) -> Result<Scheme, SpecError> {
     let trains = Trains { length: fields.length, management: fields.management };
     Ok(match fields.scheme {
@@ -612,6 +615,35 @@ impl RuleSpec {
             RuleKind::Manhattan { threshold } => Box::new(Manhattan::new(on.main::<T>(pulses)?, *threshold)?),
             RuleKind::Residual(spec) => on.residual_learning(spec)?,
         })
+    }
+
+    /// The same rule for a check, which measures only as long as it takes to see that it can.
+    pub(super) fn for_check(&self) -> Self {
+        let mut short = self.clone();
+        let shorten = |settings: &mut ZeroShift| {
+            settings.pairs = settings.pairs.min(CHECKED_PAIRS);
+            settings.averaged = settings.averaged.min(settings.pairs);
+        };
+        if let RuleKind::Residual(residual) = &mut short.kind {
+            if let Some(SymmetricPointSpec::Measured(settings)) = &mut residual.symmetric_point {
+                shorten(settings);
+            }
+            if let CellGain::Measured { procedure } = &mut residual.cell_gain {
+                shorten(procedure);
+            }
+        }
+        short
+    }
+
+    /// Whether P has to lie on both sides of 0: that of a rule which subtracts a symmetric point lies around that.
+    pub(super) fn needs_signed_residual(&self) -> bool {
+        let around_zero = match &self.kind {
+            RuleKind::Residual(residual) => {
+                matches!(residual.symmetric_point, None | Some(SymmetricPointSpec::Zero))
+            }
+            _ => true,
+        };
+        self.has_residual() && around_zero
     }
 
     /// Whether weights stay in digital memory.

@@ -10,13 +10,16 @@ use super::table::At;
 use super::types::{TakesExt as _, count, number, table};
 use super::vector::{VectorSpec, VectorTable, vector};
 
+/// Most pairs of a zero-shift: far more than any cell needs to settle, and an hour for a small tile.
+const MAX_PAIRS: u64 = 100_000_000;
+
 section! {
     /// Up and down pulses in turn, until the cells rest at their symmetric points.
     pub(crate) struct ZeroShiftTable {
         /// change by one pulse where q = 1; a tile has its own
         pulse_step: Option<f64> = number().checked_later(" > 0"), "weight", Optional("required for exact arrays");
         /// how many
-        pairs: u64 = count().at_least(1), "pairs of pulses", Required;
+        pairs: u64 = count().at_least(1).at_most(MAX_PAIRS), "pairs of pulses", Required;
         /// deviation from pulse to pulse; a tile has its own
         cycle_noise: f64 = number().checked_later(" ≥ 0"), "relative to the step", Or("0.0");
         /// pairs at the end over which the mean is taken
@@ -32,7 +35,7 @@ section! {
         /// W⋄ as measured by pulses
         procedure @ "zero_shift": Option<ZeroShift> = table::<ZeroShiftTable>().then(zero_shift), "–", Optional("none"), of kind ["zero_shift"];
         /// of a zero-shift on tiles, in short
-        pairs: Option<u64> = count().at_least(1), "pairs of pulses", Optional("none"), of kind ["pairs"];
+        pairs: Option<u64> = count().at_least(1).at_most(MAX_PAIRS), "pairs of pulses", Optional("none"), of kind ["pairs"];
         /// of them, at the end, over which the mean is taken
         averaged: u64 = count().at_least(1), "pairs of pulses", Or("1"), of kind ["pairs"];
         /// of the filter, as given numbers

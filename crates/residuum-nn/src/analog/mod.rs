@@ -197,6 +197,12 @@ impl Weights for AnalogWeights {
         Ok(())
     }
 
+    fn age(&mut self, key: Key) {
+        for (n, block) in self.blocks.iter_mut().enumerate() {
+            block.age(key.fold(n as u64));
+        }
+    }
+
     fn effective_weights(&self, out: &mut [f32]) {
         for block in &self.blocks {
             block.effective_weights(out, self.cols);

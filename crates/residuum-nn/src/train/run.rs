@@ -17,6 +17,7 @@ use super::{
 use crate::Network;
 use crate::checksum::checksum;
 use crate::data::{Batches, Prefetch};
+use crate::model::MAX_LOSS;
 use crate::state::Scope;
 
 /// A network, its data, and how to train it.
@@ -215,7 +216,7 @@ impl<'a> Session<'a> {
         let key = self.run.key.named("evaluate").fold(epoch);
         let tally = tally(self.run.network, self.run.test, loss, key, prefetch, || listener.cancelled());
         match tally.map(|tally| tally.evaluation()) {
-            Some(Evaluation { loss: value, .. }) if !value.is_finite() => {
+            Some(Evaluation { loss: value, .. }) if !(value <= MAX_LOSS) => {
                 Err(TrainError::TestDiverged { epoch, k, value })
             }
             evaluation => Ok(evaluation),
