@@ -82,7 +82,7 @@ fn write(path: &Path, bytes: &[u8], settle: impl FnOnce(&File) -> io::Result<()>
 }
 
 /// Removes what killed writers of this file have left: partial files that nobody holds.
-fn tidy(folder: &Path, name: &OsStr) {
+pub(crate) fn tidy(folder: &Path, name: &OsStr) {
     let start = format!(".{}.", name.to_string_lossy());
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let own = entry.file_name();
