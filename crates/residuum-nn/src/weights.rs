@@ -156,10 +156,29 @@ impl Parameter {
     pub(crate) fn collect(&self, name: &str, role: Role, out: &mut Collection) {
         let shape = [self.values.len()];
         out.tensor(name, role, &shape, self.values.clone());
-        if self.sgd.is_some_and(|sgd| sgd.momentum > 0.0) {
-            let velocity = padded(&self.velocity, self.values.len());
+        if let Some(velocity) = self.velocity() {
             out.tensor(&format!("{name}.velocity"), Role::Optimizer, &shape, velocity);
         }
+    }
+
+    /// The same in another shape and order.
+    pub(crate) fn collect_as(
+        &self,
+        name: &str,
+        shape: &[usize],
+        reorder: impl Fn(&[f32]) -> Vec<f32>,
+        out: &mut Collection,
+    ) {
+        out.tensor(name, Role::Parameter, shape, reorder(&self.values));
+        if let Some(velocity) = self.velocity() {
+            out.tensor(&format!("{name}.velocity"), Role::Optimizer, shape, reorder(&velocity));
+        }
+    }
+
+    /// What a checkpoint holds of the velocity.
+    fn velocity(&self) -> Option<Vec<f32>> {
+        let uses = self.sgd.is_some_and(|sgd| sgd.momentum > 0.0);
+        uses.then(|| padded(&self.velocity, self.values.len()))
     }
 
     /// Loads those that `from` has.

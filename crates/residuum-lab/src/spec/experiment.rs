@@ -98,14 +98,16 @@ impl TrialSpec {
             Ok(root.at(name, node, true))
         };
         let network = NetworkSpec::new(file.network.ok_or_else(|| missing("network"))?, &at("network")?)?;
-        let data = DataSpec::new(file.data.ok_or_else(|| missing("data"))?, &at("data")?);
+        let data = DataSpec::new(file.data.ok_or_else(|| missing("data"))?, &at("data")?)?;
         let readout = file.readout;
         let mut rule = file.rule.ok_or_else(|| missing("rule"))?;
         rule.read_through(&readout.transfer);
         let devices = read_devices(file.device, &rule, &root)?;
         let digital = DigitalSpec::new(file.digital, &rule, &root)?;
         let training = file.training.ok_or_else(|| missing("training"))?;
-        let training = TrainingSpec::new(training, &network.model, &root.child("training"))?;
+        let training =
+            TrainingSpec::new(training, &network.model, data.is_regression(), &root.child("training"))?;
+        network.check_shapes(&data, &root)?;
         let mapping = file.mapping.mapping();
         check_rule(&root, &rule, devices.as_ref())?;
 

@@ -7,7 +7,7 @@ use residuum::Key;
 use residuum_nn::data::catalogue::{self, Known};
 use residuum_nn::layer::Pass;
 use residuum_nn::state::{Data, Scope};
-use residuum_nn::{Network, Tensor};
+use residuum_nn::{Network, Targets, Tensor};
 
 use crate::plan::{Plan, Work};
 use crate::progress::Silent;
@@ -258,6 +258,10 @@ fn of_network(spec: &TrialSpec, seed: u64, enough: f64) -> Result<Probe, String>
 
 /// Numbers of training and test images, without reading files.
 fn samples(data: &DataSpec) -> Result<[usize; 2], String> {
+    if data.own.is_some() {
+        let split = data.load(std::path::Path::new(".")).map_err(|e| e.to_string())?;
+        return Ok([split.train.len(), split.test.len()]);
+    }
     let Known { classes, images: [train, test], origin, .. } = data.known();
     if let catalogue::Origin::Embedded(_) = origin {
         // Embedded sets need no folder.
@@ -265,6 +269,7 @@ fn samples(data: &DataSpec) -> Result<[usize; 2], String> {
         return Ok([split.train.len(), split.test.len()]);
     }
     let train = if data.half.is_some() { train / 2 } else { train };
+    let train = data.held_out.validation.map_or(train, |share| train - (share * train as f64) as usize);
     let limited = |all: usize, per_class: Option<usize>| per_class.map_or(all, |n| (n * classes).min(all));
     Ok([limited(train, data.per_class[0]), limited(test, data.per_class[1])])
 }
@@ -302,7 +307,9 @@ fn step_seconds(
     let mut k = 0;
     let mut time = |network: &mut Network, images: &Tensor| -> Result<f64, String> {
         let labels: Vec<u32> = (0..images.batch() as u32).map(|i| i % classes).collect();
-        let (seconds, outcome) = seconds(|| network.train_step(images, &labels, loss, k, key));
+        let values = vec![0.5; images.batch() * classes as usize];
+        let targets = if loss.is_regression() { Targets::Values(&values) } else { Targets::Classes(&labels) };
+        let (seconds, outcome) = seconds(|| network.train_step(images, targets, loss, k, key));
         k += 1;
         outcome.map(|_| seconds).map_err(|e| e.to_string())
     };
