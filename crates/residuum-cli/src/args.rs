@@ -80,6 +80,7 @@ pub enum Command {
     Export(ExportArgs),
     Convert(ConvertArgs),
     Rates(RatesArgs),
+    Tune(TuneArgs),
     Device(DeviceArgs),
     Verify(VerifyArgs),
     Reproduce(ReproduceArgs),

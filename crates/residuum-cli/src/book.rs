@@ -1,6 +1,6 @@
 //! Keeps the book current: every command line in it must parse, and its command-line reference is the program's help.
 //!
-//! After changing a help text run `UPDATE_DOCS=1 cargo test --release -p residuum-cli --bin residuum`.
+//! After changing a help text run `UPDATE_DOCS=1 cargo test --release -p residuum-cli --lib`.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write as _;

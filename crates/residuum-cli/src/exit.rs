@@ -3,7 +3,6 @@
 //! The code depends on the error's type, never on its text.
 
 use std::error::Error;
-use std::process::ExitCode;
 
 use residuum_data::fetch::FetchError;
 use residuum_lab::progress::Cancelled;
@@ -38,14 +37,14 @@ impl Exit {
     }
 }
 
-impl From<Exit> for ExitCode {
+impl From<Exit> for u8 {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
+        match exit {
             Exit::Done => 0,
             Exit::CheckFailed => 1,
             Exit::Failed => 2,
             Exit::Interrupted => 130,
-        })
+        }
     }
 }
 

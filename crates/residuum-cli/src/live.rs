@@ -7,10 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, MultiProgress, ProgressBar, ProgressState, ProgressStyle};
+use residuum_lab::execute::words;
 use residuum_lab::plan::Plan;
 use residuum_lab::sweep::{End, Listener};
 
-use crate::commands::words;
 use crate::terminal;
 
 /// The bar counts thousandths of a trial, so that it also moves during one.
@@ -82,6 +82,7 @@ impl Running {
 }
 
 impl Live {
+    /// Shows nothing if `quiet`.
     pub fn new(quiet: bool) -> Self {
         let lines = (!quiet && std::io::stderr().is_terminal()).then(|| {
             let template = "{prefix} {bar:24} {share:>3} %  {elapsed}{left}";
@@ -184,6 +185,8 @@ fn left(state: &ProgressState, out: &mut dyn fmt::Write) {
 fn measured(metric: &str, value: f64) -> String {
     match metric {
         "test_accuracy" => format!("test {:.2} %", 100.0 * value),
+        "validation_accuracy" => format!("validation {:.2} %", 100.0 * value),
+        "test_r2" | "validation_r2" => format!("{} R² {:.2} %", metric.trim_end_matches("_r2"), 100.0 * value),
         _ => format!("{} {value:.4e}", metric.replace('_', " ")),
     }
 }

@@ -34,6 +34,7 @@ pub struct Bar {
 }
 
 impl Bar {
+    /// Shows nothing if `quiet`.
     pub fn new(quiet: bool) -> Self {
         Self { bar: Mutex::new(None), visible: !quiet && std::io::stderr().is_terminal() }
     }
@@ -95,13 +96,20 @@ pub fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Prints the error that stops the program. A cause that its message already ends with is not repeated.
+/// Prints the error that stops the program.
 pub fn report_error(error: &anyhow::Error) {
+    eprintln!("error: {}", sentence(error.as_ref()));
+}
+
+/// An error with its causes, as one sentence. A cause that the message already ends with is not repeated.
+pub fn sentence(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !text.ends_with(&cause) {
+    let mut next = error.source();
+    while let Some(cause) = next {
+        if !text.ends_with(&cause.to_string()) {
             text = format!("{text}: {cause}");
         }
+        next = cause.source();
     }
-    eprintln!("error: {text}");
+    text
 }

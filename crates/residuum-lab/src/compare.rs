@@ -18,7 +18,7 @@ use crate::plan::{Plan, plans};
 use crate::report::paired::{LEVEL, Paired, holm};
 use crate::report::table::{Column, Table, TableCell};
 use crate::report::{Report, ReportOptions, StoredTrial, end, head_of, main_metric};
-use crate::spec::{Difference, Folders, Node, SpecError};
+use crate::spec::{Difference, Document, Folders, Node, SpecError};
 
 /// Specs with more differences than this are different experiments.
 const MAX_DIFFERENCES: usize = 64;
@@ -46,8 +46,8 @@ pub enum CompareError {
 /// A spec and one of its trials.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
-    /// The file.
-    pub text: &'a str,
+    /// The spec.
+    pub document: &'a Document,
     /// The folder that its paths are relative to.
     pub base: &'a Path,
     /// Cell, variant and swept values, joined by `-`; needed if there are several trials.
@@ -100,7 +100,7 @@ impl Attribution {
         stem: &str,
     ) -> Result<Self, CompareError> {
         let read = |side: char, from: Side<'_>| {
-            let node = Node::trial(from.text, from.trial, profile);
+            let node = from.document.0.trial(from.trial, profile);
             // A field may move into the spec of the other folder.
             node.map(|node| node.rebased(from.base)).map_err(|source| CompareError::Spec { side, source })
         };

@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod device_report;
+pub mod execute;
 pub mod explain;
 pub mod files;
 pub mod plan;
@@ -10,11 +11,13 @@ pub mod rates;
 pub mod report;
 pub mod reproduce;
 pub mod run;
+pub mod source;
 pub mod spec;
 pub mod store;
 pub mod sweep;
 pub mod table;
 pub mod train;
+pub mod tune;
 pub mod verify;
 
 pub use residuum_plot as figure;

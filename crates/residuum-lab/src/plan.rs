@@ -10,7 +10,8 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use crate::spec::{
-    Folders, Grid, MAX_TRIALS, Node, Point, Resolved, Spec, SpecError, TrainingSpec, TrialSpec, describe,
+    Document, Folders, Grid, MAX_TRIALS, Node, Point, Resolved, Spec, SpecError, TrainingSpec, TrialSpec,
+    describe,
 };
 use crate::store::{StoredParameter, TrialManifest};
 
@@ -180,12 +181,24 @@ const CHUNK: usize = 1024;
 /// # Errors
 /// The first fault, with its line and the point of the grid; two points that are the same trial; more than a million trials.
 pub fn plans(text: &str, folders: &Folders, profile: Option<&str>, stem: &str) -> Result<Vec<Plan>, SpecError> {
-    let document = Node::parse(text)?;
+    plans_of(&Document::parse(text)?, folders, profile, stem)
+}
+
+/// The same of a document.
+///
+/// # Errors
+/// As [`plans`]; a document that did not come from a file has no lines.
+pub fn plans_of(
+    Document(document): &Document,
+    folders: &Folders,
+    profile: Option<&str>,
+    stem: &str,
+) -> Result<Vec<Plan>, SpecError> {
     let is_network = document.field("network").is_some();
     if !is_network && document.field("problem").is_none() {
-        return Err(no_kind(&document));
+        return Err(no_kind(document));
     }
-    let grid = Grid::read(&document, profile)?;
+    let grid = Grid::read(document, profile)?;
     let places = grid.places()?;
     let experiment = grid.name.clone().unwrap_or_else(|| stem.to_string());
     let read = |place: &Vec<usize>| -> Result<(String, Labels, Work), SpecError> {

@@ -29,6 +29,16 @@ impl Key {
         Self(mix(seed ^ 0x5245_5349_4455_554D))
     }
 
+    /// The key that [`word`](Self::word) came from.
+    pub fn from_word(word: u64) -> Self {
+        Self(word)
+    }
+
+    /// All that the key is, for files and other languages.
+    pub fn word(self) -> u64 {
+        self.0
+    }
+
     /// The child stream of this name.
     pub fn named(self, name: &str) -> Self {
         // FNV-1a: a stable, published hash of short names; the mixing below spreads it.

@@ -5,12 +5,12 @@ use residuum_lab::compare::{Attribution, Side};
 use residuum_lab::files::write_atomic;
 use residuum_lab::plan::seeded;
 use residuum_lab::report::{check_metrics, table::Table, trials_of};
+use residuum_lab::source::{SpecSource, data_root};
 use residuum_lab::store::Store;
 use residuum_lab::sweep::{SweepOptions, default_jobs, sweep};
 
+use super::Context;
 use super::report::renderer;
-use super::spec_file::SpecFile;
-use super::{Context, data_root};
 use crate::args::CompareArgs;
 use crate::exit::Interrupted;
 use crate::live::Live;
@@ -21,7 +21,7 @@ const OUT: &str = "runs/compare";
 
 /// A spec and one of its trials: `SPEC` or `SPEC:TRIAL`.
 struct Named {
-    spec: SpecFile,
+    spec: SpecSource,
     trial: Option<String>,
 }
 
@@ -31,11 +31,11 @@ impl Named {
             Some((spec, trial)) if !Path::new(given).exists() => (spec, Some(trial.to_string())),
             _ => (given, None),
         };
-        Ok(Self { spec: SpecFile::open(spec)?, trial })
+        Ok(Self { spec: SpecSource::open(spec)?, trial })
     }
 
     fn side(&self) -> Side<'_> {
-        Side { text: &self.spec.text, base: &self.spec.base, trial: self.trial.as_deref() }
+        Side { document: &self.spec.document, base: &self.spec.base, trial: self.trial.as_deref() }
     }
 }
 

@@ -1,8 +1,9 @@
+use residuum_lab::source::data_root;
 use residuum_lab::train::{Damage, Opened};
 use serde_json::json;
 
+use super::Context;
 use super::runs::{title, trial};
-use super::{Context, data_root};
 use crate::args::EvalArgs;
 use crate::terminal;
 

@@ -1,13 +1,13 @@
 use residuum_lab::explain::Explanation;
+use residuum_lab::source::{SpecSource, data_root};
 use residuum_lab::sweep::default_jobs;
 
-use super::spec_file::SpecFile;
-use super::{Context, data_root};
+use super::{Context, plans};
 use crate::args::ExplainArgs;
 use crate::terminal;
 
 pub fn explain(context: &Context, options: &ExplainArgs) -> anyhow::Result<bool> {
-    let plans = SpecFile::open(&options.spec)?.plans(context, &options.settings)?;
+    let plans = plans(context, &SpecSource::open(&options.spec)?, &options.settings)?;
     let jobs = options.jobs.unwrap_or_else(|| default_jobs(&plans, context.threads));
     let explanation = Explanation::new(&plans, &data_root(options.settings.data.as_deref()), jobs);
     if context.json {

@@ -16,16 +16,17 @@ pub mod reproduce;
 pub mod run;
 pub mod runs;
 pub mod schema;
-mod spec_file;
+pub mod tune;
 pub mod verify;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use residuum_data::catalogue::default_root;
+use residuum_lab::plan::Plan;
+use residuum_lab::source::{SpecSource, data_root};
 use residuum_lab::spec::Spec;
 
-use crate::args::Common;
+use crate::args::{Common, SpecSettings};
 use crate::terminal::{self, Bar};
 
 /// What every command needs.
@@ -83,18 +84,8 @@ pub fn read_spec(path: &Path, seed: Option<u64>) -> anyhow::Result<(Spec, String
     Ok((spec, text))
 }
 
-/// The folder of the data sets: as given, or where `residuum data` puts them. Embedded sets need none.
-pub fn data_root(asked: Option<&Path>) -> PathBuf {
-    asked.map(PathBuf::from).or_else(default_root).unwrap_or_else(|| "data".into())
-}
-
-/// A trial's labels and seed, as text.
-pub fn words(labels: &[(String, String)], seed: u64) -> String {
-    let labels = labels.iter().map(|(name, value)| format!("{name}={value}"));
-    labels.chain([format!("seed={seed}")]).collect::<Vec<_>>().join(" ")
-}
-
-/// The start of an id: enough to tell the trials of one store apart.
-pub fn short_id(id: &str) -> &str {
-    id.get(..8).unwrap_or(id)
+/// The trials of a spec; --seed replaces its own seeds.
+pub fn plans(context: &Context, source: &SpecSource, settings: &SpecSettings) -> anyhow::Result<Vec<Plan>> {
+    let data = data_root(settings.data.as_deref());
+    Ok(source.plans(&data, settings.profile.as_deref(), context.seed)?)
 }

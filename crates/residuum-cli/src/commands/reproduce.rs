@@ -7,8 +7,9 @@ use residuum_lab::reproduce::{
     NAMES, NetworkOptions, Page, PageEntry, Profile, ReproduceError, ReproduceOptions, Reproduction,
     check_names, reproduce as reproduce_item,
 };
+use residuum_lab::source::data_root;
 
-use super::{Context, data_root};
+use super::Context;
 use crate::args::ReproduceArgs;
 use crate::exit::Interrupted;
 use crate::terminal;
@@ -17,8 +18,6 @@ use crate::terminal;
 const DEFAULT_OUT: &str = "residuum-out";
 /// Folder of the networks' store within it.
 const STORE: &str = "reproduce-store";
-/// The commit the program was built from, if known.
-const COMMIT: Option<&str> = option_env!("RESIDUUM_COMMIT");
 
 pub fn reproduce(context: &Context, given: &ReproduceArgs) -> anyhow::Result<bool> {
     let names: Vec<&str> = if given.names.iter().any(|n| n == "all") {
@@ -72,7 +71,7 @@ fn options(context: &Context, given: &ReproduceArgs, out: &Path) -> anyhow::Resu
         base: PathBuf::from("."),
         store: given.store.clone().unwrap_or_else(|| out.join(STORE)),
         jobs,
-        commit: COMMIT.map(String::from),
+        commit: crate::COMMIT.map(String::from),
     };
     Ok(ReproduceOptions { seed: context.seed.unwrap_or(0), replicas: None, profile, networks })
 }

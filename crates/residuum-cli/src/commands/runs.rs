@@ -3,11 +3,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::bail;
+use residuum_lab::execute::{short_id, words};
 use residuum_lab::files::{csv_field, write_atomic};
 use residuum_lab::store::{Row, Store, TrialManifest, TrialState};
 use serde_json::{Value, json};
 
-use super::{Context, short_id, words};
+use super::Context;
 use crate::args::{ExportRunsArgs, ListArgs, RemoveArgs, RunsAction, RunsArgs, ShowRunArgs};
 use crate::terminal;
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use residuum::{Key, ParameterError};
 use residuum_nn::Shape;
-use residuum_nn::data::catalogue::{Known, SETS, find, load};
+use residuum_nn::data::catalogue::{Known, Origin, SETS, find, load};
 use residuum_nn::data::{ChannelStatistics, DataError, Dataset, Pipeline, Split, Transform};
 use residuum_nn::model::keras;
 use thiserror::Error;
@@ -233,6 +233,11 @@ impl DataSpec {
         Ok(spec)
     }
 
+    /// What is measured after each epoch: `test` or `validation`.
+    pub fn evaluated_part(&self) -> &'static str {
+        if self.held_out.evaluated { "validation" } else { "test" }
+    }
+
     /// Whether values are predicted, not classes.
     pub fn is_regression(&self) -> bool {
         self.own.as_ref().is_some_and(|own| own.split.train.targets().is_some())
@@ -254,6 +259,25 @@ impl DataSpec {
     pub(crate) fn known(&self) -> Known {
         // The spec takes the words of this list only.
         Known::named(self.set).unwrap_or(SETS[0])
+    }
+
+    /// Numbers of training samples and of those that are measured, without reading files.
+    ///
+    /// # Errors
+    /// If an embedded set has too few images of a class.
+    pub(crate) fn samples(&self) -> Result<[usize; 2], DataSpecError> {
+        if self.own.is_some() || matches!(self.known().origin, Origin::Embedded(_)) {
+            // Neither needs a folder.
+            let split = self.load(Path::new("."))?;
+            return Ok([split.train.len(), split.test.len()]);
+        }
+        let Known { classes, images: [train, test], .. } = self.known();
+        let train = if self.half.is_some() { train / 2 } else { train };
+        let limited =
+            |all: usize, per_class: Option<usize>| per_class.map_or(all, |n| n.saturating_mul(classes).min(all));
+        let [train, test] = [limited(train, self.per_class[0]), limited(test, self.per_class[1])];
+        let held_out = self.held_out.validation.map_or(0, |share| (share * train as f64) as usize);
+        Ok([train - held_out, if self.held_out.evaluated { held_out } else { test }])
     }
 
     /// Whether an image is the same in every epoch.

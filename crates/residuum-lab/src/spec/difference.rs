@@ -11,7 +11,21 @@ use super::overlay::IDENTITIES;
 const ASIDE: [&str; 3] = ["title", "name", "seeds"];
 
 /// Fields that name a file or a folder, in whichever table.
-const PATHS: [&str; 3] = ["csv", "weights", "directory"];
+const PATHS: [&str; 13] = [
+    "csv",
+    "weights",
+    "directory",
+    "npz",
+    "test",
+    "images",
+    "labels",
+    "test_images",
+    "test_labels",
+    "x",
+    "y",
+    "x_test",
+    "y_test",
+];
 
 /// A field that two documents do not share.
 #[derive(Clone, Debug)]
@@ -84,9 +98,8 @@ impl Node {
 
     /// The document of one trial: what its cell, its variant, the sweep and the profile make of the file. Trials are named by these,
     /// joined by `-`; the name may be left out if there is one trial.
-    pub(crate) fn trial(text: &str, name: Option<&str>, profile: Option<&str>) -> Result<Self, SpecError> {
-        let document = Self::parse(text)?;
-        let grid = Grid::read(&document, profile)?;
+    pub(crate) fn trial(&self, name: Option<&str>, profile: Option<&str>) -> Result<Self, SpecError> {
+        let grid = Grid::read(self, profile)?;
         let mut names = Vec::new();
         let places = grid.places()?;
         for place in &places {
@@ -244,11 +257,11 @@ mod tests {
     #[test]
     fn trials_are_chosen_by_name() {
         let file = "x = { y = 1 }\n[[cell]]\nname = \"r\"\nx = { y = 2 }\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nz = 3";
-        let trial = |name| Node::trial(file, name, None);
+        let trial = |name| node(file).trial(name, None);
         assert_eq!(trial(Some("r-b")).unwrap().to_toml(), "x = { y = 2 }\nz = 3\n");
         assert_eq!(trial(None).unwrap_err().to_string(), "trial must be one of r-a, r-b, got none");
         assert!(trial(Some("c")).is_err());
-        assert_eq!(Node::trial("seeds = 1", None, None).unwrap().to_toml(), "seeds = 1\n");
+        assert_eq!(node("seeds = 1").trial(None, None).unwrap().to_toml(), "seeds = 1\n");
         let seeded =
             node("training = { seeds = 3, epochs = 2 }").with_seeds_of(&node("training = { seeds = [1, 2] }"));
         assert_eq!(seeded.to_toml(), "training = { seeds = [1, 2], epochs = 2 }\n");

@@ -16,6 +16,7 @@
 //! first, the sweep over all of them; a profile may change the sweep itself.
 
 use super::node::{Node, SpecError, Value};
+use super::rule::rule_has;
 use super::section::{Optional, Required, section};
 use super::types::{table, text};
 
@@ -188,8 +189,76 @@ impl Grid {
         SpecError { line: self.line, message }
     }
 
-    /// The places of all points that are not excluded, in order: the last dimension moves fastest.
+    /// The kind of rule at a place, if there is one.
+    fn rule_kind(&self, place: &[usize]) -> Option<String> {
+        let (cell, variant) = (self.cells[place[0]].as_ref(), self.variants[place[1]].as_ref());
+        let changes = [cell, variant].into_iter().flatten().map(|change| &change.changes);
+        let kind = |node: &Node| node.field("rule")?.field("kind")?.as_text().map(String::from);
+        let below = [&self.common].into_iter().chain(changes).chain(&self.profile).filter_map(kind).last();
+        let swept = (self.axes.iter().zip(&place[2..])).flat_map(|(zip, &i)| {
+            zip.iter().filter_map(move |axis| match axis.path.as_str() {
+                "rule" => axis.values[i].node.field("kind")?.as_text().map(String::from),
+                "rule.kind" => axis.values[i].node.as_text().map(String::from),
+                _ => None,
+            })
+        });
+        swept.last().or(below)
+    }
+
+    /// The kinds of all rules of the grid.
+    fn all_kinds(&self) -> Vec<Option<String>> {
+        let (cells, variants) = (0..self.cells.len(), 0..self.variants.len());
+        let swept: usize = (self.axes.iter())
+            .filter(|zip| zip.iter().any(|axis| axis.path == "rule" || axis.path == "rule.kind"))
+            .map(|zip| zip[0].values.len())
+            .max()
+            .unwrap_or(1);
+        let mut kinds = Vec::new();
+        for cell in cells {
+            for variant in variants.clone() {
+                for i in 0..swept {
+                    let axes = self.axes.iter().map(|zip| i.min(zip[0].values.len() - 1));
+                    let place: Vec<usize> = [cell, variant].into_iter().chain(axes).collect();
+                    let kind = self.rule_kind(&place);
+                    if !kinds.contains(&kind) {
+                        kinds.push(kind);
+                    }
+                }
+            }
+        }
+        kinds
+    }
+
+    /// Whether a swept field is one of the rule at this place; fields of other tables always are. A field that no rule of the grid
+    /// has is a mistake, which reading a point reports.
+    fn applies(&self, axis: &Axis, kind: Option<&str>) -> bool {
+        let Some(field) = axis.path.strip_prefix("rule.").filter(|field| *field != "kind") else { return true };
+        let field = field.split('.').next().unwrap_or(field);
+        kind.is_none_or(|kind| rule_has(kind, field))
+    }
+
+    /// The places of all points that are not excluded, in order: the last dimension moves fastest. Where a rule does not have a
+    /// swept field, one point stands for all values of it.
     pub(crate) fn places(&self) -> Result<Vec<Vec<usize>>, SpecError> {
+        let all = self.all_places()?;
+        if !self.axes.iter().flatten().any(|axis| axis.path.starts_with("rule.") && axis.path != "rule.kind") {
+            return Ok(all);
+        }
+        let kinds: Vec<Option<String>> = all.iter().map(|place| self.rule_kind(place)).collect();
+        // Dimensions that some rule of the grid has.
+        let known = |zip: &Vec<Axis>| {
+            kinds.iter().any(|kind| zip.iter().any(|axis| self.applies(axis, kind.as_deref())))
+        };
+        let known: Vec<bool> = self.axes.iter().map(known).collect();
+        let stands = |(place, kind): &(Vec<usize>, Option<String>)| {
+            (self.axes.iter().zip(&known).zip(&place[2..])).all(|((zip, known), &i)| {
+                i == 0 || !known || zip.iter().any(|axis| self.applies(axis, kind.as_deref()))
+            })
+        };
+        Ok(all.into_iter().zip(kinds).filter(stands).map(|(place, _)| place).collect())
+    }
+
+    fn all_places(&self) -> Result<Vec<Vec<usize>>, SpecError> {
         let sizes = self.sizes();
         let mut used = vec![false; self.exclusions.len()];
         let mut places = Vec::new();
@@ -223,8 +292,13 @@ impl Grid {
         for over in changes.chain(&self.profile) {
             node = node.overlaid(over);
         }
+        let kind = self.rule_kind(place);
+        // A field that no rule of the grid has is put where it is, so that reading it reports the mistake.
+        let every = self.all_kinds();
+        let unknown = |axis: &Axis| !every.iter().any(|kind| self.applies(axis, kind.as_deref()));
         let chosen: Vec<(&Axis, &AxisValue)> = (self.axes.iter().zip(&place[2..]))
             .flat_map(|(zip, &i)| zip.iter().map(move |axis| (axis, &axis.values[i])))
+            .filter(|(axis, _)| self.applies(axis, kind.as_deref()) || unknown(axis))
             .collect();
         // A swept table comes before fields of it, wherever the spec names them.
         let mut by_depth = chosen.clone();

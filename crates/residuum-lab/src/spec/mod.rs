@@ -44,7 +44,7 @@ pub use folders::Folders;
 pub(crate) use grid::{Grid, MAX_TRIALS, Point};
 pub use layers::ListedLayers;
 pub use network::{Frozen, Model, NetworkSpec};
-pub(crate) use node::Node;
+pub(crate) use node::{Node, Value};
 pub use node::SpecError;
 pub use own_data::OwnData;
 pub use problem::{ProblemError, ProblemSpec, noisy};
@@ -54,6 +54,7 @@ pub use record::{InitialSpec, Metric, RecordSpec, Variable};
 pub use resolved::Resolved;
 pub(crate) use resolved::describe;
 pub use response::{CatalogueEntry, ResponseSpec, catalogue};
+pub(crate) use rule::rule_has;
 pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec};
 pub use schema::schema;
 pub use section::{Declaration, Default, Field, FieldCondition};
@@ -91,6 +92,21 @@ impl Document {
     /// If a value has no counterpart in a spec.
     pub fn from_value(value: &serde_json::Value) -> Result<Self, SpecError> {
         Node::from_json(value).map(Self)
+    }
+}
+
+impl Document {
+    /// The document of every point of the grid, with the name of the point where the grid gives it one.
+    pub(crate) fn points(&self, profile: Option<&str>) -> Result<Vec<(Option<String>, Node)>, SpecError> {
+        let grid = Grid::read(&self.0, profile)?;
+        let mut points = Vec::new();
+        for place in grid.places()? {
+            let point = grid.point(&place)?;
+            let changes = [point.cell, point.variant].into_iter().flatten().map(|change| change.name.as_str());
+            let words: Vec<&str> = changes.chain(point.swept.iter().map(|(_, label)| *label)).collect();
+            points.push(((!words.is_empty()).then(|| words.join("-")), point.node));
+        }
+        Ok(points)
     }
 }
 

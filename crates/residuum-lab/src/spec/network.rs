@@ -10,9 +10,11 @@ use residuum_nn::{Network, Shape, Weights};
 
 use super::data::DataSpec;
 use super::layers::{LayerField, Listed, ListedLayers};
-use super::node::SpecError;
-use super::section::{Optional, Or, section};
-use super::table::{At, Table};
+use super::file::Kind;
+use super::folders::Folders;
+use super::node::{Node, SpecError, Value};
+use super::section::{Optional, Or, Section as _, section};
+use super::table::{At, Context, Table};
 use super::types::{choice, count, flag, list, path, text, word};
 
 section! {
@@ -95,6 +97,20 @@ impl Frozen {
 }
 
 impl NetworkSpec {
+    /// Reads a `[network]` table made by a program.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn from_value(value: &serde_json::Value) -> Result<Self, SpecError> {
+        let (node, folders) = (Node::from_json(value)?, Folders::new("."));
+        let document = Node { line: None, value: Value::Table(vec![("network".into(), node)]) };
+        let root = Table::root(&document, Context::new(Kind::Network, &folders))?;
+        let table = root.child("network");
+        let fields = NetworkTable::read(&table)?;
+        let node = root.node("network").unwrap_or(&document);
+        Self::new(fields, &root.at("network", node, true))
+    }
+
     pub(crate) fn new(fields: NetworkTable, at: &At<'_>) -> Result<Self, SpecError> {
         let table = at.table()?;
         // The number of classes is set when the data are known.

@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use super::build::{Builder, Number, RuleBuildError};
 use super::node::{Node, SpecError, Value};
 use super::rate::{Rate, rate};
-use super::section::{Declaration, Optional, Or, Required, Section as _, Takes, section};
+use super::section::{Declaration, Field, Optional, Or, Required, Section as _, Takes, section};
 use super::table::{At, Table};
 use super::types::{TakesExt as _, choice, count, flag, list, number, table, word};
 use super::vector::{VectorSpec, VectorTable, vector};
@@ -107,6 +107,15 @@ section! {
         /// levels of inputs
         quantize_inputs: Option<Quantize> = table::<LevelsTable>().map(LevelsTable::quantize), "–", Optional("off"), of kind ["mixed_precision"];
     }
+}
+
+/// Whether rules of this kind have a field.
+pub(crate) fn rule_has(kind: &str, field: &str) -> bool {
+    let of_kind = |field: &Field| {
+        let kinds = field.conditions.iter().filter(|condition| condition.field == "kind");
+        kinds.into_iter().all(|condition| condition.values.contains(&kind))
+    };
+    RuleTable::declaration().fields.iter().any(|own| own.name == field && of_kind(own))
 }
 
 /// Rules with a learning rate.

@@ -3,7 +3,7 @@
 use residuum::Range;
 use residuum_nn::train::EpochRecord;
 
-use crate::spec::Devices;
+use crate::spec::{Devices, TrialSpec};
 use crate::store::Row;
 use crate::train::{ArrayWeights, LayerWeights, Trained};
 
@@ -15,17 +15,20 @@ const BINS: usize = 64;
 ///
 /// | metric | part | value |
 /// |---|---|---|
-/// | `train_loss`, `train_accuracy`, `test_loss`, `test_accuracy`, `learning_rate` | – | after an epoch |
+/// | `train_loss`, `train_accuracy`, `test_loss`, `test_accuracy`, `learning_rate` | – | after an epoch; `validation_…` instead of `test_…` where the spec evaluates that part |
+/// | `test_r2` | – | after an epoch, instead of accuracies, for a regression: the share of the targets' variance that is explained |
 /// | `pulses` | layer | pulses its devices have taken |
 /// | `energy` | layer | joules, if the spec gives `device.pulse_energy` |
 /// | `weight_count` | layer, layer.main, layer.residual, … | weights in bin `index` of 64 between `weight_low` and `weight_high`: effective weights, or cells of an array |
 /// | `range_low`, `range_high` | the same | dynamic range of the mean device, in the same units |
 /// | `kappa2` | layer | q_max/q_min of the mean main device between the smallest and the largest weight of the main array before and after training |
 /// | `drift` | layer | mean of \|w − w⋄\| before training minus that after, over the main array: positive where weights were pulled towards the symmetric point |
-pub fn network_rows(trained: &Trained, devices: Option<&Devices>) -> Vec<Row> {
+pub fn network_rows(trained: &Trained, spec: &TrialSpec) -> Vec<Row> {
     let records = &trained.summary.records;
+    let devices = spec.devices.as_ref();
     let pulse_energy = devices.and_then(|devices| devices.pulse_energy);
-    let mut rows: Vec<Row> = records.iter().flat_map(|record| epoch_rows(record, pulse_energy)).collect();
+    let part = spec.data.evaluated_part();
+    let mut rows: Vec<Row> = records.iter().flat_map(|record| epoch_rows(record, part, pulse_energy)).collect();
     if let (Some(last), Some(devices)) = (records.last(), devices) {
         let at = At { epoch: last.epoch, step: last.steps };
         for layer in &trained.layers {
@@ -49,14 +52,18 @@ impl At {
     }
 }
 
-fn epoch_rows(record: &EpochRecord, pulse_energy: Option<f64>) -> Vec<Row> {
+fn epoch_rows(record: &EpochRecord, part: &str, pulse_energy: Option<f64>) -> Vec<Row> {
     let at = At { epoch: record.epoch, step: record.steps };
-    let mut rows = vec![
-        at.row("train_loss", "", record.train_loss),
-        at.row("train_accuracy", "", record.train_accuracy),
-        at.row("test_loss", "", record.test_loss),
-        at.row("test_accuracy", "", record.test_accuracy),
-    ];
+    let of_part = |metric: &str, value: f64| at.row(&format!("{part}_{metric}"), "", value);
+    let mut rows = vec![at.row("train_loss", "", record.train_loss)];
+    match record.explained {
+        None => rows.extend([
+            at.row("train_accuracy", "", record.train_accuracy),
+            of_part("loss", record.test_loss),
+            of_part("accuracy", record.test_accuracy),
+        ]),
+        Some(share) => rows.extend([of_part("loss", record.test_loss), of_part("r2", share)]),
+    }
     rows.extend(record.learning_rate.map(|rate| at.row("learning_rate", "", rate)));
     rows.extend(record.pulses.iter().map(|(layer, &pulses)| at.row("pulses", layer, pulses as f64)));
     if let Some(joules) = pulse_energy {

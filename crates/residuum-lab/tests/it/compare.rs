@@ -5,6 +5,7 @@ use std::path::Path;
 use residuum_lab::compare::{Attribution, CompareError, Side};
 use residuum_lab::report::table::TableCell;
 use residuum_lab::report::{StoredTrial, load};
+use residuum_lab::spec::Document;
 use residuum_lab::store::{Kind, Row, Store, TrialManifest};
 use residuum_lab::sweep::{Silent, SweepOptions, sweep};
 
@@ -31,8 +32,9 @@ every = 200
 "#;
 
 fn between(b: &str) -> Result<Attribution, CompareError> {
-    let side = |text| Side { text, base: Path::new("."), trial: None };
-    Attribution::new(side(A), side(b), Path::new("."), None, "compare")
+    let [a, b] = [A, b].map(|text| Document::parse(text).unwrap());
+    let side = |document| Side { document, base: Path::new("."), trial: None };
+    Attribution::new(side(&a), side(&b), Path::new("."), None, "compare")
 }
 
 /// A trial whose gap is what `gap` makes of its seed.
@@ -105,7 +107,8 @@ fn paths_are_relative_to_their_own_spec() {
     }
     let compared = |b: &str| {
         let (one, other) = (at("a"), at(b));
-        let side = |base| Side { text: &text, base, trial: None };
+        let document = Document::parse(&text).unwrap();
+        let side = |base| Side { document: &document, base, trial: None };
         Attribution::new(side(&one), side(&other), Path::new("."), None, "compare")
     };
     let attribution = compared("b").unwrap();

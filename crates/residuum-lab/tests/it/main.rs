@@ -11,6 +11,8 @@ mod experiment_specs;
 mod explain_memory;
 mod features;
 mod grid;
+mod layer_lists;
+mod own_data;
 mod one_dialect;
 mod report;
 mod reproduce;

@@ -43,6 +43,11 @@ impl Network {
         self.input
     }
 
+    /// Its layers, to be run one by one.
+    pub fn layers_mut(&mut self) -> &mut Sequential {
+        &mut self.layers
+    }
+
     /// Number of outputs: classes, or the values of a regression.
     pub fn classes(&self) -> usize {
         self.output.len()

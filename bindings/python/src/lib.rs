@@ -1,0 +1,49 @@
+//! Residuum for Python: conversions, errors and threads. The work is done in the library crates.
+//!
+//! One file per exposed type; this one registers them. The Python side of the package is in `python/residuum`.
+// `#[pyfunction]`, `#[pymethods]` and `#[pymodule]` expand to the C functions that the interpreter calls. What this crate itself
+// does with pointers is in `arrow.rs`.
+#![allow(unsafe_code)]
+// The macros also make items that cannot carry comments, take arguments by value, and call methods on `self` that need none.
+#![allow(missing_docs, clippy::needless_pass_by_value, clippy::unused_self, clippy::trivially_copy_pass_by_ref)]
+
+mod arrow;
+mod command;
+mod display;
+mod error;
+mod figure;
+mod key;
+mod lab;
+mod records;
+mod spec;
+mod store;
+mod threads;
+mod value;
+
+/// The part of the package `residuum` that is written in Rust.
+#[pyo3::pymodule]
+mod _residuum {
+    #[pymodule_export]
+    use super::command::command;
+    #[pymodule_export]
+    use super::error::ResiduumError;
+    #[pymodule_export]
+    use super::figure::PyFigure;
+    #[pymodule_export]
+    use super::key::PyKey;
+    #[pymodule_export]
+    use super::lab::{PyReproduction, PyVerification, compare, reproduce, verify};
+    #[pymodule_export]
+    use super::records::PyRecords;
+    #[pymodule_export]
+    use super::spec::{PyExplanation, PyRun, check, explain, run};
+    #[pymodule_export]
+    use super::store::{PyReport, PyStore, report};
+    #[pymodule_export]
+    use super::threads::{set_threads, threads};
+
+    /// Version of the package.
+    #[allow(non_upper_case_globals)]
+    #[pymodule_export]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}
