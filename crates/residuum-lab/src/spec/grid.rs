@@ -95,6 +95,8 @@ struct Axis {
     path: String,
     line: Option<usize>,
     values: Vec<AxisValue>,
+    /// Whether it is a field of the rule that no rule of the grid has: a mistake, which reading a point reports.
+    of_no_rule: bool,
 }
 
 #[derive(Debug)]
@@ -125,6 +127,8 @@ pub(crate) struct Grid {
     axes: Vec<Vec<Axis>>,
     exclusions: Vec<Exclusion>,
     line: Option<usize>,
+    /// Whether a field of the rule other than its kind is swept.
+    sweeps_rule: bool,
 }
 
 /// One point: what is laid over the file, and what comes of it.
@@ -154,6 +158,7 @@ impl Grid {
             axes: Vec::new(),
             exclusions: Vec::new(),
             line: document.line,
+            sweeps_rule: false,
         };
         let sweep = match (document.field("sweep"), profile.and_then(|p| p.field("sweep"))) {
             (Some(below), Some(over)) => Some(below.overlaid(over)),
@@ -162,6 +167,14 @@ impl Grid {
         if let Some(sweep) = &sweep {
             grid.line = sweep.line;
             grid.axes = read_axes(sweep)?;
+            let of_rule = |axis: &Axis| axis.path.starts_with("rule.") && axis.path != "rule.kind";
+            grid.sweeps_rule = grid.axes.iter().flatten().any(of_rule);
+            let kinds = grid.all_kinds();
+            let lacks = |axis: &Axis| !kinds.iter().any(|kind| grid.applies(axis, kind.as_deref()));
+            let of_none: Vec<bool> = grid.axes.iter().flatten().map(lacks).collect();
+            for (axis, of_none) in grid.axes.iter_mut().flatten().zip(of_none) {
+                axis.of_no_rule = of_none;
+            }
         }
         let points = grid.sizes().iter().map(|&n| n as u64).fold(1, u64::saturating_mul);
         if points > MAX_TRIALS {
@@ -229,8 +242,7 @@ impl Grid {
         kinds
     }
 
-    /// Whether a swept field is one of the rule at this place; fields of other tables always are. A field that no rule of the grid
-    /// has is a mistake, which reading a point reports.
+    /// Whether a swept field is one of a rule of this kind; fields of other tables always are.
     fn applies(&self, axis: &Axis, kind: Option<&str>) -> bool {
         let Some(field) = axis.path.strip_prefix("rule.").filter(|field| *field != "kind") else { return true };
         let field = field.split('.').next().unwrap_or(field);
@@ -241,21 +253,16 @@ impl Grid {
     /// swept field, one point stands for all values of it.
     pub(crate) fn places(&self) -> Result<Vec<Vec<usize>>, SpecError> {
         let all = self.all_places()?;
-        if !self.axes.iter().flatten().any(|axis| axis.path.starts_with("rule.") && axis.path != "rule.kind") {
+        if !self.sweeps_rule {
             return Ok(all);
         }
-        let kinds: Vec<Option<String>> = all.iter().map(|place| self.rule_kind(place)).collect();
-        // Dimensions that some rule of the grid has.
-        let known = |zip: &Vec<Axis>| {
-            kinds.iter().any(|kind| zip.iter().any(|axis| self.applies(axis, kind.as_deref())))
-        };
-        let known: Vec<bool> = self.axes.iter().map(known).collect();
-        let stands = |(place, kind): &(Vec<usize>, Option<String>)| {
-            (self.axes.iter().zip(&known).zip(&place[2..])).all(|((zip, known), &i)| {
-                i == 0 || !known || zip.iter().any(|axis| self.applies(axis, kind.as_deref()))
+        let stands = |place: &Vec<usize>| {
+            let kind = self.rule_kind(place);
+            (self.axes.iter().zip(&place[2..])).all(|(zip, &i)| {
+                i == 0 || zip.iter().any(|axis| axis.of_no_rule || self.applies(axis, kind.as_deref()))
             })
         };
-        Ok(all.into_iter().zip(kinds).filter(stands).map(|(place, _)| place).collect())
+        Ok(all.into_iter().filter(stands).collect())
     }
 
     fn all_places(&self) -> Result<Vec<Vec<usize>>, SpecError> {
@@ -292,13 +299,10 @@ impl Grid {
         for over in changes.chain(&self.profile) {
             node = node.overlaid(over);
         }
-        let kind = self.rule_kind(place);
-        // A field that no rule of the grid has is put where it is, so that reading it reports the mistake.
-        let every = self.all_kinds();
-        let unknown = |axis: &Axis| !every.iter().any(|kind| self.applies(axis, kind.as_deref()));
+        let kind = if self.sweeps_rule { self.rule_kind(place) } else { None };
         let chosen: Vec<(&Axis, &AxisValue)> = (self.axes.iter().zip(&place[2..]))
             .flat_map(|(zip, &i)| zip.iter().map(move |axis| (axis, &axis.values[i])))
-            .filter(|(axis, _)| self.applies(axis, kind.as_deref()) || unknown(axis))
+            .filter(|(axis, _)| axis.of_no_rule || self.applies(axis, kind.as_deref()))
             .collect();
         // A swept table comes before fields of it, wherever the spec names them.
         let mut by_depth = chosen.clone();
@@ -471,7 +475,7 @@ fn read_lists(table: &Node, prefix: &str, axes: &mut Vec<Axis>) -> Result<(), Sp
                     );
                 }
                 let values = items.iter().map(AxisValue::read).collect();
-                axes.push(Axis { path, line: node.line, values });
+                axes.push(Axis { path, line: node.line, values, of_no_rule: false });
             }
             _ => {
                 return Err(node.error(format!(

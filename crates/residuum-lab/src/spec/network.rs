@@ -180,6 +180,9 @@ impl NetworkSpec {
     /// Refuses a list whose layers do not fit each other or the data, with the line of the layer.
     pub(super) fn check_shapes(&self, data: &DataSpec, root: &Table<'_>) -> Result<(), SpecError> {
         let Model::List(layers) = &self.model else { return Ok(()) };
+        if self.model.head().is_empty() {
+            return Err(root.error("network.layers must have a layer with weights: linear, conv2d or conv1d"));
+        }
         let (image, outputs) = data.image();
         let at = |layer: &str, message: String| {
             let line = layers.line(layer).or_else(|| root.child("network").error("").line);

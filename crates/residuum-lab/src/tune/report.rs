@@ -23,8 +23,8 @@ impl Tuned {
     /// How much each field matters, from the short trials.
     pub fn sensitivity(&self) -> Vec<Sensitivity> {
         let short = || self.trials.iter().filter(|t| t.epochs == self.schedule.short_epochs);
-        // A trial that failed reached nothing.
-        let reached = |t: &Tried| t.score.map_or(0.0, |s| s.0);
+        // A trial that failed reached nothing, and one that is worse than the mean of the targets no more than that.
+        let reached = |t: &Tried| t.score.map_or(0.0, |s| s.0.max(0.0));
         let of = |(j, tunable): (usize, &super::Tunable)| {
             let quarter = |q: usize| {
                 let own = short().filter(|t| ((4.0 * t.place[j]) as usize).min(3) == q);
@@ -109,7 +109,7 @@ impl Tuned {
             let of = |epochs: u64| {
                 let own = self.trials.iter().filter(move |t| t.epochs == epochs);
                 let pairs: Vec<(f64, f64)> =
-                    own.map(|t| (t.values[j], 100.0 * t.score.map_or(0.0, |s| s.0))).collect();
+                    own.map(|t| (t.values[j], 100.0 * t.score.map_or(0.0, |s| s.0.max(0.0)))).collect();
                 pairs.into_iter().unzip::<f64, f64, Vec<f64>, Vec<f64>>()
             };
             let (xs, ys) = of(self.schedule.short_epochs);

@@ -72,7 +72,7 @@ impl Centre {
         let k = steps.max(3) as f64;
         let fast = (16.0 * k.ln() / k).min(0.5 / CONDITION);
         let fallback =
-            Self { direct: fast, learning: fast / 0.3, transfer: fast / 8.0, mixing: 0.3, granularity };
+            Self { direct: fast, learning: fast / 0.3, transfer: fast / 2.0, mixing: 0.3, granularity };
         let law = devices.and_then(|devices| laws(&devices.residual, steps));
         match law {
             // A gradient of one unit must be worth a pulse, or nothing is written.
@@ -102,7 +102,8 @@ fn laws(device: &DeviceSpec, steps: u64) -> Option<(f64, f64, f64)> {
         initial_lyapunov: 1.0,
     };
     let rates = practical_rates(&problem, response.gain(point)).ok()?.rates;
-    Some((rates.learning_rate, rates.transfer_rate, rates.mixing))
+    // W follows at the pace that the steepest direction allows: the law's own is that of the flattest.
+    Some((rates.learning_rate, CONDITION * rates.transfer_rate, rates.mixing))
 }
 
 /// The fields to search for a rule. `columns` is the widest matrix on tiles: rules that transfer one column at a time come back to

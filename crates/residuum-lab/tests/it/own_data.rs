@@ -87,7 +87,7 @@ fn faults_of_a_table_are_told_with_file_and_row() {
         ("a,b,kind\n".into(), label, "must have a row after its header"),
         (forty().replace("x", "1").replace("y", "5"), "csv = \"t.csv\"\nlabel = \"kind\"\nclasses = 3", "row 3, column \"kind\": the label must be a whole number from 0 to 2, got \"5\""),
         (forty(), "csv = \"t.csv\"\nlabel = \"kind\"\nchannels = 3", "data.channels has no effect with csv"),
-        (forty(), "csv = \"t.csv\"\nset = \"digits\"\nlabel = \"kind\"", "data must have one source"),
+        (forty(), "csv = \"t.csv\"\nset = \"digits\"", "data must have one source"),
     ] {
         write(&text);
         let error = refused(folder.path(), data);
