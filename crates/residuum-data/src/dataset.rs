@@ -123,6 +123,14 @@ pub struct Split {
     pub test: Dataset,
 }
 
+impl ChannelStatistics {
+    /// The same for a division: what is constant is divided by 1.
+    pub fn divisible(self) -> Self {
+        let deviation = self.deviation.into_iter().map(|d| if d > 0.0 { d } else { 1.0 }).collect();
+        Self { deviation, ..self }
+    }
+}
+
 /// Mean and standard deviation of each channel, in units of full scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChannelStatistics {
@@ -230,7 +238,7 @@ impl Dataset {
         Self { goal, ..self.clone() }
     }
 
-    /// Mean and standard deviation of each target; a constant one has deviation 1. None for classes.
+    /// Mean and standard deviation of each target. None for classes.
     pub fn target_statistics(&self) -> Option<ChannelStatistics> {
         let Goal::Values { each, values } = &self.goal else { return None };
         Some(statistics(values, *each))
@@ -318,7 +326,7 @@ impl Dataset {
         counts
     }
 
-    /// Mean and standard deviation of each channel; a constant one has deviation 1. The sums of bytes are of integers, so the
+    /// Mean and standard deviation of each channel. The sums of bytes are of integers, so the
     /// result does not depend on order.
     pub fn channel_statistics(&self) -> ChannelStatistics {
         let channels = self.shape().channels;
@@ -337,8 +345,7 @@ impl Dataset {
         let scale = f64::from(self.full_scale());
         let mean: Vec<f64> = sum.iter().map(|&s| s as f64 / n).collect();
         let variance = mean.iter().zip(&squares).map(|(m, &s)| s as f64 / n - m * m);
-        let deviation =
-            variance.map(|v| (v.sqrt() / scale) as f32).map(|d| if d > 0.0 { d } else { 1.0 }).collect();
+        let deviation = variance.map(|v| (v.sqrt() / scale) as f32).collect();
         ChannelStatistics { mean: mean.iter().map(|m| (m / scale) as f32).collect(), deviation }
     }
 
@@ -464,7 +471,6 @@ fn statistics(values: &[f32], columns: usize) -> ChannelStatistics {
             *s += (f64::from(v) - m).powi(2) / n;
         }
     }
-    let deviation =
-        variance.iter().map(|s: &f64| s.sqrt() as f32).map(|d| if d > 0.0 { d } else { 1.0 }).collect();
+    let deviation = variance.iter().map(|s: &f64| s.sqrt() as f32).collect();
     ChannelStatistics { mean: mean.iter().map(|&m| m as f32).collect(), deviation }
 }

@@ -58,6 +58,23 @@ pub trait Weights: State + Debug + Send + Sync {
     /// If the rule behind the weights rejects the step.
     fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), TrainStepError>;
 
+    /// Lets the time of one step pass: leak, diffusion and drift of cells. A step ages what it learns itself; this is for
+    /// weights that do not learn.
+    fn age(&mut self, key: Key) {
+        let _ = key;
+    }
+
+    /// Remembers how strongly the matrix answers, for [`Weights::compensate`]. `key` decides the calibration inputs.
+    fn calibrate(&mut self, key: Key) {
+        let _ = key;
+    }
+
+    /// Global drift compensation: from now on outputs are scaled by one factor so that the matrix answers to the inputs of
+    /// [`Weights::calibrate`], which must have the same key, as strongly as then.
+    fn compensate(&mut self, key: Key) {
+        let _ = key;
+    }
+
     /// Whether [`Weights::step`] can change anything. Errors are not propagated below the first layer that learns.
     fn trains(&self) -> bool {
         true
@@ -222,6 +239,18 @@ impl Weights for Still {
 
     fn step(&mut self, _: u64, _: &[f32], _: &[f32], _: Key) -> Result<(), TrainStepError> {
         Ok(())
+    }
+
+    fn age(&mut self, key: Key) {
+        self.0.age(key);
+    }
+
+    fn calibrate(&mut self, key: Key) {
+        self.0.calibrate(key);
+    }
+
+    fn compensate(&mut self, key: Key) {
+        self.0.compensate(key);
     }
 
     fn trains(&self) -> bool {

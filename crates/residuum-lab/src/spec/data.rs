@@ -318,7 +318,7 @@ impl DataSpec {
             }
         }
         if let Some(ChannelStatistics { mean, deviation }) =
-            split.train.target_statistics().filter(|_| self.scale_targets)
+            split.train.target_statistics().filter(|_| self.scale_targets).map(ChannelStatistics::divisible)
         {
             split.train = split.train.with_scaled_targets(&mean, &deviation);
             split.test = split.test.with_scaled_targets(&mean, &deviation);
@@ -360,7 +360,7 @@ impl DataSpec {
         match &self.normalize {
             Normalize::None => Vec::new(),
             Normalize::Channels => {
-                let statistics = train.channel_statistics();
+                let statistics = train.channel_statistics().divisible();
                 vec![normalize(statistics.mean, statistics.deviation)]
             }
             Normalize::By { mean, deviation } => vec![normalize(mean.clone(), deviation.clone())],

@@ -2,6 +2,7 @@
 //!
 //! [`train_in`] trains one; [`Opened`] is one loaded from a store.
 
+mod after;
 mod catalogue;
 mod features;
 mod layers;
@@ -9,6 +10,7 @@ mod opened;
 mod run;
 mod trial;
 
+pub use after::{AfterTime, Aged, parse_time, time_words};
 pub use catalogue::{CATALOGUE, Shipped};
 pub use features::{Access, FeatureError, Flow};
 pub use layers::{ArrayWeights, LayerWeights};

@@ -28,8 +28,8 @@ impl Tuned {
         let of = |(j, tunable): (usize, &super::Tunable)| {
             let quarter = |q: usize| {
                 let own = short().filter(|t| ((4.0 * t.place[j]) as usize).min(3) == q);
-                let mean = Summary::of(own.map(reached)).mean;
-                mean.is_finite().then_some(mean)
+                let summary = Summary::of(own.map(reached));
+                (summary.n > 0).then_some(summary.mean)
             };
             let quarters = [0, 1, 2, 3].map(quarter);
             let known = || quarters.iter().flatten().copied();

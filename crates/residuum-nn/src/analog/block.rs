@@ -189,11 +189,16 @@ impl Block {
         let stepped = self.rule.step(gradient, rates, key);
         (self.errors, self.inputs) = (own_errors, own_inputs);
         stepped?;
-        self.rule.age(key.named("age"));
+        self.age(key);
         if let Some(learned) = &mut self.learned {
             learned.step(k);
         }
         Ok(())
+    }
+
+    /// The time of one step passes.
+    pub(super) fn age(&mut self, key: Key) {
+        self.rule.age(key.named("age"));
     }
 
     /// ∂L/∂s = Σ_b δ · a · raw.
