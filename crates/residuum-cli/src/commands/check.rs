@@ -24,7 +24,8 @@ pub fn check(context: &Context, options: &CheckArgs) -> anyhow::Result<bool> {
         return Ok(true);
     }
     let warnings: String = missing.iter().map(warning).collect();
-    let mut text = format!("{}: {points} point(s), {} trial(s), all valid\n{warnings}", options.spec, plans.len());
+    let mut text =
+        format!("{}: {points} point(s), {} trial(s), all valid\n{warnings}", options.spec, plans.len());
     text += &shapes_text(&networks, &data);
     terminal::print(&text)?;
     Ok(true)

@@ -1,6 +1,6 @@
-use residuum_lab::source::data_root;
 use anyhow::bail;
 use residuum_lab::files::save_figure;
+use residuum_lab::source::data_root;
 use residuum_lab::train::{Damage, Opened};
 use serde_json::json;
 

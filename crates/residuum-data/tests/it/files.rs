@@ -44,7 +44,10 @@ fn arrays_are_read_in_any_order_and_type() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, bytes: Vec<u8>| fs::write(folder.path().join(name), bytes).unwrap();
     write("x.npy", npy("<f4", "(2, 3)", false, &f32s(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0])));
-    write("y.npy", npy("<i8", "(2,)", false, &[7_i64, 3].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>()));
+    write(
+        "y.npy",
+        npy("<i8", "(2,)", false, &[7_i64, 3].iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>()),
+    );
     let data = read_arrays(&arrays(folder.path(), false, None), None).unwrap();
     assert_eq!((data.labels(), data.classes(), data.class_name(0)), ([1, 0].as_slice(), 2, "3".to_string()));
     assert_eq!(values(&data, 1), [4.0, 5.0, 6.0]);
@@ -72,7 +75,11 @@ fn faults_of_arrays_are_told_with_file_and_row() {
     let error = refused(Some(3));
     assert!(error.contains("y.npy, row 1: the label must be a whole number from 0 to 2, got \"5\""), "{error}");
     write("y.npy", labels(&[0, 1, 1]));
-    assert!(refused(None).contains("y.npy: must have one entry for each of 2 samples, got 3"), "{}", refused(None));
+    assert!(
+        refused(None).contains("y.npy: must have one entry for each of 2 samples, got 3"),
+        "{}",
+        refused(None)
+    );
     write("y.npy", npy("<f4", "(2,)", false, &f32s(&[0.0, 0.5])));
     assert!(refused(None).contains("the label must be a whole number, got 0.5"), "{}", refused(None));
     write("x.npy", b"no array".to_vec());
@@ -120,9 +127,17 @@ fn a_folder_of_images_for_each_class() {
     assert_eq!((data.labels(), data.class_name(1)), ([0, 0, 1].as_slice(), "dog".to_string()));
     assert_eq!((data.image(2), data.shape().width), ([30, 31].as_slice(), 2));
     let refused = |channels| read_folder(root, channels, None).unwrap_err().to_string();
-    assert!(refused(3).contains("a.png: must have 3 channel(s) as data.channels says, got 1"), "{}", refused(3));
+    assert!(
+        refused(3).contains("a.png: must have 3 channel(s) as data.channels says, got 1"),
+        "{}",
+        refused(3)
+    );
     fs::write(root.join("dog/b.png"), png(1, 1, 3, &[1, 2, 3])).unwrap();
-    assert!(refused(1).contains("b.png: must have 1 channel(s) as data.channels says, got 3"), "{}", refused(1));
+    assert!(
+        refused(1).contains("b.png: must have 1 channel(s) as data.channels says, got 3"),
+        "{}",
+        refused(1)
+    );
     fs::write(root.join("dog/b.png"), png(1, 1, 1, &[1])).unwrap();
     assert!(refused(1).contains("all images must have 1×2 pixels like the first, got 1×1"), "{}", refused(1));
     fs::write(root.join("dog/b.png"), b"no image").unwrap();

@@ -175,7 +175,11 @@ impl DataShapes {
         let more = if self.classes.len() > MOST_CLASSES { ", …" } else { "" };
         let sizes = || self.classes.iter().map(|(_, n)| total(*n));
         let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
-        let _ = writeln!(text, "  samples of each class: {}{more} (smallest {least}, largest {most})", words.join(", "));
+        let _ = writeln!(
+            text,
+            "  samples of each class: {}{more} (smallest {least}, largest {most})",
+            words.join(", ")
+        );
         text
     }
 

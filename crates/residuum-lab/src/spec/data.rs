@@ -12,13 +12,16 @@ use thiserror::Error;
 use super::node::SpecError;
 use super::own_data::{IdxTable, NpyTable, OwnData, TestPart, test_part};
 use super::section::{Optional, Or, Required, section};
-use super::table::At;
+use super::table::{At, Table};
 use super::types::{TakesExt as _, choice, count, flag, list, number, path, table, text, word};
 
 /// Sources of numbers, not of images.
 const NUMBERS: &[&str] = &["csv", "npz", "npy"];
 /// Sources of images.
 const IMAGES: &[&str] = &["set", "images", "idx"];
+
+/// Longest side of an image, in pixels; more is taken for a mistake.
+const MAX_SIDE: u64 = 4096;
 
 section! {
     /// The samples, how they are transformed, and how many are used: a published set, or files of one's own.
@@ -80,13 +83,13 @@ section! {
         normalize_values @ "normalize": Normalize = choice([("none", Normalize::None), ("channels", Normalize::Channels)]), "–",
             Or("\"channels\""), of source NUMBERS;
         /// side length after bilinear resizing, before everything else
-        resize: Option<usize> = count().at_least(1).size(), "pixels", Optional("off"), of source IMAGES;
+        resize: Option<usize> = count().at_least(1).at_most(MAX_SIDE).size(), "pixels", Optional("off"), of source IMAGES;
         /// horizontal flip during training
         flip_horizontal: f64 = number().share(), "probability", Or("0.0");
         /// vertical flip during training
         flip_vertical: f64 = number().share(), "probability", Or("0.0");
         /// zero padding around the image before a random crop to its old size, during training
-        crop_padding: Option<usize> = count().at_least(1).size(), "pixels", Optional("off");
+        crop_padding: Option<usize> = count().at_least(1).at_most(MAX_SIDE).size(), "pixels", Optional("off");
     }
 }
 
@@ -98,6 +101,11 @@ section! {
         /// one number per channel, to divide by
         deviation: Vec<f32> = list(number().map(|x| x as f32), "a list of numbers", [0, usize::MAX]), "value", Required;
     }
+}
+
+/// A step of more images than there are.
+pub(crate) fn batch_sentence(batch_size: usize, train: usize) -> String {
+    format!("training.batch_size must be at most the {train} training images, got {batch_size}")
 }
 
 /// The data of a spec.
@@ -273,11 +281,34 @@ impl DataSpec {
         }
         let Known { classes, images: [train, test], .. } = self.known();
         let train = if self.half.is_some() { train / 2 } else { train };
-        let limited =
-            |all: usize, per_class: Option<usize>| per_class.map_or(all, |n| n.saturating_mul(classes).min(all));
+        let limited = |all: usize, per_class: Option<usize>| {
+            per_class.map_or(all, |n| n.saturating_mul(classes).min(all))
+        };
         let [train, test] = [limited(train, self.per_class[0]), limited(test, self.per_class[1])];
         let held_out = self.held_out.validation.map_or(0, |share| (share * train as f64) as usize);
         Ok([train - held_out, if self.held_out.evaluated { held_out } else { test }])
+    }
+
+    /// Refuses a step of more samples than there are, and a set with too few of a class.
+    pub(super) fn check_batch(&self, batch_size: usize, root: &Table<'_>) -> Result<(), SpecError> {
+        if self.own.is_none() {
+            let Known { classes, images: [train, _], .. } = self.known();
+            let least = if self.half.is_some() { train / 4 } else { train / 2 };
+            let is_whole = self.per_class == [None, None] && self.held_out.validation.is_none();
+            // Nothing is read where a glance is enough.
+            if self.directory.is_some() || (is_whole && batch_size <= least) {
+                return Ok(());
+            }
+            let most = |per_class: Option<usize>| per_class.is_none_or(|n| n <= train / classes / 4);
+            if self.per_class.into_iter().all(most) && batch_size <= classes {
+                return Ok(());
+            }
+        }
+        let [train, _] = self.samples().map_err(|e| root.error(format!("data: {e}")))?;
+        match batch_size > train {
+            true => Err(root.error(batch_sentence(batch_size, train))),
+            false => Ok(()),
+        }
     }
 
     /// Whether an image is the same in every epoch.

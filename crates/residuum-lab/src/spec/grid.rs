@@ -206,11 +206,13 @@ impl Grid {
     fn rule_kind(&self, place: &[usize]) -> Option<String> {
         let (cell, variant) = (self.cells[place[0]].as_ref(), self.variants[place[1]].as_ref());
         let changes = [cell, variant].into_iter().flatten().map(|change| &change.changes);
-        let kind = |node: &Node| node.field("rule")?.field("kind")?.as_text().map(String::from);
+        // A preset goes by the kind of its rule.
+        let own = |rule: &Node| rule.field("kind").or(rule.field("preset"))?.as_text().map(String::from);
+        let kind = |node: &Node| own(node.field("rule")?);
         let below = [&self.common].into_iter().chain(changes).chain(&self.profile).filter_map(kind).last();
         let swept = (self.axes.iter().zip(&place[2..])).flat_map(|(zip, &i)| {
             zip.iter().filter_map(move |axis| match axis.path.as_str() {
-                "rule" => axis.values[i].node.field("kind")?.as_text().map(String::from),
+                "rule" => own(&axis.values[i].node),
                 "rule.kind" => axis.values[i].node.as_text().map(String::from),
                 _ => None,
             })

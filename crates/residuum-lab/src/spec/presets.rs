@@ -23,12 +23,14 @@ pub struct RulePreset {
 
 /// Every preset. Columns of the file that do not name a field are evidence.
 pub fn rule_presets() -> Vec<RulePreset> {
-    const FIELDS: [&str; 5] = ["learning_rate", "transfer_rate", "mixing", "threshold", "symmetric_point"];
+    const FIELDS: [&str; 6] =
+        ["learning_rate", "transfer_rate", "mixing", "threshold", "columns", "symmetric_point"];
     let mut reader = csv::Reader::from_reader(PRESETS.as_bytes());
     let header = reader.headers().cloned().unwrap_or_default();
     let rows = reader.records().filter_map(Result::ok);
     rows.map(|row| {
-        let cell = |name: &str| header.iter().position(|own| own == name).and_then(|i| row.get(i)).unwrap_or("");
+        let cell =
+            |name: &str| header.iter().position(|own| own == name).and_then(|i| row.get(i)).unwrap_or("");
         let number = |name: &str| cell(name).parse().unwrap_or(f64::NAN);
         let given = FIELDS.iter().filter(|name| !cell(name).is_empty());
         RulePreset {
@@ -54,13 +56,16 @@ pub(crate) fn with_rule_preset(document: &Node) -> Result<Option<Node>, SpecErro
         let main = device.field("main").unwrap_or(device);
         main.field("preset")?.as_text()
     });
-    let found = all.iter().find(|p| p.rule == wanted && (p.device == "any" || Some(p.device.as_str()) == device));
+    let found =
+        all.iter().find(|p| p.rule == wanted && (p.device == "any" || Some(p.device.as_str()) == device));
     let Some(found) = found else {
         let mut rules: Vec<&str> = all.iter().map(|p| p.rule.as_str()).collect();
         rules.sort_unstable();
         rules.dedup();
         let message = match device {
-            _ if !rules.contains(&wanted) => format!("rule.preset must be one of {}, got {wanted:?}", rules.join(", ")),
+            _ if !rules.contains(&wanted) => {
+                format!("rule.preset must be one of {}, got {wanted:?}", rules.join(", "))
+            }
             Some(device) => format!(
                 "rule.preset = {wanted:?} has no settings for device.preset = {device:?}; `residuum tune` finds some"
             ),

@@ -293,6 +293,15 @@ impl ResponseSpec {
 }
 
 fn measured(f: &DeviceTable, at: &Table<'_>) -> Result<ResponseSpec, SpecError> {
+    if let Some(rows) = &f.points {
+        if at.has("csv") {
+            return Err(at.error(format!("{} must not stand beside csv: give one of them", at.path("points"))));
+        }
+        let column = |i: usize| rows.iter().map(|row| row[i]).collect::<Vec<f64>>();
+        let table = Tabulated::new(&column(0), &column(1), &column(2));
+        let table = table.map_err(|e| at.error(format!("{}: {e}", at.path("points"))))?;
+        return Ok(ResponseSpec::Shared(Arc::new(table)));
+    }
     let path = f.csv.as_ref().ok_or_else(|| at.missing("csv"))?;
     let field = at.path("csv");
     let text = std::fs::read_to_string(path)

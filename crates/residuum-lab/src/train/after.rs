@@ -61,7 +61,10 @@ impl Opened {
                 let shape = (spec.data.image().0, self.trial.train.dataset().outputs());
                 let mut parts = NetworkParts::build(&aged, seed, shape, steps, WeightsFrom::Checkpoint)?;
                 parts.network.load(Scope::Network, &state).map_err(|source| {
-                    NetworkError::NetworkTrial(TrialError::State { path: self.manifest.id.clone().into(), source })
+                    NetworkError::NetworkTrial(TrialError::State {
+                        path: self.manifest.id.clone().into(),
+                        source,
+                    })
                 })?;
                 let key = self.trial.key.named("after").fold(repeat);
                 parts.network.visit_weights(&mut |name, weights| weights.calibrate(key.named(name)));
@@ -96,7 +99,12 @@ fn aged_spec(spec: &TrialSpec, (device, cell): (&Device, Option<&CellSpec>), sec
     let main = DeviceSpec::Tile { device: Box::new(device), cell: cell.cloned() };
     TrialSpec {
         devices: Some(Devices { residual: main.clone(), main, pulse_energy: None }),
-        rule: RuleSpec { name: "analog", kind: RuleKind::Analog, transfer_rates: Vec::new(), ..spec.rule.clone() },
+        rule: RuleSpec {
+            name: "analog",
+            kind: RuleKind::Analog,
+            transfer_rates: Vec::new(),
+            ..spec.rule.clone()
+        },
         mapping: Mapping { omega, columnwise: true, output_scaling: OutputScaling::Off, ..spec.mapping },
         ..spec.clone()
     }
@@ -159,9 +167,7 @@ impl Aged {
     /// The same as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         let summary = |s: &Summary| serde_json::json!({ "n": s.n, "mean": s.mean, "std": if s.n > 1 { Some(s.std) } else { None } });
-        let time = |t: &AfterTime| {
-            serde_json::json!({ "seconds": t.seconds, "plain": summary(&t.plain), "compensated": summary(&t.compensated) })
-        };
+        let time = |t: &AfterTime| serde_json::json!({ "seconds": t.seconds, "plain": summary(&t.plain), "compensated": summary(&t.compensated) });
         serde_json::json!({
             "metric": if self.regression { "test_r2" } else { "test_accuracy" }, "drifts": self.drifts,
             "times": self.times.iter().map(time).collect::<Vec<_>>(),

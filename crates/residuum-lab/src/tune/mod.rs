@@ -56,7 +56,9 @@ pub enum TuneError {
     #[error(transparent)]
     File(#[from] FileError),
     /// A problem has no validation part.
-    #[error("tune needs a spec with [network]: settings are judged on held-out samples; `residuum rates` chooses those of a problem")]
+    #[error(
+        "tune needs a spec with [network]: settings are judged on held-out samples; `residuum rates` chooses those of a problem"
+    )]
     NoNetwork,
     /// Every trial failed.
     #[error("no setting of {point} could be trained; the first failed with: {sentence}")]

@@ -52,7 +52,8 @@ impl Tuned {
     pub fn to_text(&self) -> String {
         let Summary { mean, std, n, .. } = self.score;
         let deviation = if n > 1 { format!(" ± {:.1} over {n} seeds", 100.0 * std) } else { String::new() };
-        let mut text = format!("{} ({}): {} {:.1} %{deviation}\n", self.point, self.rule, self.what(), 100.0 * mean);
+        let mut text =
+            format!("{} ({}): {} {:.1} %{deviation}\n", self.point, self.rule, self.what(), 100.0 * mean);
         for (field, value) in self.setting() {
             let _ = writeln!(text, "  {field} = {value}");
         }
@@ -67,7 +68,8 @@ impl Tuned {
             self.schedule.epochs,
             self.seconds
         );
-        let _ = writeln!(text, "mean {} of short trials in quarters of each range, from low to high", self.what());
+        let _ =
+            writeln!(text, "mean {} of short trials in quarters of each range, from low to high", self.what());
         for (tunable, sensitivity) in self.space.iter().zip(self.sensitivity()) {
             let shown = |q: &Option<f64>| q.map_or("–".into(), |q| format!("{:.0} %", 100.0 * q));
             let quarters: Vec<String> = sensitivity.quarters.iter().map(shown).collect();
@@ -104,7 +106,8 @@ impl Tuned {
 
     /// Every trial against each field, the best marked.
     pub fn figure(&self) -> Figure {
-        let mut figure = Figure::new(self.space.len().clamp(1, 3)).title(format!("{}: how much each field matters", self.point));
+        let mut figure = Figure::new(self.space.len().clamp(1, 3))
+            .title(format!("{}: how much each field matters", self.point));
         for (j, tunable) in self.space.iter().enumerate() {
             let of = |epochs: u64| {
                 let own = self.trials.iter().filter(move |t| t.epochs == epochs);
@@ -116,12 +119,22 @@ impl Tuned {
             let mut panel = Panel::new(tunable.field)
                 .x_axis(Axis::log(tunable.field))
                 .y_axis(Axis::linear(format!("{} (%)", self.what())))
-                .points(Points::new(xs, ys).color(Color::BLUE).opacity(0.6).label(format!("{} epochs", self.schedule.short_epochs)));
+                .points(
+                    Points::new(xs, ys)
+                        .color(Color::BLUE)
+                        .opacity(0.6)
+                        .label(format!("{} epochs", self.schedule.short_epochs)),
+                );
             if self.schedule.epochs > self.schedule.short_epochs {
                 let (xs, ys) = of(self.schedule.epochs);
-                panel = panel.points(Points::new(xs, ys).color(Color::ORANGE).label(format!("{} epochs", self.schedule.epochs)));
+                panel = panel.points(
+                    Points::new(xs, ys).color(Color::ORANGE).label(format!("{} epochs", self.schedule.epochs)),
+                );
             }
-            let best = Points::new(vec![self.best[j]], vec![100.0 * self.score.mean]).color(Color::VERMILLION).size(6.0).hollow();
+            let best = Points::new(vec![self.best[j]], vec![100.0 * self.score.mean])
+                .color(Color::VERMILLION)
+                .size(6.0)
+                .hollow();
             figure = figure.panel(panel.points(best.label("best, mean over seeds")));
         }
         figure

@@ -118,8 +118,7 @@ mod tests {
 
     #[test]
     fn the_start_fills_the_space_more_evenly_than_chance() {
-        let space: Vec<Tunable> =
-            (0..3).map(|_| Tunable { field: "x", centre: 1.0, factor: 10.0 }).collect();
+        let space: Vec<Tunable> = (0..3).map(|_| Tunable { field: "x", centre: 1.0, factor: 10.0 }).collect();
         let search = Search { space: &space, key: Key::new(3) };
         let n = 27;
         // Every third of every axis has a third of the points, up to one or two.

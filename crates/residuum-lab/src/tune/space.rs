@@ -112,7 +112,8 @@ pub fn space(rule: &RuleSpec, centre: &Centre, columns: usize) -> Vec<Tunable> {
     let residual = rule_has(rule.name, "mixing") && rule_has(rule.name, "symmetric_point");
     let transfers = rule_has(rule.name, "transfer_rate");
     let mut fields = Vec::new();
-    let mut add = |field: &'static str, centre: f64, factor: f64| fields.push(Tunable { field, centre, factor });
+    let mut add =
+        |field: &'static str, centre: f64, factor: f64| fields.push(Tunable { field, centre, factor });
     if rule_has(rule.name, "learning_rate") {
         let centre = if residual { centre.learning } else { centre.direct };
         add("rule.learning_rate", centre, RATES);

@@ -3,7 +3,6 @@
 #[path = "../../../residuum-nn/tests/it/torch/mod.rs"]
 mod torch;
 
-
 use residuum::Key;
 use residuum_lab::plan::{Work, plans};
 use residuum_lab::spec::{Folders, NetworkSpec};
@@ -90,7 +89,8 @@ fn lists_of_layers_agree_with_pytorch() {
 #[test]
 fn another_list_would_be_caught() {
     let cases = read("lists.json");
-    let find = |name: &str| cases["layers"].as_array().unwrap().iter().find(|c| c["name"] == name).unwrap().clone();
+    let find =
+        |name: &str| cases["layers"].as_array().unwrap().iter().find(|c| c["name"] == name).unwrap().clone();
     let worst = |case: &Value| compare(case).into_iter().map(|row| row.1).fold(0.0, f32::max);
     let mut dilated = find("list_conv_dilated");
     dilated["options"]["layers"][0]["padding"] = 1.into();
@@ -115,18 +115,42 @@ fn errors_of(layers: &str) -> String {
 #[test]
 fn a_list_that_does_not_fit_is_refused_with_its_line() {
     for (layers, expected) in [
-        ("layers = [\n\"flatten\",\n{ kind = \"linear\", outputs = 5 },\n{ kind = \"conv2d\", kernel = 3 },\n]", "line 5: network.layers: layer 2: a convolution must be given at least 3×3 positions"),
-        ("layers = [\n{ kind = \"linear\", outputs = 5 },\n\"relu\"]", "line 3: network.layers: layer 0: a linear layer must be given a vector: put a flatten before it"),
-        ("layers = [\"flatten\", { kind = \"linear\", outputs = 7 }]", "layer 1 must give 1×1×10, one value for each class, but gives 1×1×7"),
+        (
+            "layers = [\n\"flatten\",\n{ kind = \"linear\", outputs = 5 },\n{ kind = \"conv2d\", kernel = 3 },\n]",
+            "line 5: network.layers: layer 2: a convolution must be given at least 3×3 positions",
+        ),
+        (
+            "layers = [\n{ kind = \"linear\", outputs = 5 },\n\"relu\"]",
+            "line 3: network.layers: layer 0: a linear layer must be given a vector: put a flatten before it",
+        ),
+        (
+            "layers = [\"flatten\", { kind = \"linear\", outputs = 7 }]",
+            "layer 1 must give 1×1×10, one value for each class, but gives 1×1×7",
+        ),
         ("layers = [\"flatten\", \"linear\", \"relu\", \"linear\"]", "layer 1 must say its outputs"),
         ("layers = [\"flatten\", \"relu\"]", "must have a layer with weights"),
         ("layers = [\"flaten\"]", "network.layers[0].kind must be one of linear, conv2d"),
-        ("layers = [{ kind = \"relu\", outputs = 3 }]", "network.layers[0].outputs has no effect with kind = \"relu\""),
+        (
+            "layers = [{ kind = \"relu\", outputs = 3 }]",
+            "network.layers[0].outputs has no effect with kind = \"relu\"",
+        ),
         ("model = \"mlp\"\nlayers = [\"linear\"]", "network.layers must not stand beside model"),
-        ("layers = [{ kind = \"conv2d\", outputs = 3, kernel = 3, groups = 2 }, \"flatten\", \"linear\"]", "channels and outputs (3) that 2 groups divide"),
-        ("layers = [{ kind = \"residual\", main = [{ kind = \"conv2d\", outputs = 3, kernel = 3 }] }, \"flatten\", \"linear\"]", "whose shortcut (8×8×1) meets its main path (6×6×3)"),
-        ("layers = [{ kind = \"linear\", name = \"a\", outputs = 3 }, { kind = \"linear\", name = \"a\" }]", "line 2: network.layers: layer"),
-        ("layers = [\"flatten\", { kind = \"max_pool\", kernel = 2, padding = 2 }, \"linear\"]", ".padding must be at most half the kernel of a pool"),
+        (
+            "layers = [{ kind = \"conv2d\", outputs = 3, kernel = 3, groups = 2 }, \"flatten\", \"linear\"]",
+            "channels and outputs (3) that 2 groups divide",
+        ),
+        (
+            "layers = [{ kind = \"residual\", main = [{ kind = \"conv2d\", outputs = 3, kernel = 3 }] }, \"flatten\", \"linear\"]",
+            "whose shortcut (8×8×1) meets its main path (6×6×3)",
+        ),
+        (
+            "layers = [{ kind = \"linear\", name = \"a\", outputs = 3 }, { kind = \"linear\", name = \"a\" }]",
+            "line 2: network.layers: layer",
+        ),
+        (
+            "layers = [\"flatten\", { kind = \"max_pool\", kernel = 2, padding = 2 }, \"linear\"]",
+            ".padding must be at most half the kernel of a pool",
+        ),
     ] {
         let error = errors_of(layers);
         assert!(error.contains(expected), "{layers}\n{error}\n{expected}");
@@ -147,7 +171,10 @@ fn a_layer_says_whether_it_is_on_tiles() {
         let names = trial.network.model.layers(10).matrices();
         names.into_iter().filter(|name| trial.network.analog.includes(name)).collect::<Vec<_>>()
     };
-    assert_eq!(on_tiles("[\"flatten\", { kind = \"linear\", outputs = 8, analog = false }, \"relu\", \"linear\"]"), ["3"]);
+    assert_eq!(
+        on_tiles("[\"flatten\", { kind = \"linear\", outputs = 8, analog = false }, \"relu\", \"linear\"]"),
+        ["3"]
+    );
     assert_eq!(on_tiles("[\"flatten\", { kind = \"linear\", outputs = 8 }, \"relu\", \"linear\"]"), ["1", "3"]);
     let block = |analog: &str| {
         format!(
@@ -157,6 +184,7 @@ fn a_layer_says_whether_it_is_on_tiles() {
     };
     assert_eq!(on_tiles(&block("analog = \"c2\",")), ["b.c2", "2"]);
     assert_eq!(on_tiles(&block("analog = false,")), ["2"]);
-    let error = plans(&spec(&block("analog = \"c3\",")), &Folders::new("."), None, "lists").unwrap_err().to_string();
+    let error =
+        plans(&spec(&block("analog = \"c3\",")), &Folders::new("."), None, "lists").unwrap_err().to_string();
     assert!(error.contains("analog = \"c3\" of layer b must match a layer with weights, got none"), "{error}");
 }

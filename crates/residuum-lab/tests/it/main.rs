@@ -7,6 +7,7 @@
 mod book;
 mod claims;
 mod compare;
+mod device_file;
 mod experiment_specs;
 mod explain_memory;
 mod features;
@@ -24,3 +25,4 @@ mod shipped_lists;
 mod sweep;
 mod sweep_common;
 mod sweep_kill;
+mod trust;

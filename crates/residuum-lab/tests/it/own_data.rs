@@ -52,7 +52,10 @@ fn a_table_becomes_parts_by_seed_with_features_normalised_on_the_training_part()
     assert!(sums.iter().all(|s| s.abs() < 1e-4), "the mean of the training part is 0, {sums:?}");
     // The same parts for every seed of a trial; others for another seed of the split.
     let ids = |data: &str| plan(data).id();
-    assert_ne!(ids("csv = \"t.csv\"\nlabel = \"kind\""), ids("csv = \"t.csv\"\nlabel = \"kind\"\nsplit_seed = 1"));
+    assert_ne!(
+        ids("csv = \"t.csv\"\nlabel = \"kind\""),
+        ids("csv = \"t.csv\"\nlabel = \"kind\"\nsplit_seed = 1")
+    );
     let other = plan("csv = \"t.csv\"\nlabel = \"kind\"\nvalidation = 0.25\nevaluate = \"validation\"");
     let (_, validation) = shapes(&[other]);
     assert_eq!((validation[0].measured, validation[0].samples), ("validation", [24, 8]));
@@ -77,15 +80,39 @@ fn faults_of_a_table_are_told_with_file_and_row() {
     let write = |text: &str| fs::write(folder.path().join("t.csv"), text).unwrap();
     let label = "csv = \"t.csv\"\nlabel = \"kind\"";
     for (text, data, expected) in [
-        (forty().replace("3,7,y", "3,nan,y"), label, "t.csv, row 5, column \"b\": must be a finite number, got \"nan\""),
-        (forty().replace("3,7,y", "3,,y"), label, "t.csv, row 5, column \"b\": must be a finite number, got \"\""),
-        (forty().replace("3,7,y", "3,7"), label, "t.csv, row 5: a row must have 3 columns like the header, got 2"),
-        (forty(), "csv = \"t.csv\"\nlabel = \"class\"", "must have a column \"class\", but its columns are a, b, kind"),
-        (forty(), "csv = \"t.csv\"\nlabel = \"kind\"\nclasses = 2", "row 2, column \"kind\": the label must be a whole number from 0 to 1, got \"x\""),
+        (
+            forty().replace("3,7,y", "3,nan,y"),
+            label,
+            "t.csv, row 5, column \"b\": must be a finite number, got \"nan\"",
+        ),
+        (
+            forty().replace("3,7,y", "3,,y"),
+            label,
+            "t.csv, row 5, column \"b\": must be a finite number, got \"\"",
+        ),
+        (
+            forty().replace("3,7,y", "3,7"),
+            label,
+            "t.csv, row 5: a row must have 3 columns like the header, got 2",
+        ),
+        (
+            forty(),
+            "csv = \"t.csv\"\nlabel = \"class\"",
+            "must have a column \"class\", but its columns are a, b, kind",
+        ),
+        (
+            forty(),
+            "csv = \"t.csv\"\nlabel = \"kind\"\nclasses = 2",
+            "row 2, column \"kind\": the label must be a whole number from 0 to 1, got \"x\"",
+        ),
         (forty(), "csv = \"t.csv\"", "data.label must name the column of classes, or data.target"),
         (forty(), "csv = \"none.csv\"\nlabel = \"kind\"", "none.csv must be readable"),
         ("a,b,kind\n".into(), label, "must have a row after its header"),
-        (forty().replace("x", "1").replace("y", "5"), "csv = \"t.csv\"\nlabel = \"kind\"\nclasses = 3", "row 3, column \"kind\": the label must be a whole number from 0 to 2, got \"5\""),
+        (
+            forty().replace("x", "1").replace("y", "5"),
+            "csv = \"t.csv\"\nlabel = \"kind\"\nclasses = 3",
+            "row 3, column \"kind\": the label must be a whole number from 0 to 2, got \"5\"",
+        ),
         (forty(), "csv = \"t.csv\"\nlabel = \"kind\"\nchannels = 3", "data.channels has no effect with csv"),
         (forty(), "csv = \"t.csv\"\nset = \"digits\"", "data must have one source"),
     ] {
@@ -100,7 +127,11 @@ fn faults_of_a_table_are_told_with_file_and_row() {
 fn a_regression_learns_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let rows = (0..60).map(|i| format!("{i},{},{}", (i * 7) % 11, 100.0 + 3.0 * f64::from(i)));
-    fs::write(folder.path().join("r.csv"), ["a,b,y".to_string()].into_iter().chain(rows).collect::<Vec<_>>().join("\n")).unwrap();
+    fs::write(
+        folder.path().join("r.csv"),
+        ["a,b,y".to_string()].into_iter().chain(rows).collect::<Vec<_>>().join("\n"),
+    )
+    .unwrap();
     let plans = read(folder.path(), "csv = \"r.csv\"\ntarget = \"y\"").unwrap();
     let Work::Network(trial) = &plans[0].work else { panic!("a network") };
     assert!(trial.data.is_regression() && trial.training.loss.is_regression());

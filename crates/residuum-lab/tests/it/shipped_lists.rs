@@ -41,7 +41,9 @@ impl Listener for Stops {
 fn shipped_networks_run_at_tiny_size() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::create(folder.path()).unwrap();
-    for (name, profile) in [("lenet5.toml", Some("quick")), ("resnet-small.toml", Some("quick")), ("regression.toml", None)] {
+    for (name, profile) in
+        [("lenet5.toml", Some("quick")), ("resnet-small.toml", Some("quick")), ("regression.toml", None)]
+    {
         let text = text(name).replace("epochs = 40", "epochs = 1").replace("seeds = [0, 1, 2]", "seeds = [0]");
         let rows = records(&read(&text, profile), &Silent, &store).unwrap();
         let metric = if name == "regression.toml" { "test_r2" } else { "test_accuracy" };
@@ -59,7 +61,10 @@ fn a_table_takes_at_most_25_lines_and_dropout_resumes_to_the_bit() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::create(folder.path()).unwrap();
         for &after in stops {
-            assert!(records(&plans, &Stops(AtomicUsize::new(after)), &store).is_none(), "stopped after {after}");
+            assert!(
+                records(&plans, &Stops(AtomicUsize::new(after)), &store).is_none(),
+                "stopped after {after}"
+            );
         }
         records(&plans, &Silent, &store).unwrap()
     };

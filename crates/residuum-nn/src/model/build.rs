@@ -54,6 +54,11 @@ pub trait Factory {
 
     /// A digital vector, such as a bias, under its full name.
     fn parameter(&mut self, name: &str, initial: Vec<f32>) -> Parameter;
+
+    /// Whether anything is stored; if not, no initial weights are drawn, and what the factory is given is empty.
+    fn holds_values(&self) -> bool {
+        true
+    }
 }
 
 /// Everything in digital memory, trained by one SGD or frozen.
@@ -109,6 +114,10 @@ impl Factory for SplitFactory<'_> {
         let layer = name.rsplit_once('.').map_or(name, |(layer, _)| layer);
         self.pick(layer).parameter(name, initial)
     }
+
+    fn holds_values(&self) -> bool {
+        self.inside.holds_values() || self.outside.holds_values()
+    }
 }
 
 /// A selection of layers by name.
@@ -131,6 +140,13 @@ impl Select {
             "head" => Self::Names(vec![head.to_owned()]),
             patterns => Self::Names(patterns.split(',').map(|p| p.trim().to_owned()).collect()),
         }
+    }
+
+    /// The first pattern that none of these layers matches.
+    pub fn unmatched(&self, layers: &[&str]) -> Option<&str> {
+        let Self::Names(patterns) = self else { return None };
+        let fits = |pattern: &&String| !layers.iter().any(|layer| matches(pattern, layer));
+        patterns.iter().find(fits).map(String::as_str)
     }
 
     /// Whether the layer `name` is selected. The groups of a grouped convolution go by the name of their layer.
@@ -244,6 +260,10 @@ impl Builder<'_> {
         start: KernelStart,
         window: usize,
     ) -> Result<Box<dyn Weights>, BuildError> {
+        let refuse = |source| BuildError::Parameter { layer: name.to_owned(), source };
+        if !self.factory.holds_values() {
+            return self.factory.weights(name, rows, cols, Vec::new()).map_err(refuse);
+        }
         let key = self.key.named(name).named("weight");
         let initial = match start {
             KernelStart::FanIn => uniform(key, cols, rows * cols),
@@ -254,11 +274,16 @@ impl Builder<'_> {
                 draws.into_iter().map(|z| (deviation * z) as f32).collect()
             }
         };
-        let refuse = |source| BuildError::Parameter { layer: name.to_owned(), source };
         self.factory.weights(name, rows, cols, initial).map_err(refuse)
     }
 
     fn bias(&mut self, name: &str, inputs: usize, outputs: usize, wanted: bool) -> Option<Parameter> {
+        if !self.factory.holds_values() {
+            if wanted {
+                self.factory.parameter(&format!("{name}.bias"), Vec::new());
+            }
+            return None;
+        }
         let key = self.key.named(name).named("bias");
         wanted.then(|| self.factory.parameter(&format!("{name}.bias"), uniform(key, inputs, outputs)))
     }

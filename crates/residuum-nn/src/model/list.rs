@@ -172,7 +172,9 @@ pub struct LayerShape {
 impl LayerShape {
     /// Learned numbers.
     pub fn parameters(&self) -> usize {
-        self.matrices.iter().map(|[rows, cols]| rows * cols).sum::<usize>() + self.vectors
+        self.matrices
+            .iter()
+            .fold(self.vectors, |sum, [rows, cols]| sum.saturating_add(rows.saturating_mul(*cols)))
     }
 }
 

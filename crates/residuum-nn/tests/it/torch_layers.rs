@@ -66,8 +66,7 @@ fn layer(case: &Value) -> Box<dyn Layer> {
         "conv" => {
             let kernel = sizes(&options["kernel"]);
             let [stride, padding] = ["stride", "padding"].map(|name| [number(name); 2]);
-            let geometry =
-                Geometry { height: kernel[0], width: kernel[1], stride, padding, dilation: [1; 2] };
+            let geometry = Geometry { height: kernel[0], width: kernel[1], stride, padding, dilation: [1; 2] };
             Box::new(conv(4, 5, geometry, has_bias))
         }
         "norm" => Box::new(norm(4, options["epsilon"].as_f64().map_or(BatchNorm2d::EPSILON, |e| e as f32))),
