@@ -24,7 +24,7 @@ pub struct RulePreset {
 /// Every preset. Columns of the file that do not name a field are evidence.
 pub fn rule_presets() -> Vec<RulePreset> {
     const FIELDS: [&str; 6] =
-        ["learning_rate", "transfer_rate", "mixing", "threshold", "columns", "symmetric_point"];
+        ["learning_rate", "transfer_rate", "mixing", "threshold", "every", "symmetric_point"];
     let mut reader = csv::Reader::from_reader(PRESETS.as_bytes());
     let header = reader.headers().cloned().unwrap_or_default();
     let rows = reader.records().filter_map(Result::ok);
