@@ -305,10 +305,10 @@ impl DataSpec {
             }
         }
         let [train, _] = self.samples().map_err(|e| root.error(format!("data: {e}")))?;
-        match batch_size > train {
-            true => Err(root.error(batch_sentence(batch_size, train))),
-            false => Ok(()),
+        if batch_size > train {
+            return Err(root.error(batch_sentence(batch_size, train)));
         }
+        Ok(())
     }
 
     /// Whether an image is the same in every epoch.

@@ -120,7 +120,7 @@ impl Network {
         let pass = Pass::train(k, key);
         self.forward(input, pass);
         let outcome = loss.evaluate(&self.scores, targets, Some(&mut self.errors));
-        if !(outcome.loss <= MAX_LOSS) {
+        if outcome.loss.is_nan() || outcome.loss > MAX_LOSS {
             return Err(TrainStepError::Diverged { k, value: outcome.loss });
         }
         self.layers.backward(input, &self.scores, &self.errors, None, pass)?;

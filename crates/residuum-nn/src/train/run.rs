@@ -222,7 +222,7 @@ impl<'a> Session<'a> {
         let key = self.run.key.named("evaluate").fold(epoch);
         let tally = tally(self.run.network, self.run.test, loss, key, prefetch, || listener.cancelled());
         match tally.map(|tally| tally.evaluation()) {
-            Some(Evaluation { loss: value, .. }) if !(value <= MAX_LOSS) => {
+            Some(Evaluation { loss: value, .. }) if value.is_nan() || value > MAX_LOSS => {
                 Err(TrainError::TestDiverged { epoch, k, value })
             }
             evaluation => Ok(evaluation),
