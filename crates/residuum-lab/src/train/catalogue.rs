@@ -30,4 +30,6 @@ pub const CATALOGUE: &[Shipped] = shipped![
     "cifar10-features",
     "cifar10-small",
     "ablation",
+    "lenet5",
+    "resnet-small",
 ];

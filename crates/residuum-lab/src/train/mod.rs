@@ -2,6 +2,7 @@
 //!
 //! [`train_in`] trains one; [`Opened`] is one loaded from a store. [`TileMatrix`] is one layer for a training loop elsewhere.
 
+mod after;
 mod catalogue;
 mod features;
 mod layers;
@@ -10,6 +11,7 @@ mod opened;
 mod run;
 mod trial;
 
+pub use after::{AfterTime, Aged, parse_time, time_words};
 pub use catalogue::{CATALOGUE, Shipped};
 pub use features::{Access, FeatureError, Flow};
 pub use layers::{ArrayWeights, LayerWeights};

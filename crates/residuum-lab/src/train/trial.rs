@@ -169,7 +169,7 @@ impl NetworkTrial {
     pub fn prepare(spec: &TrialSpec, seed: u64, root: &Path, origin: WeightsFrom) -> Result<Self, TrialError> {
         let key = Key::new(seed);
         let split = spec.data.load(root)?;
-        let classes = split.train.classes();
+        let classes = split.train.outputs();
         let [train_pipeline, test_pipeline] = spec.data.pipelines(&split.train)?;
         let image = test_pipeline.output();
         let batch_size = spec.training.batch_size;

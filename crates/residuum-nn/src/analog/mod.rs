@@ -105,6 +105,9 @@ impl Reads {
     }
 }
 
+/// Inputs of a calibration.
+const CALIBRATIONS: usize = 16;
+
 /// A matrix on crossbar tiles.
 #[derive(Debug)]
 pub struct AnalogWeights {
@@ -117,6 +120,10 @@ pub struct AnalogWeights {
     /// Of this layer under this seed.
     key: Key,
     samples_read: u64,
+    /// What outputs are multiplied by: a global drift compensation.
+    gain: f32,
+    /// How strongly the matrix answered when it was calibrated.
+    answer: f64,
 }
 
 impl AnalogWeights {
@@ -147,7 +154,28 @@ impl AnalogWeights {
             }
         }
         let rates = factory.rates.clone().validate()?;
-        Ok(Self { rows, cols, blocks, mapping, rates, name: name.to_owned(), key, samples_read: 0 })
+        Ok(Self {
+            rows,
+            cols,
+            blocks,
+            mapping,
+            rates,
+            name: name.to_owned(),
+            key,
+            samples_read: 0,
+            gain: 1.0,
+            answer: 0.0,
+        })
+    }
+
+    /// The sum of |y| over a few inputs of random signs.
+    fn answer_to(&mut self, key: Key) -> f64 {
+        let mut draws = vec![0.0; CALIBRATIONS * self.cols];
+        key.named("calibration").fill_uniform(&mut draws);
+        let inputs: Vec<f32> = draws.iter().map(|&u| if u < 0.5 { -1.0 } else { 1.0 }).collect();
+        let mut outputs = vec![0.0; CALIBRATIONS * self.rows];
+        self.read(&inputs, &mut outputs, key.named("answer"));
+        outputs.iter().map(|&y| f64::from(y.abs())).sum()
     }
 
     /// The rates of its own schedules at step `k`.
@@ -262,6 +290,9 @@ impl Weights for AnalogWeights {
             let shape = [self.cols, self.rows];
             block.read(inputs, outputs, shape, key.fold(n as u64));
         }
+        if self.gain != 1.0 {
+            outputs.iter_mut().for_each(|y| *y *= self.gain);
+        }
     }
 
     fn read_transposed(&mut self, errors: &[f32], outputs: &mut [f32], key: Key) {
@@ -282,6 +313,19 @@ impl Weights for AnalogWeights {
     fn age(&mut self, key: Key) {
         for (n, block) in self.blocks.iter_mut().enumerate() {
             block.age(key.fold(n as u64));
+        }
+    }
+
+    fn calibrate(&mut self, key: Key) {
+        self.gain = 1.0;
+        self.answer = self.answer_to(key);
+    }
+
+    fn compensate(&mut self, key: Key) {
+        self.gain = 1.0;
+        let now = self.answer_to(key);
+        if now > 0.0 {
+            self.gain = (self.answer / now) as f32;
         }
     }
 
