@@ -68,7 +68,7 @@ pub fn compute_sized<R: Send>(
     const BRIEF: usize = 1 << 22;
     py.detach(|| {
         if size < BRIEF {
-            alone()?;
+            alone();
             return Ok(work());
         }
         bounded(work)

@@ -55,7 +55,7 @@ impl PyTrial {
         data: Option<PathBuf>,
     ) -> Result<Self, Failure> {
         let source = source(spec)?;
-        let reading = Reading { profile, seed, variant: variant.into_iter().collect(), data };
+        let reading = Reading { profile, seed, variant: variant.into_iter().collect(), data, only: Vec::new() };
         let plans = reading.plans(&source)?;
         let mut points = points(&plans);
         let Some(plan) = points.next() else { return Err(refuse("spec must have a trial")) };
