@@ -180,6 +180,11 @@ impl Parameter {
         self.sgd.is_some()
     }
 
+    /// Leaves the parameters to someone else, who sets `values`.
+    pub fn freeze(&mut self) {
+        self.sgd = None;
+    }
+
     /// One step along `gradient`.
     pub fn step(&mut self, k: u64) {
         if let Some(sgd) = self.sgd {

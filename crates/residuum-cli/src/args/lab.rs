@@ -96,6 +96,7 @@ Examples:
   residuum run digits --jobs 2
   residuum run mnist-fcn --profile quick --data ~/data --variant residual
   residuum run my.toml --out results --shard 0/4   every fourth trial; 1/4, 2/4, 3/4 elsewhere
+  residuum run my.toml --out results --slurm=50 | sbatch
   residuum eval runs/digits name=residual seed=0
   residuum report runs/digits --to report.html")]
 pub struct RunArgs {
@@ -113,6 +114,10 @@ pub struct RunArgs {
     /// Run only every N-th trial, starting with the I-th, counted from 0.
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     pub shard: Option<(usize, usize)>,
+    /// Print a script for `sbatch` that runs the trials as an array of TASKS jobs with --shard, instead of running them; one
+    /// job for each trial, at most 100, by default. The jobs share the store.
+    #[arg(long, value_name = "TASKS", num_args = 0..=1, require_equals = true, default_missing_value = "0", conflicts_with = "shard")]
+    pub slurm: Option<usize>,
     /// Same as --out.
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,

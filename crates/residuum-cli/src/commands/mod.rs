@@ -17,6 +17,7 @@ pub mod reproduce;
 pub mod run;
 pub mod runs;
 pub mod schema;
+mod slurm;
 pub mod tune;
 pub mod verify;
 

@@ -172,7 +172,11 @@ impl TrialSpec {
 }
 
 /// Builds the rule once for a small tile: what cannot be is refused while the line is at hand.
-fn check_rule(root: &Table<'_>, rule: &RuleSpec, devices: Option<&Devices>) -> Result<(), SpecError> {
+pub(super) fn check_rule(
+    root: &Table<'_>,
+    rule: &RuleSpec,
+    devices: Option<&Devices>,
+) -> Result<(), SpecError> {
     if let RuleKind::Residual(ResidualSpec { chosen_by: Some(_), .. }) = rule.kind {
         return Err(root.error("rule.rates must not be given with [network]: the theory covers problems only"));
     }

@@ -15,6 +15,7 @@ mod file;
 mod folders;
 mod grid;
 mod hardware;
+mod layer;
 mod layers;
 mod multi_tile;
 mod network;
@@ -32,6 +33,7 @@ mod rule;
 mod schema;
 mod section;
 mod seeds;
+mod setup;
 mod signs;
 mod symmetric_point;
 mod table;
@@ -50,6 +52,7 @@ pub use folders::Folders;
 pub(crate) use folders::digest as digest_of;
 pub(crate) use grid::{Grid, MAX_TRIALS, Point};
 pub use hardware::HardwareSpec;
+pub use layer::LayerSpec;
 pub use layers::ListedLayers;
 pub use multi_tile::{ByStates, WarmStartSpec};
 pub(crate) use network::shape_sentence;
@@ -68,6 +71,7 @@ pub(crate) use rule::rule_has;
 pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec};
 pub use schema::schema;
 pub use section::{Declaration, Default, Field, FieldCondition};
+pub use setup::{ArraySetup, Setup, noisy_problem};
 pub use symmetric_point::SymmetricPointSpec;
 pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};
 pub use vector::{MatrixSpec, VectorSpec};
@@ -103,6 +107,11 @@ impl Document {
     /// If a value has no counterpart in a spec.
     pub fn from_value(value: &serde_json::Value) -> Result<Self, SpecError> {
         Node::from_json(value).map(Self)
+    }
+
+    /// The tree of values, without lines.
+    pub fn to_value(&self) -> serde_json::Value {
+        self.0.to_json()
     }
 }
 

@@ -130,7 +130,7 @@ pub(crate) fn rule_has(kind: &str, field: &str) -> bool {
 }
 
 /// Rules with a learning rate.
-const RATED: &[&str] = &[
+pub(super) const RATED: &[&str] = &[
     "digital",
     "analog",
     "tiki_taka",
@@ -169,7 +169,7 @@ const SOURCED: &[&str] = &[
     "residual_cascade",
 ];
 /// Rules with arrays besides W.
-const TRANSFERRING: &[&str] = &[
+pub(super) const TRANSFERRING: &[&str] = &[
     "tiki_taka",
     "tiki_taka_2",
     "chopped_tiki_taka",
@@ -291,7 +291,7 @@ impl LevelsTable {
 /// Pairs of a zero-shift while a spec is checked: what cannot be measured shows at the first.
 const CHECKED_PAIRS: u64 = 4;
 
-fn scheme(fields: &TrainsTable, _: &At<'_>) -> Result<Scheme, SpecError> {
+pub(super) fn scheme(fields: &TrainsTable, _: &At<'_>) -> Result<Scheme, SpecError> {
     let trains = Trains { length: fields.length, management: fields.management };
     Ok(match fields.scheme {
         "stochastic" => Scheme::Stochastic(trains),

@@ -18,6 +18,8 @@ macro_rules! shipped {
 /// Every experiment with networks in `experiments/`.
 pub const CATALOGUE: &[Shipped] = shipped![
     "digits",
+    "coarse-states",
+    "wrong-references",
     "mnist-fcn",
     "mnist-cnn",
     "mnist-table",

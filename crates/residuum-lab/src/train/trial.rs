@@ -224,9 +224,9 @@ impl Shaped {
 
 /// The rule of a spec on tiles of any size.
 #[derive(Clone, Debug)]
-struct TileRecipe {
-    rule: RuleSpec,
-    devices: Devices,
+pub(super) struct TileRecipe {
+    pub(super) rule: RuleSpec,
+    pub(super) devices: Devices,
 }
 
 impl Recipe for TileRecipe {

@@ -21,6 +21,7 @@ mod reproduce_networks;
 mod run_errors;
 mod run_goldens;
 mod schema;
+mod setup;
 mod shipped_lists;
 mod sweep;
 mod sweep_common;
