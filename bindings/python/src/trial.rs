@@ -94,8 +94,9 @@ impl PyTrial {
             let key = trial.key.named("train");
             let network = &mut trial.parts.network;
             let (mut sum, mut samples) = (0.0, 0);
-            for Batch { images, labels } in trial.train.epoch(epoch).take(steps.unwrap_or(usize::MAX)) {
-                let labels: Vec<u32> = labels.into_iter().map(u32::from).collect();
+            for Batch { images, labels, targets } in trial.train.epoch(epoch).take(steps.unwrap_or(usize::MAX))
+            {
+                classes(&targets)?;
                 let input = Tensor::from_values(network.input_shape(), images);
                 let outcome = network.train_step(&input, &labels, *loss, *k, key)?;
                 sum += outcome.loss * labels.len() as f64;
@@ -144,7 +145,8 @@ impl PyEpoch {
         &mut self,
         py: Python<'py>,
     ) -> Result<Option<(Bound<'py, PyArray4<f32>>, Bound<'py, PyArray1<i64>>)>, Failure> {
-        let Some(Batch { images, labels }) = self.epoch.next() else { return Ok(None) };
+        let Some(Batch { images, labels, targets }) = self.epoch.next() else { return Ok(None) };
+        classes(&targets)?;
         let (height, width, channels) = self.shape;
         let images = Array4::from_shape_vec((labels.len(), height, width, channels), images)?;
         let labels = PyArray1::from_iter(py, labels.into_iter().map(i64::from));
@@ -153,5 +155,14 @@ impl PyEpoch {
 
     fn __len__(&self) -> usize {
         self.epoch.len()
+    }
+}
+
+/// Batches from Python are of classes; a regression has targets.
+fn classes(targets: &[f32]) -> Result<(), Failure> {
+    if targets.is_empty() {
+        Ok(())
+    } else {
+        Err(refuse("data must have classes to be trained from Python, got a regression"))
     }
 }

@@ -16,7 +16,6 @@ use super::grid::{Change, Grid, Point, is_plain};
 use super::hardware::HardwareSpec;
 use super::network::NetworkSpec;
 use super::node::{Node, SpecError};
-use super::presets::with_rule_preset;
 use super::readout::ReadoutSpec;
 use super::resolved::{Resolved, describe};
 use super::rule::{ResidualSpec, RuleKind, RuleSpec};
@@ -95,8 +94,7 @@ impl TrialSpec {
     /// Reads one point of a grid.
     pub(crate) fn read(point: &Point<'_>, folders: &Folders) -> Result<Self, SpecError> {
         let context = Context::new(Kind::Network, folders);
-        let preset = with_rule_preset(&point.node)?;
-        let root = Table::root(preset.as_ref().unwrap_or(&point.node), context.clone())?;
+        let root = Table::root(&point.node, context.clone())?;
         let file = FileTable::read(&root)?;
         let missing = |name: &str| root.missing(name);
         let at = |name: &'static str| {

@@ -206,8 +206,7 @@ impl Grid {
     fn rule_kind(&self, place: &[usize]) -> Option<String> {
         let (cell, variant) = (self.cells[place[0]].as_ref(), self.variants[place[1]].as_ref());
         let changes = [cell, variant].into_iter().flatten().map(|change| &change.changes);
-        // A preset goes by the kind of its rule.
-        let own = |rule: &Node| rule.field("kind").or(rule.field("preset"))?.as_text().map(String::from);
+        let own = |rule: &Node| rule.field("kind")?.as_text().map(String::from);
         let kind = |node: &Node| own(node.field("rule")?);
         let below = [&self.common].into_iter().chain(changes).chain(&self.profile).filter_map(kind).last();
         let swept = (self.axes.iter().zip(&place[2..])).flat_map(|(zip, &i)| {

@@ -17,7 +17,7 @@ use super::rate::{Rate, rate};
 use super::section::{Declaration, Field, Optional, Or, Required, Section as _, Takes, section};
 use super::symmetric_point::{SymmetricPointField, SymmetricPointSpec, ZeroShiftTable, zero_shift};
 use super::table::{At, Table};
-use super::types::{TakesExt as _, choice, count, flag, list, number, table, text, word};
+use super::types::{TakesExt as _, choice, count, flag, list, number, table, word};
 
 section! {
     /// How weights learn. Residual Learning is W̄ = W + γ(P − W⋄); P ← P + A(−α ∇f(W̄; ξ); P); W ← W + A(βγ(P − W⋄); W), with
@@ -27,9 +27,6 @@ section! {
         /// Learning, the same through a digital buffer, the cascade, and the
         /// Manhattan rule, which sends one pulse against the sign of each gradient and has no learning rate
         kind: &'static str = word(RATED.iter().copied().chain(["manhattan"])), "–", Required;
-        /// a kind of rule with the settings that `residuum tune` found for it on the preset of the device, instead of `kind`; fields
-        /// beside it override them. With `[network]`
-        preset: Option<String> = text("a kind of rule"), "–", Optional("none");
         /// α
         learning_rate: Option<Rate> = rate(), "weight²/objective per step", Optional("required unless `rates` chooses it"), of kind RATED;
         /// of a gradient, at and below which a cell gets no pulse
