@@ -105,7 +105,13 @@ fn aged_spec(spec: &TrialSpec, (device, cell): (&Device, Option<&CellSpec>), sec
             transfer_rates: Vec::new(),
             ..spec.rule.clone()
         },
-        mapping: Mapping { omega, columnwise: true, output_scaling: OutputScaling::Off, ..spec.mapping },
+        mapping: Mapping {
+            omega,
+            by_width: false,
+            columnwise: true,
+            output_scaling: OutputScaling::Off,
+            ..spec.mapping
+        },
         ..spec.clone()
     }
 }
