@@ -19,12 +19,13 @@ use std::time::Instant;
 use pulp::{Arch, Simd, WithSimd};
 use residuum::readout::{BoundManagement, NoiseManagement, Settings};
 use residuum::rule::{
-    Columns, Rates, ResidualConfig, ResidualLearning, Rule, SymmetricPoint, TikiTaka, TikiTakaConfig, Transfer,
+    Columns, MixedConfig, MixedPrecision, Rates, ResidualConfig, ResidualLearning, Rule, Source,
+    SymmetricPoint, TikiTaka, TikiTakaConfig, Tracking, Transfer, WarmStart,
 };
 use residuum::tile::{
     CycleNoise, Device, Exponents, Reference, Saturation, Slopes, Spread, StepModel, Tile, Trains,
 };
-use residuum::{Gradient, Key, Readout};
+use residuum::{Array, Gradient, Key, Readout};
 use residuum_bench::best_of;
 use serde_json::Value;
 
@@ -254,18 +255,45 @@ fn rules((rows, cols): (usize, usize)) -> Vec<(&'static str, Box<dyn Rule<f32>>)
         let config = TikiTakaConfig { transfer: transfer(columns), ..TikiTakaConfig::default() };
         TikiTaka::new(tile("w"), tile("p"), config).expect("a rule")
     };
-    let residual = |columns| {
+    let believing = |columns, symmetric_point| {
+        let config =
+            ResidualConfig { transfer: transfer(columns), symmetric_point, ..ResidualConfig::mixing(MIXING) };
+        ResidualLearning::new(tile("w"), tile("p"), config).expect("a rule")
+    };
+    let residual = |columns| believing(columns, SymmetricPoint::Zero);
+    let given = || SymmetricPoint::Given(vec![0.01; rows * cols]);
+    let tracked = || {
+        let tracking = Tracking { rate: 0.01, chopper: 0.05 };
+        SymmetricPoint::Tracked { from: Box::new(given()), tracking }
+    };
+    let cascade = |warm: bool| {
+        let chain: Vec<Box<dyn Array<f32>>> = vec![Box::new(tile("p1")), Box::new(tile("p2"))];
         let config = ResidualConfig {
-            transfer: transfer(columns),
+            transfer: transfer(Columns::Some(1)),
             symmetric_point: SymmetricPoint::Zero,
             ..ResidualConfig::mixing(MIXING)
         };
-        ResidualLearning::new(tile("w"), tile("p"), config).expect("a rule")
+        let rule = ResidualLearning::cascade(tile("w"), chain, config).expect("a rule");
+        if warm { rule.warm_start(WarmStart::default()).expect("a warm start") } else { rule }
+    };
+    let mixed = |source| {
+        let config = MixedConfig { source, ..MixedConfig::default() };
+        MixedPrecision::new(tile("w"), config).expect("a rule")
     };
     vec![
         ("Tiki-Taka v1, 1 column", Box::new(tiki_taka(Columns::Some(1)))),
         ("Residual Learning, 1 column", Box::new(residual(Columns::Some(1)))),
         ("Residual Learning, all columns", Box::new(residual(Columns::All))),
+        // Each later rule after the one it extends: at most 1.3 times its time.
+        ("Residual W⋄, 1 column", Box::new(believing(Columns::Some(1), given()))),
+        ("E-RIDER, 1 column", Box::new(believing(Columns::Some(1), tracked()))),
+        ("Residual W⋄, all columns", Box::new(believing(Columns::All, given()))),
+        ("E-RIDER, all columns", Box::new(believing(Columns::All, tracked()))),
+        ("Cascade of 3, 1 column", Box::new(cascade(false))),
+        ("Cascade of 3, warm start", Box::new(cascade(true))),
+        ("Mixed precision", Box::new(mixed(Source::Sgd))),
+        ("Mixed precision, momentum", Box::new(mixed(Source::momentum(0.9)))),
+        ("Mixed precision, AdamW", Box::new(mixed(Source::adam_w(0.01)))),
     ]
 }
 

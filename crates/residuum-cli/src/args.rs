@@ -167,7 +167,7 @@ pub struct RatesArgs {
     pub spec: PathBuf,
 }
 
-/// List the built-in responses, or report on one response.
+/// Fit a device to measured pulses, list what can be a device, or report on one.
 #[derive(Args, Debug)]
 pub struct DeviceArgs {
     #[command(subcommand)]
@@ -176,22 +176,84 @@ pub struct DeviceArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum DeviceAction {
-    /// List the built-in responses with their formulas and parameters.
+    /// List the responses with their formulas and parameters, and the devices of the literature.
     List,
     Show(ShowArgs),
+    Fit(FitArgs),
 }
 
-/// Report on a response: q±, symmetric point, κ₂ on a range, asymmetry, penalty, predicted drift.
+/// Fit a device to measured pulses: model, symmetric point and its kind, noises, spreads, each with a 95 % interval.
+///
+/// Reads two columns up/down; one ramp per column in a file for each direction (--up, --down); one sequential column
+/// (--ramp-length); pairs of pulse number and conductance; or a table with the columns
+/// device,cycle,pulse,direction,conductance. Several files are several devices. The format is recognised and said.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum device fit experiments/devices/gong-reram.csv --range -1,1
+  residuum device fit --up experiments/devices/crosssim-set.csv --down experiments/devices/crosssim-reset.csv --read-voltage 0.1
+  residuum device fit wafer.csv --to device.toml --report fit.html --out figures
+  residuum device fit trace.txt --ramp-length 400 --json")]
+pub struct FitArgs {
+    /// Measured pulses, both directions in each file.
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// A file of up (SET) ramps, one per column; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub up: Vec<PathBuf>,
+    /// A file of down (RESET) ramps, one per column; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub down: Vec<PathBuf>,
+    /// The format, instead of the one that is recognised.
+    #[arg(long, value_name = "FORMAT", value_parser = ["two-columns", "ramps", "sequence", "pairs", "tidy"])]
+    pub format: Option<String>,
+    /// Reads of each ramp in a sequential column.
+    #[arg(long, value_name = "N")]
+    pub ramp_length: Option<usize>,
+    /// Reads are currents in amperes, taken at this voltage.
+    #[arg(long, value_name = "V", allow_hyphen_values = true)]
+    pub read_voltage: Option<f64>,
+    /// Unit of the conductances, for reports; the header's by default.
+    #[arg(long, value_name = "UNIT")]
+    pub unit: Option<String>,
+    /// Conductances that become the weights -1 and 1; the ends of the smoothed reads by default.
+    #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
+    pub range: Option<(f64, f64)>,
+    /// Use this model instead of the recommended one.
+    #[arg(long, value_name = "MODEL", value_parser = ["constant", "linear", "soft_bounds", "power", "exponential", "tanh", "piecewise", "table"])]
+    pub model: Option<String>,
+    /// Bootstrap draws behind the intervals.
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub draws: usize,
+    /// Write a device file, which every spec takes: device = { file = "device.toml" }.
+    #[arg(long, value_name = "FILE.toml")]
+    pub to: Option<PathBuf>,
+    /// Write a page with everything.
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Write Python that makes the nearest device of AIHWKIT.
+    #[arg(long, value_name = "FILE.py")]
+    pub aihwkit: Option<PathBuf>,
+    /// Write CrossSim's look-up tables, dG_increasing.txt and dG_decreasing.txt, into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub crosssim: Option<PathBuf>,
+}
+
+/// Report on anything that can be a device: q±, symmetric point, κ₂ on a range, asymmetry, penalty, predicted drift.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   residuum device show power shape=2 radius=0.6
+  residuum device show reram_es                            a device of the literature, with its parameters
   residuum device show measured.csv                        columns w,q_plus,q_minus
+  residuum device show device.toml                         as `residuum device fit --to` writes it
+  residuum device show experiments/digits.toml             the [device] of a spec
   residuum device show my_device.toml --range -0.4,0.4
   residuum device show formula q_plus='(1-w/0.6)^2' q_minus='(1+w/0.6)^2' range=[-0.6,0.6] --out report")]
 pub struct ShowArgs {
-    /// A built-in response, a TOML file with a [device] table, or a CSV file with the columns w,q_plus,q_minus.
-    #[arg(value_name = "RESPONSE|FILE")]
+    /// A built-in response, a preset, a TOML file with a [device] table (a device file or a spec), or a CSV file with the columns
+    /// w,q_plus,q_minus.
+    #[arg(value_name = "RESPONSE|PRESET|FILE")]
     pub device: String,
     /// Parameters of a built-in response, as name=value.
     #[arg(value_name = "NAME=VALUE")]

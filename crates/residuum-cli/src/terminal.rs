@@ -3,26 +3,51 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use residuum_lab::progress::Progress;
 
 /// Set by Ctrl-C, read by long work.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// How often long work has looked.
+static LOOKS: AtomicU64 = AtomicU64::new(0);
 
-/// Makes Ctrl-C ask long work to stop; a second one ends the program at once.
+/// How long work that looks now and then may take to stop. What it would still have saved, it has nearly saved: a run is
+/// resumed from its last checkpoint in any case.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Makes Ctrl-C ask long work to stop; a second one ends the program at once, and so does the first if nothing has begun
+/// that would look, or if nothing looks for a while.
 pub fn listen_for_interrupts() -> anyhow::Result<()> {
     ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::Relaxed) {
-            std::process::exit(130);
+        let looks = LOOKS.load(Ordering::Relaxed);
+        if INTERRUPTED.swap(true, Ordering::Relaxed) || looks == 0 {
+            end_at_once();
         }
+        std::thread::spawn(move || {
+            let mut seen = looks;
+            loop {
+                std::thread::sleep(PATIENCE);
+                let looks = LOOKS.load(Ordering::Relaxed);
+                if looks == std::mem::replace(&mut seen, looks) {
+                    end_at_once();
+                }
+            }
+        });
     })?;
     Ok(())
 }
 
+fn end_at_once() -> ! {
+    eprintln!("error: interrupted");
+    std::process::exit(130)
+}
+
 /// Whether Ctrl-C asked long work to stop.
 pub fn interrupted() -> bool {
+    LOOKS.fetch_add(1, Ordering::Relaxed);
     INTERRUPTED.load(Ordering::Relaxed)
 }
 

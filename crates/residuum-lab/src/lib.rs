@@ -1,6 +1,8 @@
 //! Experiments for `residuum` as files: what to run, what to record, and which figures to draw.
 
 pub mod compare;
+pub mod device_fit;
+pub mod device_parameters;
 pub mod device_report;
 pub mod execute;
 pub mod explain;

@@ -243,6 +243,16 @@ pub fn replan(manifest: &TrialManifest, folders: &Folders) -> Result<Plan, SpecE
     let plan = plans.swap_remove(0);
     // Nothing that the manifest lacks is guessed.
     let is_seed = |p: &StoredParameter| p.field.split('.').any(|part| part == "seeds");
+    let changed = |p: &&StoredParameter| {
+        is_digest(p) && plan.resolved().iter().any(|r| r.path == p.field && r.value != p.value)
+    };
+    if let Some(p) = manifest.spec.iter().find(changed) {
+        let field = p.field.trim_end_matches(CONTENTS);
+        let message = format!(
+            "{field}: the file must be the one that the trial was run with, but its contents have changed"
+        );
+        return Err(SpecError { line: None, message });
+    }
     let same = |p: &&StoredParameter| {
         is_digest(p) || is_seed(p) || plan.resolved().iter().any(|r| r.path == p.field && r.value == p.value)
     };
@@ -256,9 +266,12 @@ pub fn replan(manifest: &TrialManifest, folders: &Folders) -> Result<Plan, SpecE
     }
 }
 
+/// How the fields end under which the digests of files stand.
+const CONTENTS: &str = ".contents";
+
 /// Whether a parameter is the digest of a file, which the reader adds.
 fn is_digest(parameter: &StoredParameter) -> bool {
-    parameter.field.ends_with(".contents")
+    parameter.field.ends_with(CONTENTS)
 }
 
 type Labels = Vec<(String, String)>;

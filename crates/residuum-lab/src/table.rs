@@ -80,7 +80,11 @@ impl NumberTable {
         Self::parse(&text, path)
     }
 
-    fn parse(text: &str, path: &Path) -> Result<Self, TableError> {
+    /// The same from the text of a file, which `path` names in errors.
+    ///
+    /// # Errors
+    /// If rows differ in length, an entry is not a finite number, or there is no row.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, TableError> {
         let mut table = Self { path: path.into(), header: Vec::new(), values: Vec::new(), columns: 0 };
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)

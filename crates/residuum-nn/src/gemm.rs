@@ -1,13 +1,17 @@
 //! The matrix product used throughout the crate.
 //!
+//! The bits of a product do not depend on the CPU either: see [`block`].
+//!
 //! Large products are split into blocks of output rows, and the split depends on the sizes alone: threads decide who
 //! computes a block, never how it is summed, so the bits are the same for any number of threads.
 
-use gemm_common::Parallelism;
-use gemm_f32::gemm::f32::get_gemm_fn;
+mod block;
+
 use rayon::prelude::*;
 use residuum::readout::{Scratch, Shape};
 use residuum::{Key, Readout};
+
+use block::Product;
 
 /// Multiplications that are worth another thread.
 const GRAIN: usize = 1 << 22;
@@ -63,34 +67,16 @@ pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32]
     let (lhs, rhs) = (a.values(), b.values());
     let block = |(index, c): (usize, &mut [f32]), height: usize| {
         let a = lhs.get(index * height * a_row..).unwrap_or(&[]);
-        // The kernels want columns of the output contiguous, so they are asked for Cᵀ = Bᵀ Aᵀ.
-        // SAFETY: `c` holds c.len() / n rows of n values, exclusively. The kernel reads A at rows below
-        // index · height + c.len() / n ≤ m and columns below k, B inside k × n, which the assertions above say are
-        // inside the slices; none overlaps `c`, which is borrowed mutably.
-        #[expect(unsafe_code, reason = "the kernels of gemm-f32 take pointers")]
-        unsafe {
-            get_gemm_fn()(
-                n,
-                c.len() / n,
-                k,
-                c.as_mut_ptr(),
-                n.cast_signed(),
-                1,
-                keep != 0.0,
-                rhs.as_ptr(),
-                b_row.cast_signed(),
-                b_col.cast_signed(),
-                a.as_ptr(),
-                a_row.cast_signed(),
-                a_col.cast_signed(),
-                keep,
-                factor,
-                false,
-                false,
-                false,
-                Parallelism::None,
-            );
-        }
+        let one = Product {
+            size: [c.len() / n, k, n],
+            a,
+            a_strides: [a_row, a_col],
+            b: rhs,
+            b_strides: [b_row, b_col],
+            keep,
+            factor,
+        };
+        one.run(c);
     };
     let least = if matches!(b, Operand::Transposed(_)) { TALL } else { TILE };
     let height = height([m, k, n], TILE).max(least);

@@ -2,18 +2,14 @@
 
 use std::ops::Range;
 
-use pulp::Arch;
 use rayon::prelude::*;
 
 /// Values of one chunk: what a thread processes at a time, and the least that is worth one.
 const CHUNK: usize = 1 << 14;
 
-/// Runs a loop compiled for the widest vectors of this machine. The closure and everything it calls must be
-/// `#[inline(always)]`. No fused operations arise, so the bits do not depend on the machine.
-#[inline(always)]
-pub fn vectorized<R>(run: impl FnOnce() -> R) -> R {
-    Arch::new().dispatch(run)
-}
+/// Runs a loop compiled for the vectors of this machine. The closure and everything it calls must be `#[inline(always)]`. No
+/// fused operations arise unless asked for, so the bits do not depend on the machine.
+pub use residuum::simd::vectorized;
 
 /// Applies `run(first index, chunk)` to chunks of `out` that are whole rows of `row` values, in parallel when there are
 /// many. The result must not depend on where chunks begin.

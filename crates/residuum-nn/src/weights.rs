@@ -8,18 +8,20 @@
 
 use std::fmt::Debug;
 
+use residuum::rule::Operations;
 use residuum::{Key, ParameterError, Schedule, State};
 use thiserror::Error;
 
 use crate::gemm::{Operand, gemm, rows_by_rows};
+use crate::model::MAX_LOSS;
 use crate::state::{Collection, Role, StateError, Tensors};
 
 /// Errors of a training step.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum TrainStepError {
-    /// The loss is not finite: the rates are too large, or the data is wrong.
-    #[error("the loss must stay finite, but at step {k} it is {value}; lower the learning rate")]
+    /// The loss explodes: the rates are too large, or the data is wrong.
+    #[error("the loss must stay below {MAX_LOSS:e}, but at step {k} it is {value:e}; lower the learning rate")]
     Diverged {
         /// The step.
         k: u64,
@@ -58,6 +60,12 @@ pub trait Weights: State + Debug + Send + Sync {
     /// If the rule behind the weights rejects the step.
     fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), TrainStepError>;
 
+    /// Lets the time of one step pass: leak, diffusion and drift of cells. A step ages what it learns itself; this is for
+    /// weights that do not learn.
+    fn age(&mut self, key: Key) {
+        let _ = key;
+    }
+
     /// Whether [`Weights::step`] can change anything. Errors are not propagated below the first layer that learns.
     fn trains(&self) -> bool {
         true
@@ -75,6 +83,22 @@ pub trait Weights: State + Debug + Send + Sync {
     /// The dynamic range of W, where devices give it one.
     fn range(&self) -> Option<[f32; 2]> {
         None
+    }
+
+    /// Samples that [`Weights::read`] has seen since the weights were built: several for each image in a convolution.
+    fn samples_read(&self) -> u64 {
+        0
+    }
+
+    /// What hardware has done for the training of W after `steps` steps of `samples` samples altogether.
+    fn operations(&self, steps: u64, samples: u64) -> Operations {
+        let _ = (steps, samples);
+        Operations::default()
+    }
+
+    /// The mean training loss of an epoch that has ended, for rules that change with it.
+    fn epoch_ended(&mut self, loss: f64) {
+        let _ = loss;
     }
 }
 
@@ -180,7 +204,7 @@ fn padded(velocity: &[f32], length: usize) -> Vec<f32> {
     padded
 }
 
-/// Frozen weights in any memory: tiles receive no pulses after they are programmed.
+/// Frozen weights in any memory: tiles receive no pulses after they are programmed, but age as any cell does.
 #[derive(Debug)]
 pub struct Still(pub Box<dyn Weights>);
 
@@ -203,6 +227,10 @@ impl Weights for Still {
 
     fn step(&mut self, _: u64, _: &[f32], _: &[f32], _: Key) -> Result<(), TrainStepError> {
         Ok(())
+    }
+
+    fn age(&mut self, key: Key) {
+        self.0.age(key);
     }
 
     fn trains(&self) -> bool {
@@ -240,6 +268,7 @@ pub struct DigitalWeights {
     values: Vec<f32>,
     velocity: Vec<f32>,
     sgd: Option<Sgd>,
+    samples_read: u64,
 }
 
 impl DigitalWeights {
@@ -253,7 +282,7 @@ impl DigitalWeights {
             return Err(ParameterError::Length { name: "weights", expected, given });
         }
         sgd.map(Sgd::validate).transpose()?;
-        Ok(Self { rows, cols, values, velocity: Vec::new(), sgd })
+        Ok(Self { rows, cols, values, velocity: Vec::new(), sgd, samples_read: 0 })
     }
 }
 
@@ -268,6 +297,7 @@ impl Weights for DigitalWeights {
 
     fn read(&mut self, inputs: &[f32], outputs: &mut [f32], _: Key) {
         let size = [inputs.len() / self.cols, self.cols, self.rows];
+        self.samples_read += size[0] as u64;
         rows_by_rows(size, inputs, &self.values, outputs);
     }
 
@@ -293,6 +323,16 @@ impl Weights for DigitalWeights {
             }
         }
         Ok(())
+    }
+
+    fn samples_read(&self) -> u64 {
+        self.samples_read
+    }
+
+    fn operations(&self, steps: u64, samples: u64) -> Operations {
+        // Forward, backward and the gradient: a multiplication and an addition each.
+        let cells = (self.rows * self.cols) as u64;
+        Operations { digital: 6 * samples * cells + 2 * steps * cells, ..Operations::default() }
     }
 
     fn trains(&self) -> bool {

@@ -2,6 +2,9 @@
 
 use super::ticks::Ticks;
 
+/// The decades of floating-point numbers with all their digits.
+const DECADES: (f64, f64) = (-307.0, 308.0);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
     Linear,
@@ -94,9 +97,14 @@ impl Scale {
                 (if rests(low) { low } else { low - margin }, if rests(high) { high } else { high + margin })
             }
             Self::Log => {
-                let (low, high) = (low.log10(), high.log10());
+                // Powers of ten that are numbers, padding included.
+                let low = low.log10().max(DECADES.0);
+                let high = high.log10().max(low);
                 let half = if low < high { pad * (high - low) } else { 0.5 };
-                (10_f64.powf(low - half), 10_f64.powf(high + half))
+                (
+                    10_f64.powf((low - half).max(DECADES.0)),
+                    10_f64.powf((high + half).clamp(DECADES.0 + 0.5, DECADES.1)),
+                )
             }
         }
     }
@@ -189,7 +197,18 @@ mod tests {
 
     #[test]
     fn empty_and_flat_data_still_give_a_window() {
-        for values in [&[][..], &[3.0][..], &[0.0][..], &[-1e-20][..], &[1e20][..], &[1e300, -1e300][..]] {
+        for values in [
+            &[][..],
+            &[3.0][..],
+            &[0.0][..],
+            &[-1e-20][..],
+            &[1e20][..],
+            &[1e300, -1e300][..],
+            &[1e-29, 1e300][..],
+            &[4e307][..],
+            &[5e-324][..],
+            &[5e-324, 4e307][..],
+        ] {
             for axis in [Axis::linear(""), Axis::log("")] {
                 let fitted = axis.fit(&extent(values), 0.05);
                 assert!(fitted.low < fitted.high, "{values:?}: {fitted:?}");

@@ -39,7 +39,8 @@ pub mod response;
 pub mod rule;
 pub mod scalar;
 pub mod schedule;
-mod simd;
+#[doc(hidden)]
+pub mod simd;
 pub mod state;
 pub mod stats;
 mod stream;

@@ -1,7 +1,105 @@
-//! One portable binary that uses the widest vectors of the machine: [`dispatch`] runs a kernel compiled for the best
-//! instruction set found at run time. Kernels use no fused multiply–add, so the choice never changes a bit.
+//! One portable binary that uses the widest vectors of the machine: `dispatch` runs a kernel compiled for the best
+//! instruction set found at run time. Kernels use no fused multiply–add, so the choice never changes a bit; [`at`] and the
+//! variable [`VARIABLE`] choose another, for tests of exactly that.
 
-use pulp::{Arch, Simd, WithSimd};
+use std::env;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use pulp::WithSimd;
+
+/// Names an instruction set for the whole process: `scalar`, `avx2` or `avx512`.
+pub const VARIABLE: &str = "RESIDUUM_SIMD";
+
+/// Instruction sets that kernels are compiled for, narrowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    /// What the compiler assumes of every CPU.
+    Scalar = 1,
+    /// Vectors of 256 bits.
+    Avx2,
+    /// Vectors of 512 bits.
+    Avx512,
+}
+
+impl Level {
+    /// All of them with their names.
+    pub const ALL: [(Self, &str); 3] =
+        [(Self::Scalar, "scalar"), (Self::Avx2, "avx2"), (Self::Avx512, "avx512")];
+
+    /// Whether this CPU has it.
+    pub fn is_available(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        {
+            match self {
+                Self::Scalar => true,
+                Self::Avx2 => pulp::x86::V3::try_new().is_some(),
+                Self::Avx512 => pulp::x86::V4::try_new().is_some(),
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            self == Self::Scalar
+        }
+    }
+
+    /// Those that this CPU has, narrowest first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().map(|(level, _)| level).filter(|level| level.is_available())
+    }
+}
+
+/// The level in use; 0 before the first look.
+static LEVEL: AtomicU8 = AtomicU8::new(0);
+/// Held by what chooses a level.
+static CHOOSING: Mutex<()> = Mutex::new(());
+
+/// What [`VARIABLE`] asks for.
+///
+/// # Errors
+/// If it is not the name of a level, or this CPU does not have it.
+pub fn requested() -> Result<Option<Level>, String> {
+    let Ok(name) = env::var(VARIABLE) else { return Ok(None) };
+    let names: Vec<&str> = Level::ALL.iter().filter(|(level, _)| level.is_available()).map(|l| l.1).collect();
+    match Level::ALL.iter().find(|(level, own)| *own == name && level.is_available()) {
+        Some((level, _)) => Ok(Some(*level)),
+        None => Err(format!("{VARIABLE} must be one of {} on this CPU, got {name:?}", names.join(", "))),
+    }
+}
+
+/// The instruction set that kernels use: the widest, unless [`VARIABLE`] names another that this CPU has.
+pub fn level() -> Level {
+    match LEVEL.load(Ordering::Relaxed) {
+        1 => Level::Scalar,
+        2 => Level::Avx2,
+        3 => Level::Avx512,
+        _ => {
+            let level = requested().ok().flatten().or(Level::available().last()).unwrap_or(Level::Scalar);
+            LEVEL.store(level as u8, Ordering::Relaxed);
+            level
+        }
+    }
+}
+
+/// Does some work with all kernels of the process at one level, one such work at a time.
+///
+/// # Panics
+/// If this CPU does not have it.
+pub fn at<T>(forced: Level, work: impl FnOnce() -> T) -> T {
+    assert!(forced.is_available(), "{forced:?} must be an instruction set of this CPU");
+    /// Goes back even if the work panics.
+    struct Back(Level);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            LEVEL.store(self.0 as u8, Ordering::Relaxed);
+        }
+    }
+    let _one = CHOOSING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _back = Back(level());
+    LEVEL.store(forced as u8, Ordering::Relaxed);
+    work()
+}
 
 /// A loop compiled once per instruction set. Implementations and everything they call must be `#[inline(always)]`.
 pub(crate) trait Kernel {
@@ -17,25 +115,45 @@ impl<K: Kernel> WithSimd for Dispatched<K> {
     type Output = K::Output;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, _: S) -> Self::Output {
+    fn with_simd<S: pulp::Simd>(self, _: S) -> Self::Output {
         self.0.run()
     }
 }
 
-/// Runs the kernel with the widest vectors this CPU has.
+/// Runs the kernel at the [`level`] in use.
 pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
-    #[cfg(test)]
-    match tests::LEVEL.get() {
-        tests::Level::Widest => {}
-        tests::Level::Baseline => return kernel.run(),
-        #[cfg(target_arch = "x86_64")]
-        tests::Level::V3 => {
+    #[cfg(target_arch = "x86_64")]
+    match level() {
+        Level::Scalar => return kernel.run(),
+        Level::Avx2 => {
             if let Some(v3) = pulp::x86::V3::try_new() {
                 return pulp::Simd::vectorize(v3, Dispatched(kernel));
             }
         }
+        Level::Avx512 => {
+            if let Some(v4) = pulp::x86::V4::try_new() {
+                return pulp::Simd::vectorize(v4, Dispatched(kernel));
+            }
+        }
     }
-    Arch::new().dispatch(Dispatched(kernel))
+    pulp::Arch::new().dispatch(Dispatched(kernel))
+}
+
+struct Closure<F>(F);
+
+impl<R, F: FnOnce() -> R> Kernel for Closure<F> {
+    type Output = R;
+
+    #[inline(always)]
+    fn run(self) -> R {
+        (self.0)()
+    }
+}
+
+/// Runs a closure at the [`level`] in use. It and everything it calls must be `#[inline(always)]`.
+#[inline(always)]
+pub fn vectorized<R>(run: impl FnOnce() -> R) -> R {
+    dispatch(Closure(run))
 }
 
 /// The largest magnitude, NaN if any entry is: the bit patterns of magnitudes are ordered as the numbers are, with NaN
@@ -53,36 +171,14 @@ impl Kernel for LargestMagnitude<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
+    use super::{Level, at};
     use crate::readout::{Readout, Scratch, Settings, Shape};
     use crate::tile::{
         CycleNoise, Device, Exponents, Nodes, Saturation, Scheme, Slopes, Spread, StepModel, Tile, Trains,
     };
     use crate::{Array, ExactArray, Key, ResponseFunction};
 
-    /// Instruction sets to choose from in a test.
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    pub(super) enum Level {
-        Widest,
-        /// What the compiler assumes of every CPU.
-        Baseline,
-        #[cfg(target_arch = "x86_64")]
-        V3,
-    }
-
-    thread_local! {
-        pub(super) static LEVEL: Cell<Level> = const { Cell::new(Level::Widest) };
-    }
-
-    fn at<T>(level: Level, work: impl FnOnce() -> T) -> T {
-        LEVEL.set(level);
-        let done = work();
-        LEVEL.set(Level::Widest);
-        done
-    }
-
-    /// Small enough to stay on the thread that chose the level.
+    /// Ragged in both directions.
     const SHAPE: Shape = Shape { rows: 13, cols: 171 };
 
     fn updated(step: &StepModel, noise: CycleNoise, write_noise: f32) -> Vec<u32> {
@@ -157,10 +253,7 @@ mod tests {
             exponential,
             StepModel::Piecewise(Nodes { up: vec![1.5, 0.8, 0.2], down: vec![0.1, 1.2, 1.1] }),
         ];
-        let mut levels = vec![Level::Baseline];
-        #[cfg(target_arch = "x86_64")]
-        levels.push(Level::V3);
-        for level in levels {
+        for level in Level::available() {
             for step in &models {
                 for (noise, write) in [
                     (CycleNoise::Multiplicative(0.3), 0.0),

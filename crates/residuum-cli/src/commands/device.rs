@@ -3,9 +3,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use residuum::{Range, ResponseFunction};
+use residuum_lab::device_parameters::{device_caveat, device_parameters};
 use residuum_lab::device_report::{DeviceReport, DriftProblem};
 use residuum_lab::files::{save_figure, write_atomic};
-use residuum_lab::spec::{catalogue, parse_device};
+use residuum_lab::spec::{catalogue, device_presets, parse_device};
 use serde_json::json;
 
 use super::Context;
@@ -16,6 +17,7 @@ pub fn device(context: &Context, options: &DeviceArgs) -> anyhow::Result<bool> {
     match &options.action {
         DeviceAction::List => list(context),
         DeviceAction::Show(options) => show(context, options),
+        DeviceAction::Fit(options) => super::device_fit::fit(context, options),
     }
 }
 
@@ -25,14 +27,36 @@ fn list(context: &Context) -> anyhow::Result<bool> {
             .iter()
             .map(|r| json!({ "response": r.name, "formula": r.formula, "parameters": r.parameters }))
             .collect();
-        Context::print_json(&json!({ "schema": "residuum.devices/1", "responses": responses }))?;
+        let presets: Vec<_> = device_presets()
+            .map(|(name, device)| {
+                let parameters: serde_json::Map<String, serde_json::Value> =
+                    device_parameters(&device).into_iter().map(|(n, v)| (n.into(), v.into())).collect();
+                json!({ "preset": name, "parameters": parameters, "caveat": device_caveat(&device) })
+            })
+            .collect();
+        Context::print_json(
+            &json!({ "schema": "residuum.devices/1", "responses": responses, "presets": presets }),
+        )?;
         return Ok(true);
     }
     let mut text = String::new();
     for r in catalogue() {
         let _ = writeln!(text, "{:<12} {}\n{:<12} {}", r.name, r.formula, "", r.parameters);
     }
-    text.push_str("\nEvery parameter may vary from cell to cell in a spec; see docs/spec.md.\n");
+    text.push_str("\nDevices of the literature, preset = \"NAME\" in a spec (`residuum device show NAME` for their curves)\n");
+    for (name, device) in device_presets() {
+        let shown = device_parameters(&device)
+            .into_iter()
+            .map(|(n, v)| format!("{n} {v}"))
+            .collect::<Vec<_>>()
+            .join("; ");
+        let _ = writeln!(text, "{name:<17} {shown}");
+        if let Some(caveat) = device_caveat(&device) {
+            let _ = writeln!(text, "{:<17} {caveat}", "");
+        }
+    }
+    text.push_str("\nA device of your own: `residuum device fit` makes a file from measured pulses, device = { file = \"device.toml\" }.\n");
+    text.push_str("Every parameter of a response may vary from cell to cell in a spec; see docs/spec.md.\n");
     terminal::print(&text)?;
     Ok(true)
 }
@@ -45,10 +69,24 @@ fn show(context: &Context, options: &ShowArgs) -> anyhow::Result<bool> {
     let minimizer = options.minimizer.unwrap_or_else(|| default_minimizer(&*response));
     let problem = DriftProblem { curvature: options.curvature, minimizer, deviations: [0.1, 0.5, 1.0, 2.0] };
     let report = DeviceReport::new(&response, range, problem)?;
+    let tile = spec.tile().map(|device| (device_parameters(device), device_caveat(device)));
     if context.json {
-        Context::print_json(&report.to_json())?;
+        let mut json = report.to_json();
+        if let Some((rows, caveat)) = &tile {
+            let rows = rows.iter().map(|(n, v)| ((*n).to_string(), v.as_str().into()));
+            json["parameters"] = serde_json::Value::Object(rows.collect());
+            json["caveat"] = (*caveat).into();
+        }
+        Context::print_json(&json)?;
     } else {
-        terminal::print(&report.to_text())?;
+        let mut text = String::new();
+        for (name, value) in tile.iter().flat_map(|(rows, _)| rows) {
+            let _ = writeln!(text, "{name:<24} {value}");
+        }
+        if let Some(caveat) = tile.and_then(|(_, caveat)| caveat) {
+            let _ = writeln!(text, "{caveat}");
+        }
+        terminal::print(&format!("{text}{}", report.to_text()))?;
     }
     if let Some(dir) = &context.out {
         let (svg, png) = save_figure(&report.figure(), dir, "device")?;
@@ -89,7 +127,9 @@ fn device_text(options: &ShowArgs) -> anyhow::Result<(String, std::path::PathBuf
             Ok((format!("response = \"table\"\ncsv = {name:?}\n"), here()))
         }
         _ => {
-            let mut text = format!("response = {:?}\n", options.device);
+            let preset = device_presets().any(|(name, _)| name == options.device);
+            let head = if preset { "array = \"tile\"\npreset" } else { "response" };
+            let mut text = format!("{head} = {:?}\n", options.device);
             for parameter in &options.parameters {
                 let Some((name, value)) = parameter.split_once('=') else {
                     bail!("a parameter must be name=value, got {parameter:?}");

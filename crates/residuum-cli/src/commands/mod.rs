@@ -6,6 +6,7 @@ pub mod completions;
 pub mod convert;
 pub mod data;
 pub mod device;
+mod device_fit;
 pub mod eval;
 pub mod explain;
 pub mod export;
@@ -47,6 +48,7 @@ impl Context {
         }
         rayon::ThreadPoolBuilder::new().num_threads(common.threads.unwrap_or(0)).build_global()?;
         terminal::listen_for_interrupts()?;
+        residuum::simd::requested().map_err(anyhow::Error::msg)?;
         // Find out before the work, not after it, that the folder is not writable.
         if let Some(dir) = &common.out {
             check_writable(dir)?;

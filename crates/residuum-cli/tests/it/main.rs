@@ -7,6 +7,8 @@
 mod cli;
 mod data;
 mod explain;
+mod faults;
 mod full_disk;
+mod kills;
 mod networks;
 mod stores;

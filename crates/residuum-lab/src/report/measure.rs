@@ -38,9 +38,22 @@ pub(super) struct Measure {
 }
 
 /// Metrics of networks that make a column of their own, most important first.
-const NETWORK: [&str; 4] = ["test_accuracy", "test_loss", "train_loss", "pulses"];
+const NETWORK: [&str; 6] =
+    ["test_accuracy", "test_loss", "train_loss", "pulses", "training_time", "training_energy"];
 /// Metrics of problems, most important first; others follow in the order they were recorded.
 const PROBLEM: [&str; 4] = ["gap", "distance", "objective", "effective"];
+
+/// Counts since training began: those of layers are added, and the last one is that of the trial.
+const SUMS: [&str; 8] = [
+    "pulses",
+    "energy",
+    "reads",
+    "conversions",
+    "digital_operations",
+    "digital_bytes",
+    "training_time",
+    "training_energy",
+];
 
 impl Measure {
     pub fn new(metric: &str) -> Self {
@@ -52,6 +65,8 @@ impl Measure {
             "gap" => ("gap f(W̄) − f*", 1.0, Goal::Lower),
             "objective" => ("objective f(W̄)", 1.0, Goal::Lower),
             "distance" => ("distance to W*", 1.0, Goal::Lower),
+            "training_time" => ("time of the hardware (s)", 1.0, Goal::Lower),
+            "training_energy" => ("energy of the hardware (J)", 1.0, Goal::Lower),
             "kappa2" => ("κ₂", 1.0, Goal::Open),
             other => (other, 1.0, Goal::Open),
         };
@@ -64,7 +79,7 @@ impl Measure {
         let rows = || trial.rows.iter().filter(|r| r.metric == self.metric);
         let last = rows().map(|r| r.step).max()?;
         let at_end = || rows().filter(|r| r.step == last);
-        if ["pulses", "energy"].contains(&self.metric.as_str()) {
+        if SUMS.contains(&self.metric.as_str()) {
             return Some(at_end().map(|r| r.value).sum());
         }
         let value = match trial.manifest.kind {

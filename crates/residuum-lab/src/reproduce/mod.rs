@@ -17,6 +17,7 @@ pub mod paper;
 mod response;
 mod shift;
 mod toy;
+mod tracking;
 mod verdict;
 mod weights;
 
@@ -43,7 +44,7 @@ use crate::verify::VerifyError;
 type Run = fn(&ReproduceOptions, &dyn Progress) -> Result<Reproduction, ReproduceError>;
 
 /// Every figure and table that can be reproduced, the quick ones first: name, label in the paper, what it shows, and how.
-const FIGURES: [(&str, &str, &str, Run); 12] = [
+const FIGURES: [(&str, &str, &str, Run); 13] = [
     (
         "fig-toy",
         "figure:toy-and-kappa (left, middle)",
@@ -63,6 +64,12 @@ const FIGURES: [(&str, &str, &str, Run); 12] = [
         bias::run(options)
     }),
     ("fig-shift", "fig:shift-problem", "objective and penalty before and after shifting", shift::run),
+    (
+        "fig-tracking",
+        "arXiv:2602.21321",
+        "bias with an unknown symmetric point: Residual Learning and E-RIDER beside their laws",
+        tracking::run,
+    ),
     ("table-bounds", paper::BOUNDS_LABEL, "upper and lower bounds beside measurements", bounds::run),
     ("fig-mnist", paper::MNIST_CURVES_LABEL, "accuracy curves of the FCN and the CNN on MNIST", mnist::run),
     ("fig-weights", paper::WEIGHTS_LABEL, "weights against their dynamic range", weights::run),

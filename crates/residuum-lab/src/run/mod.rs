@@ -27,7 +27,7 @@ pub enum ProblemRunError {
         /// The sentence.
         message: String,
     },
-    /// A weight became NaN or infinite.
+    /// A weight became NaN or infinite, or a billion times as large as anything at the start.
     #[error(
         "seed {seed}: {variable} [{index}] is {value} after step {step}; the iteration diverges, \
          try a smaller rule.learning_rate"

@@ -4,6 +4,14 @@ use super::ProblemRunError;
 use crate::spec::{Metric, RecordSpec, Variable};
 use crate::store::Row;
 
+/// How many times the size of the start, of the minimiser and of 1 a weight may have before the run counts as diverged: what
+/// follows says nothing, even where it stays finite.
+const DIVERGED: f64 = 1e9;
+
+fn largest(weights: &[f64]) -> f64 {
+    weights.iter().fold(0.0, |largest, w| largest.max(w.abs()))
+}
+
 /// The state of a recorder.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Kept {
@@ -20,6 +28,8 @@ pub(super) struct Recorder<'a> {
     objective: &'a dyn Objective,
     min_value: Option<f64>,
     seed: u64,
+    /// Beyond this a weight has diverged.
+    largest: f64,
     effective: Vec<f64>,
     wants_tail: bool,
     /// The scalar shown while the trial runs: the gap, or the first one recorded.
@@ -30,7 +40,7 @@ pub(super) struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    pub(super) fn new(spec: &'a RecordSpec, objective: &'a dyn Objective, seed: u64) -> Self {
+    pub(super) fn new(spec: &'a RecordSpec, objective: &'a dyn Objective, start: &[f64], seed: u64) -> Self {
         let n = objective.dim();
         let is_scalar = |metric: &&Metric| !matches!(metric, Metric::Entries(_));
         let gap = spec.metrics.iter().find(|metric| **metric == Metric::Gap);
@@ -41,6 +51,7 @@ impl<'a> Recorder<'a> {
             objective,
             min_value: objective.minimizer().map(|w| objective.value(w)),
             seed,
+            largest: DIVERGED * largest(objective.minimizer().unwrap_or_default()).max(largest(start)).max(1.0),
             effective: vec![0.0; n],
             wants_tail: spec.metrics.iter().any(|m| m.variable() == Some(Variable::TailAverage)),
             kept: Kept {
@@ -65,7 +76,7 @@ impl<'a> Recorder<'a> {
         }
         if due {
             self.kept.next += 1;
-            self.check_finite(k, rule)?;
+            self.check_bounded(k, rule)?;
             for &metric in &self.spec.metrics {
                 self.record(k, metric, rule);
             }
@@ -78,9 +89,10 @@ impl<'a> Recorder<'a> {
         Some((self.shown?.to_string(), self.newest.take()?))
     }
 
-    pub(super) fn check_finite(&self, step: u64, rule: &dyn Rule) -> Result<(), ProblemRunError> {
+    /// Refuses weights that have left the scale of the problem, or the numbers.
+    pub(super) fn check_bounded(&self, step: u64, rule: &dyn Rule) -> Result<(), ProblemRunError> {
         for (variable, state) in rule.states() {
-            if let Some(index) = state.iter().position(|w| !w.is_finite()) {
+            if let Some(index) = state.iter().position(|w| !(w.abs() <= self.largest)) {
                 return Err(ProblemRunError::Diverged {
                     seed: self.seed,
                     step,

@@ -58,7 +58,8 @@ pub fn trial(
     let oracle = noisy(objective, &spec.noise).map_err(|e| fail(e.to_string()))?;
     let mut rule = spec.build_rule(seed).map_err(fail)?;
     let rates = spec.rates();
-    let mut recorder = Recorder::new(&spec.record, oracle.objective(), seed);
+    let epoch = spec.epoch();
+    let mut recorder = Recorder::new(&spec.record, oracle.objective(), rule.effective_weights(), seed);
 
     let (mut k, mut before) = (0, 0.0);
     let mut checkpoints = keep.map(|keep| Checkpoints::<Progressed>::new(keep.path));
@@ -80,7 +81,8 @@ pub fn trial(
     let seconds = || before + start.elapsed().as_secs_f64();
     let mut pace = keep.map(|keep| Pace::new(keep.every));
     loop {
-        let until = (k + REPORT_EVERY).min(spec.steps);
+        let epoch_end = epoch.map_or(u64::MAX, |epoch| (k / epoch + 1) * epoch);
+        let until = (k + REPORT_EVERY).min(spec.steps).min(epoch_end);
         let mut outcome = Ok(());
         let mut observe = |k: u64, _: usize, rule: &dyn Rule| match recorder.observe(k, rule) {
             Ok(()) => Control::Continue,
@@ -92,16 +94,19 @@ pub fn trial(
         minimize_observed(&oracle, &mut [&mut *rule], &rates, k..until, key, &mut observe)
             .map_err(|e| fail(e.to_string()))?;
         outcome?;
+        if until == epoch_end {
+            rule.epoch_ended(oracle.objective().value(rule.effective_weights()));
+        }
         progress.advance(until - k);
         if let Some((metric, value)) = recorder.take_newest() {
             progress.measured(&metric, value);
         }
         k = until;
+        // A diverging run is stopped even if it is not recorded here.
+        recorder.check_bounded(k, &*rule)?;
         if k == spec.steps {
             return Ok(ProblemTrial { rows: recorder.kept.rows, seconds: seconds() });
         }
-        // A diverging run is stopped even if it is not recorded here.
-        recorder.check_finite(k, &*rule)?;
         let cancelled = progress.cancelled();
         if let (Some(keep), Some(checkpoints), Some(pace)) = (keep, &mut checkpoints, &mut pace)
             && (cancelled || pace.is_due())

@@ -17,7 +17,8 @@ use thiserror::Error;
 
 use super::Spec;
 use super::device::{CellSpec, DeviceSpec, Devices};
-use super::rule::{CellGain, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec};
+use super::rule::{CellGain, ResidualSpec, RuleKind, RuleSpec};
+use super::symmetric_point::SymmetricPointSpec;
 use super::vector::VectorSpec;
 
 /// Why arrays or a rule cannot be built.
@@ -147,9 +148,20 @@ impl Builder<'_> {
         };
         let mut rule = ResidualLearning::cascade(self.main::<T>(transfer_pulses)?, residuals, config)?;
         for (n, point) in points.into_iter().enumerate() {
-            if let Some(point) = point {
-                rule = rule.symmetric_point(n, &SymmetricPoint::Given(point))?;
-            }
+            let given = point.map_or(SymmetricPoint::Zero, SymmetricPoint::Given);
+            let point = match &spec.symmetric_point {
+                Some(SymmetricPointSpec::Tracked { tracking, .. }) => {
+                    SymmetricPoint::Tracked { from: Box::new(given), tracking: *tracking }
+                }
+                _ => given,
+            };
+            rule = rule.symmetric_point(n, &point)?;
+        }
+        for (n, every) in spec.periods.iter().flatten().enumerate() {
+            rule = rule.transfer(n, Transfer { every: *every, ..self.own(&spec.transfer) })?;
+        }
+        if let Some(warm_start) = spec.warm_start {
+            rule = rule.warm_start(warm_start.settings)?;
         }
         Ok(Box::new(rule))
     }
@@ -251,7 +263,7 @@ impl Builder<'_> {
     ) -> Result<Option<Vec<T>>, RuleBuildError> {
         // A cell without a point stays where it is.
         let known = |array: &dyn Array<T>| array.symmetric_points().into_iter().map(|p| p.unwrap_or(T::ZERO));
-        Ok(match &spec.symmetric_point {
+        Ok(match spec.first_point() {
             None | Some(SymmetricPointSpec::Zero) => None,
             Some(SymmetricPointSpec::Known) => Some(known(array).collect()),
             Some(SymmetricPointSpec::Given(spec)) => {
@@ -265,6 +277,7 @@ impl Builder<'_> {
                 let key = self.key.named(name).named("zero shift");
                 Some(array.zero_shift(settings, key).map_err(measuring("symmetric_point"))?.symmetric_point)
             }
+            Some(SymmetricPointSpec::Tracked { .. }) => unreachable!("first_point is where tracking starts"),
         })
     }
 
@@ -273,7 +286,7 @@ impl Builder<'_> {
         let (device, n) = (&self.devices.residual, self.cells());
         let cells = self.cells_of(device, name)?;
         let known = || symmetric_points(&*cells, n, "residual_learning");
-        Ok(match &spec.symmetric_point {
+        Ok(match spec.first_point() {
             None | Some(SymmetricPointSpec::Known) => known()?,
             Some(SymmetricPointSpec::Zero) => vec![0.0; n],
             Some(SymmetricPointSpec::Given(spec)) => self.given_point(spec)?,
@@ -286,6 +299,7 @@ impl Builder<'_> {
                 let measured = measured.map_err(measuring("symmetric_point"))?;
                 measured.symmetric_point.into_iter().map(Scalar::to_f64).collect()
             }
+            Some(SymmetricPointSpec::Tracked { .. }) => unreachable!("first_point is where tracking starts"),
         })
     }
 
@@ -383,6 +397,16 @@ fn of(name: &str) -> impl Fn(ParameterError) -> RuleBuildError {
     move |e| RuleBuildError::Field(format!("{name} array: {e}"))
 }
 
+impl ResidualSpec {
+    /// Where the rule believes W⋄ to be at first.
+    fn first_point(&self) -> Option<&SymmetricPointSpec> {
+        match &self.symmetric_point {
+            Some(SymmetricPointSpec::Tracked { from, .. }) => Some(from),
+            point => point.as_ref(),
+        }
+    }
+}
+
 impl RuleSpec {
     /// The rule on arrays of `rows × cols` cells of these devices, in single precision; weights are programmed afterwards.
     ///
@@ -405,21 +429,24 @@ impl Spec {
     /// # Errors
     /// A sentence that names the field.
     pub fn build_rule(&self, seed: u64) -> Result<Box<dyn Rule>, String> {
+        self.build_with(&self.rule, seed)
+    }
+
+    /// The same with another rule.
+    pub(super) fn build_with(&self, rule: &RuleSpec, seed: u64) -> Result<Box<dyn Rule>, String> {
         let key = Key::new(seed).named("rule");
         let n = self.problem.dim();
         let main = self.initial.main.build(n, key.named("main")).map_err(|e| format!("initial.main {e}"))?;
         let Some(devices) = &self.devices else {
-            return match self.rule.kind {
-                RuleKind::Digital => {
-                    Ok(Box::new(Digital::new(&main, self.rule.source).map_err(|e| e.to_string())?))
-                }
+            return match rule.kind {
+                RuleKind::Digital => Ok(Box::new(Digital::new(&main, rule.source).map_err(|e| e.to_string())?)),
                 _ => Err("device is missing: this rule writes to analog memory".into()),
             };
         };
         let start = Start { main: Some(&main), residual: self.initial.residual.as_ref() };
-        let builder = Builder { rule: &self.rule, devices, shape: Shape { rows: n, cols: 1 }, start, key };
+        let builder = Builder { rule, devices, shape: Shape { rows: n, cols: 1 }, start, key };
         let text = |e: RuleBuildError| e.to_string();
-        if devices.has_tiles() && !self.rule.is_digital() {
+        if devices.has_tiles() && !rule.is_digital() {
             return Ok(Box::new(Widened::new(builder.build().map_err(text)?)));
         }
         builder.build().map_err(text)
@@ -537,5 +564,9 @@ impl Rule for Widened {
     fn age(&mut self, key: Key) {
         self.rule.age(key);
         self.look();
+    }
+
+    fn epoch_ended(&mut self, loss: f64) {
+        self.rule.epoch_ended(loss);
     }
 }

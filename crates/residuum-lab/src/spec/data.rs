@@ -4,14 +4,18 @@ use std::path::{Path, PathBuf};
 
 use residuum::ParameterError;
 use residuum_nn::Shape;
-use residuum_nn::data::catalogue::{Known, SETS, find, load};
+use residuum_nn::data::catalogue::{Known, Origin, SETS, find, load};
 use residuum_nn::data::{DataError, Dataset, Pipeline, Split, Transform};
 use residuum_nn::model::keras;
 use thiserror::Error;
 
+use super::node::SpecError;
 use super::section::{Optional, Or, Required, section};
-use super::table::At;
+use super::table::{At, Table};
 use super::types::{TakesExt as _, choice, count, list, number, path, table, word};
+
+/// Longest side of an image, in pixels; more is taken for a mistake.
+const MAX_SIDE: u64 = 4096;
 
 section! {
     /// The images, how they are transformed, and how many are used.
@@ -32,13 +36,13 @@ section! {
             ("none", Normalize::None), ("channels", Normalize::Channels), ("imagenet", Normalize::imagenet()), ("keras", Normalize::Keras),
         ]).or(table::<NormalizeTable>().map(|t| Normalize::By { mean: t.mean, deviation: t.deviation })), "–", Or("\"none\"");
         /// side length after bilinear resizing, before everything else
-        resize: Option<usize> = count().at_least(1).size(), "pixels", Optional("off");
+        resize: Option<usize> = count().at_least(1).at_most(MAX_SIDE).size(), "pixels", Optional("off");
         /// horizontal flip during training
         flip_horizontal: f64 = number().share(), "probability", Or("0.0");
         /// vertical flip during training
         flip_vertical: f64 = number().share(), "probability", Or("0.0");
         /// zero padding around the image before a random crop to its old size, during training
-        crop_padding: Option<usize> = count().at_least(1).size(), "pixels", Optional("off");
+        crop_padding: Option<usize> = count().at_least(1).at_most(MAX_SIDE).size(), "pixels", Optional("off");
     }
 }
 
@@ -50,6 +54,11 @@ section! {
         /// one number per channel, to divide by
         deviation: Vec<f32> = list(number().map(|x| x as f32), "a list of numbers", [0, usize::MAX]), "value", Required;
     }
+}
+
+/// A step of more images than there are.
+pub(crate) fn batch_sentence(batch_size: usize, train: usize) -> String {
+    format!("training.batch_size must be at most the {train} training images, got {batch_size}")
 }
 
 /// The data of a spec.
@@ -153,6 +162,44 @@ impl DataSpec {
     pub(crate) fn known(&self) -> Known {
         // The spec takes the words of this list only.
         Known::named(self.set).unwrap_or(SETS[0])
+    }
+
+    /// Numbers of training and test images, without reading files.
+    ///
+    /// # Errors
+    /// If an embedded set has too few images of a class.
+    pub(crate) fn samples(&self) -> Result<[usize; 2], DataSpecError> {
+        let Known { classes, images: [train, test], origin, .. } = self.known();
+        if let Origin::Embedded(_) = origin {
+            // Embedded sets need no folder.
+            let split = self.load(Path::new("."))?;
+            return Ok([split.train.len(), split.test.len()]);
+        }
+        let train = if self.half.is_some() { train / 2 } else { train };
+        let limited = |all: usize, per_class: Option<usize>| {
+            per_class.map_or(all, |n| n.saturating_mul(classes).min(all))
+        };
+        Ok([limited(train, self.per_class[0]), limited(test, self.per_class[1])])
+    }
+
+    /// Refuses a step of more images than there are, and a set with too few of a class.
+    pub(super) fn check_batch(&self, batch_size: usize, root: &Table<'_>) -> Result<(), SpecError> {
+        let Known { classes, images: [train, _], .. } = self.known();
+        let least = if self.half.is_some() { train / 4 } else { train / 2 };
+        let is_whole = self.per_class == [None, None];
+        // Nothing is read where a glance is enough.
+        if self.directory.is_some() || (is_whole && batch_size <= least) {
+            return Ok(());
+        }
+        let most = |per_class: Option<usize>| per_class.is_none_or(|n| n <= train / classes / 4);
+        if self.per_class.into_iter().all(most) && batch_size <= classes {
+            return Ok(());
+        }
+        let [train, _] = self.samples().map_err(|e| root.error(format!("data: {e}")))?;
+        match batch_size > train {
+            true => Err(root.error(batch_sentence(batch_size, train))),
+            false => Ok(()),
+        }
     }
 
     /// Whether an image is the same in every epoch.

@@ -12,12 +12,12 @@ use residuum::tile::{
 use residuum::{Key, Pulses, Range, ResponseFunction, Rounding, Update};
 use serde_json::{Value as Json, json};
 
+use super::device_file::with_file;
 use super::node::{Node, SpecError, Value};
 use super::response::{OfFamily, Parts, ResponseSpec, curves, parameter, ranged, responses};
 use super::section::{Declaration, Optional, Or, Required, RequiredIf, Section as _, Takes, section};
 use super::table::{At, Table};
 use super::types::{TakesExt as _, choice, count, flag, interval, list, number, path, table, text, word};
-use super::vector::{MatrixSpec, matrix};
 
 /// The devices of the literature by name.
 const PRESETS: [(&str, fn() -> Device); 10] = [
@@ -32,6 +32,11 @@ const PRESETS: [(&str, fn() -> Device); 10] = [
     ("gokmen_vlasov", presets::gokmen_vlasov),
     ("pcm", presets::pcm),
 ];
+
+/// The devices of the literature by name, as specs have them in `preset`.
+pub fn device_presets() -> impl Iterator<Item = (&'static str, Device)> {
+    PRESETS.into_iter().map(|(name, device)| (name, device()))
+}
 
 /// The responses that a tile has step models for; it holds any other as a table of its curve.
 pub(super) const STEP_MODELS: &[&str] = &["power", "soft_bounds", "constant", "linear", "exp_step"];
@@ -50,6 +55,8 @@ section! {
         preset: Option<fn() -> Device> = choice(PRESETS), "–", Optional("none");
         /// a JSON file with the class and the parameters of an AIHWKIT device
         aihwkit: Option<PathBuf> = path(), "–", Optional("none");
+        /// a device file, as `residuum device fit --to` writes it: its fields hold unless they stand here too
+        file: Option<PathBuf> = path(), "–", Optional("none");
 
         /// of the closed forms
         parameters: Vec<(&'static str, Distribution)> = parameter(""), "–", OfFamily;
@@ -72,8 +79,9 @@ section! {
         shift: f64 = number(), "–", Or("0.2425"), of response ["exp_step"];
         /// a file with the columns w,q_plus,q_minus
         csv: Option<PathBuf> = path(), "–", Optional("by `points`"), of response ["table"];
-        /// the same in the spec itself: rows `[w, q_plus, q_minus]`
-        points: Option<MatrixSpec> = matrix(), "–", Optional("by `csv`"), of response ["table"];
+        /// rows of w, q₊ and q₋, instead of `csv`
+        points: Option<Vec<Vec<f64>>> = list(list(number(), "a list of w, q_plus and q_minus", [3, 3]), "a list of rows", [2, usize::MAX]),
+            "–", Optional("by `csv`"), of response ["table"];
         /// q₊
         q_plus: Option<String> = text("expression in w"), "–", RequiredIf, of response ["formula"];
         /// q₋
@@ -160,6 +168,9 @@ section! {
     }
 }
 
+/// Most tiles of a unit cell; more is taken for a mistake.
+const MAX_TILES: u64 = 256;
+
 section! {
     /// A unit cell: several tiles of the device that act as one array.
     pub(crate) struct CellTable by kind {
@@ -167,7 +178,7 @@ section! {
         /// only pulsed upwards, for either sign
         kind: &'static str = word(["vector", "reference", "one_sided"]), "–", Required;
         /// how many
-        tiles: usize = count().at_least(1).size(), "tiles", Or("2"), of kind ["vector"];
+        tiles: usize = count().at_least(1).at_most(MAX_TILES).size(), "tiles", Or("2"), of kind ["vector"];
         /// the weights of the sum
         gains: Option<Vec<f64>> = list(number(), "a list of numbers", [1, usize::MAX]), "–", Optional("1/tiles each"), of kind ["vector"];
         /// which tiles a sample writes to: all, one after the other, or one drawn
@@ -385,6 +396,19 @@ impl DeviceSpec {
         }
     }
 
+    /// Pulses from one end of the range to the other, at the mean step; `None` where there are no pulses or no ends.
+    pub fn states(&self) -> Option<f64> {
+        let [lo, hi] = self.range()?;
+        let step = match self {
+            Self::Tile { device, .. } => f64::from(device.pulse_step),
+            Self::Exact { update: Update::Pulsed(pulses), .. } => pulses.step(),
+            Self::Exact { .. } => return None,
+        };
+        // What was divided in single precision comes back as the number it was.
+        let states = (hi - lo) / step;
+        Some(if (states - states.round()).abs() < 1e-5 * states { states.round() } else { states })
+    }
+
     /// One response that stands for all cells.
     ///
     /// # Errors
@@ -435,8 +459,12 @@ impl DeviceSpec {
 
     /// One device, and the energy of a pulse.
     pub(super) fn read(at: &At<'_>) -> Result<(Self, Option<f64>), SpecError> {
+        // The fields of a device file are those of the table from here on.
+        let merged = with_file(at)?;
+        let at = &merged.as_ref().map_or_else(|| at.with(at.node), |node| at.with(node));
         let table = at.table()?;
         let fields = DeviceTable::read(&table)?;
+        debug_assert!(fields.file.is_none() || merged.is_some(), "a file has been read");
         if ["response", "preset", "aihwkit"].iter().filter(|name| table.has(name)).count() > 1 {
             let path = table.path("response");
             return Err(table.error(format!("{path}, preset and aihwkit exclude each other: give one of them")));

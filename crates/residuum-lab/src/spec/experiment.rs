@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use residuum::rule::Source;
+use residuum::tile::Scheme;
 use residuum_nn::analog::Mapping;
 
 use super::build::RuleBuildError;
@@ -12,6 +13,7 @@ use super::device::Devices;
 use super::file::{FileTable, Kind, read_devices};
 use super::folders::Folders;
 use super::grid::{Change, Grid, Point, is_plain};
+use super::hardware::HardwareSpec;
 use super::network::NetworkSpec;
 use super::node::{Node, SpecError};
 use super::readout::ReadoutSpec;
@@ -57,6 +59,8 @@ pub struct TrialSpec {
     pub mapping: Mapping,
     /// How long.
     pub training: TrainingSpec,
+    /// What operations cost, if records are to tell.
+    pub hardware: Option<HardwareSpec>,
     /// Every parameter as it will be used.
     pub resolved: Vec<Resolved>,
 }
@@ -103,10 +107,38 @@ impl TrialSpec {
         let mut rule = file.rule.ok_or_else(|| missing("rule"))?;
         rule.read_through(&readout.transfer);
         let devices = read_devices(file.device, &rule, &root)?;
+        rule.follow_states(devices.as_ref(), &root)?;
         let digital = DigitalSpec::new(file.digital, &rule, &root)?;
         let training = file.training.ok_or_else(|| missing("training"))?;
         let training = TrainingSpec::new(training, &network.model, &root.child("training"))?;
         let mapping = file.mapping.mapping();
+        network.check(data.image(), rule.is_digital(), &root)?;
+        data.check_batch(training.batch_size, &root)?;
+        if let Some(devices) = devices.as_ref().filter(|_| !rule.is_digital()) {
+            devices.check_signs(&rule, None, &root)?;
+        }
+        let slots = match rule.pulses {
+            Scheme::Stochastic(trains) | Scheme::Deterministic(trains) | Scheme::MeanCount(trains) => {
+                trains.length
+            }
+            Scheme::Expected => 1,
+        };
+        let pulse_energy = devices.as_ref().and_then(|devices| devices.pulse_energy);
+        let hardware = file.hardware.map(|table| table.hardware(slots, pulse_energy));
+        if mapping.by_width {
+            let bounded = devices.as_ref().is_none_or(|devices| devices.main.range().is_some());
+            let fault = match (mapping.omega, mapping.columnwise, bounded) {
+                (None, ..) => Some("mapping.omega is missing: by_width scales by it"),
+                (_, true, _) => {
+                    Some("mapping.columnwise must not stand beside by_width, which has one scale for a layer")
+                }
+                (.., false) => Some("mapping.by_width must have a device whose cells have bounds"),
+                _ => None,
+            };
+            if let Some(fault) = fault {
+                return Err(root.error(fault));
+            }
+        }
         check_rule(&root, &rule, devices.as_ref())?;
 
         let given: Vec<&str> =
@@ -131,6 +163,7 @@ impl TrialSpec {
             readout,
             mapping,
             training,
+            hardware,
             resolved,
         })
     }
@@ -141,12 +174,19 @@ fn check_rule(root: &Table<'_>, rule: &RuleSpec, devices: Option<&Devices>) -> R
     if let RuleKind::Residual(ResidualSpec { chosen_by: Some(_), .. }) = rule.kind {
         return Err(root.error("rule.rates must not be given with [network]: the theory covers problems only"));
     }
+    if let RuleKind::Residual(ResidualSpec { warm_start: Some(warm_start), .. }) = &rule.kind
+        && warm_start.epoch.is_some()
+    {
+        let message =
+            "rule.warm_start.epoch has no effect with [network], whose epochs are passes over the data";
+        return Err(root.error(message));
+    }
     if rule.is_digital() && !matches!(rule.source, Source::Sgd | Source::Momentum { .. }) {
         let message = "rule.source must be \"sgd\" or \"momentum\" for kind = \"digital\" with [network]";
         return Err(root.error(message));
     }
     let Some(devices) = devices.filter(|_| !rule.is_digital()) else { return Ok(()) };
-    rule.build(devices, [2, 2], residuum::Key::new(0)).map(|_| ()).map_err(|error| match error {
+    rule.for_check().build(devices, [2, 2], residuum::Key::new(0)).map(|_| ()).map_err(|error| match error {
         RuleBuildError::Parameter(error) => root.child("rule").blame(&error),
         other => root.error(other.to_string()),
     })

@@ -4,6 +4,7 @@ use residuum::Range;
 
 use super::data::DataTable;
 use super::device::{DeviceField, Devices, DevicesRead};
+use super::hardware::HardwareTable;
 use super::network::NetworkTable;
 use super::node::SpecError;
 use super::problem::{NoiseTable, ProblemTable};
@@ -68,6 +69,8 @@ section! {
         mapping: MappingTable = table::<MappingTable>(), "–", Or("{}"), of spec ["network"];
         /// how everything that is not on tiles learns
         digital: Option<DigitalTable> = table::<DigitalTable>(), "–", Optional("by the rule"), of spec ["network"];
+        /// what operations cost: the ledger of time and energy
+        hardware: Option<HardwareTable> = table::<HardwareTable>(), "–", Optional("none: no ledger"), of spec ["network"];
         /// the cells of arrays
         device: Option<DevicesRead> = DeviceField, "–", Optional("required by analog rules");
         /// the algorithm
@@ -94,7 +97,7 @@ pub(super) fn read_devices(
     {
         return Err(root.error(
             "rule.symmetric_point must be given, since not every cell of this device has it at exactly 0: \
-             \"zero\", \"known\", a number, { error = … } or { zero_shift = { pairs = … } }",
+             \"zero\", \"known\", a number, { error = … }, { zero_shift = { pairs = … } } or { track = { rate = … } }",
         ));
     }
     Ok(Some(devices))

@@ -8,11 +8,14 @@ mod aihwkit;
 mod build;
 mod data;
 mod device;
+mod device_file;
 mod difference;
 mod experiment;
 mod file;
 mod folders;
 mod grid;
+mod hardware;
+mod multi_tile;
 mod network;
 mod node;
 mod overlay;
@@ -28,19 +31,26 @@ mod schema;
 mod section;
 mod seeds;
 mod setup;
+mod signs;
+mod symmetric_point;
 mod table;
 mod training;
 mod types;
 mod vector;
 
 pub use build::RuleBuildError;
+pub(crate) use data::batch_sentence;
 pub use data::{Augment, DataSpec, DataSpecError, Half, Normalize};
-pub use device::{CellSpec, DeviceSpec, Devices};
+pub use device::{CellSpec, DeviceSpec, Devices, device_presets};
 pub(crate) use difference::{Difference, joined};
 pub use experiment::{Experiment, TrialSpec};
 pub use file::Kind;
 pub use folders::Folders;
+pub(crate) use folders::digest as digest_of;
 pub(crate) use grid::{Grid, MAX_TRIALS, Point};
+pub use hardware::HardwareSpec;
+pub use multi_tile::{ByStates, WarmStartSpec};
+pub(crate) use network::shape_sentence;
 pub use network::{Frozen, Model, NetworkSpec};
 pub(crate) use node::Node;
 pub use node::SpecError;
@@ -51,10 +61,11 @@ pub use record::{InitialSpec, Metric, RecordSpec, Variable};
 pub use resolved::Resolved;
 pub(crate) use resolved::describe;
 pub use response::{CatalogueEntry, ResponseSpec, catalogue};
-pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec, SymmetricPointSpec};
+pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec};
 pub use schema::schema;
 pub use section::{Declaration, Default, Field, FieldCondition};
 pub use setup::{ArraySetup, Setup, noisy_problem};
+pub use symmetric_point::SymmetricPointSpec;
 pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};
 pub use vector::{MatrixSpec, VectorSpec};
 
@@ -179,6 +190,13 @@ impl Spec {
         let mut rule = file.rule.ok_or_else(|| root.missing("rule"))?;
         rule.read_through(&file.readout.transfer);
         let devices = read_devices(file.device, &rule, &root)?;
+        rule.follow_states(devices.as_ref(), &root)?;
+        if let RuleKind::Residual(ResidualSpec {
+            warm_start: Some(WarmStartSpec { epoch: None, .. }), ..
+        }) = &rule.kind
+        {
+            return Err(root.error("rule.warm_start.epoch is missing: a problem has no epochs of its own"));
+        }
         let record = RecordSpec::new(file.record, steps, dim, &root.child("record"))?;
         let mut spec = Self {
             name: file.name,
@@ -194,6 +212,10 @@ impl Spec {
             operating_range: file.operating_range,
             resolved: Vec::new(),
         };
+        spec.check_rows().map_err(|message| root.error(message))?;
+        if let Some(devices) = spec.devices.as_ref().filter(|_| !spec.rule.is_digital()) {
+            devices.check_signs(&spec.rule, Some(objective.minimizer().unwrap_or_default()), &root)?;
+        }
         spec.choose_rates(&root)?;
         spec.resolved = context.resolved();
         spec.check(&*objective).map_err(|message| root.error(message))?;
@@ -232,9 +254,17 @@ impl Spec {
         self.rule.rates(Schedule::Constant)
     }
 
+    /// Steps after which the rule is told f(W̄), if it wants to know.
+    pub fn epoch(&self) -> Option<u64> {
+        match &self.rule.kind {
+            RuleKind::Residual(residual) => residual.warm_start.and_then(|warm_start| warm_start.epoch),
+            _ => None,
+        }
+    }
+
     /// Checks that involve several parts.
     fn check(&self, objective: &dyn residuum::Objective) -> Result<(), String> {
-        let rule = self.build_rule(self.seeds[0])?;
+        let rule = self.build_with(&self.rule.for_check(), self.seeds[0])?;
         for &metric in &self.record.metrics {
             if metric.needs_minimizer() && objective.minimizer().is_none() {
                 return Err(format!("record.metrics: {metric} needs a known minimizer"));
@@ -246,6 +276,11 @@ impl Spec {
                 ));
             }
         }
+        Ok(())
+    }
+
+    /// Refuses records that would fill the memory, before anything of the size of the problem is built.
+    fn check_rows(&self) -> Result<(), String> {
         let rows = self.record.rows(self.problem.dim()).saturating_mul(self.seeds.len() as u64);
         if rows > MAX_ROWS {
             return Err(format!(
@@ -256,14 +291,18 @@ impl Spec {
     }
 }
 
-/// Reads a device alone: the content of a `[device]` table.
+/// Reads a device alone: the content of a `[device]` table, a device file, or the main device of a spec.
 ///
 /// # Errors
 /// The first fault, with its line.
 pub fn parse_device(text: &str, base: &Path) -> Result<DeviceSpec, SpecError> {
     let (document, folders) = (Node::parse(text)?, Folders::new(base));
-    let root = Table::root(&document, Context::new(Kind::Problem, &folders))?;
-    let node = document.field("device").unwrap_or(&document);
-    let at = root.at(if root.has("device") { "device" } else { "" }, node, true);
+    let kind = if document.field("network").is_some() { Kind::Network } else { Kind::Problem };
+    let root = Table::root(&document, Context::new(kind, &folders))?;
+    let wrong = |message: String| SpecError { line: None, message };
+    let found = device_file::alone(&document).map_err(wrong)?;
+    let named = root.has("device");
+    let node = found.as_ref().or(document.field("device")).unwrap_or(&document);
+    let at = root.at(if named { "device" } else { "" }, node, true);
     DeviceSpec::read(&at).map(|(device, _)| device)
 }

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use residuum::{Key, ParameterError};
 use residuum_nn::layer::Activation;
-use residuum_nn::model::{BuildError, Factory, ResNet, Select, cnn, fcn, mlp, resnet};
+use residuum_nn::model::{BuildError, Factory, Planner, ResNet, Select, cnn, fcn, mlp, resnet};
 use residuum_nn::weights::{Parameter, Still};
 use residuum_nn::{Network, Shape, Weights};
 
 use super::node::SpecError;
 use super::section::{Optional, Or, Required, section};
-use super::table::At;
+use super::table::{At, Table};
 use super::types::{choice, count, flag, list, path, text, word};
 
 section! {
@@ -36,6 +36,17 @@ section! {
     }
 }
 
+/// Most layers that an error lists.
+const MOST_LISTED: usize = 12;
+
+/// Images, or classes, that a model cannot take.
+pub(crate) fn shape_sentence(field: &str, [expected, given]: [Shape; 2], classes: [usize; 2]) -> String {
+    format!(
+        "{field} must fit data.set: it takes images of {expected} and {} classes, got {given} and {}",
+        classes[0], classes[1]
+    )
+}
+
 /// A network of a spec.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkSpec {
@@ -47,6 +58,8 @@ pub struct NetworkSpec {
     pub frozen: Frozen,
     /// What it starts from.
     pub weights: Option<PathBuf>,
+    /// The digest of that file when the spec was read.
+    pub weights_digest: Option<String>,
     /// Whether the head is drawn although there are weights.
     pub fresh_head: bool,
 }
@@ -107,8 +120,9 @@ impl NetworkSpec {
             patterns => Frozen::Some(Select::parse(patterns, &head)),
         };
         let (weights, fresh_head) = (fields.weights, fields.fresh_head);
-        if let Some(digest) = weights.as_deref().and_then(|path| table.context.folders.file(path)) {
-            table.contents("weights", digest);
+        let weights_digest = weights.as_deref().and_then(|path| table.context.folders.file(path));
+        if let Some(digest) = &weights_digest {
+            table.contents("weights", digest.clone());
         }
         if let Some(fault) = weights.as_deref().and_then(|path| table.context.folders.weights_fault(path)) {
             return Err(table.error(format!("{}: {fault}", table.path("weights"))));
@@ -118,7 +132,7 @@ impl NetworkSpec {
             return Err(table
                 .error(format!("{path} must not be given without weights: then all layers are drawn anyway")));
         }
-        Ok(Self { model, analog, frozen, weights, fresh_head })
+        Ok(Self { model, analog, frozen, weights, weights_digest, fresh_head })
     }
 
     /// Whether all layers below the head are digital and frozen, so that an image is the same to the head in every epoch.
@@ -127,6 +141,53 @@ impl NetworkSpec {
         let mut only = true;
         network.visit_weights(&mut |layer, _| only &= layer == head || !self.analog.includes(layer));
         only
+    }
+
+    /// Builds the network without its values, and refuses one that does not fit the images or the memory, names of layers that
+    /// it does not have, and an analog rule without a layer to learn.
+    pub(super) fn check(
+        &self,
+        (image, classes): (Shape, usize),
+        is_digital: bool,
+        root: &Table<'_>,
+    ) -> Result<(), SpecError> {
+        let mut plan = Planner::default();
+        let built = self.build(image, classes, &mut plan, Key::new(0));
+        let network = built.map_err(|e| root.error(format!("network: layer {e}")))?;
+        let (expected, own) = (network.input_shape(), network.classes());
+        if (expected, own) != (image, classes) {
+            return Err(root.error(shape_sentence("network.model", [expected, image], [own, classes])));
+        }
+        let on_tiles: Vec<&str> = plan.matrices.iter().map(|matrix| matrix.layer.as_str()).collect();
+        let unmatched = |field: &str, pattern: &str, layers: &[&str]| {
+            let near = layers.iter().min_by_key(|layer| strsim::levenshtein(pattern, layer));
+            let listed = match layers.len() {
+                0..=MOST_LISTED => format!("the layers are {}", layers.join(", ")),
+                n => {
+                    format!("the {n} layers are {}, …, {}", layers[..MOST_LISTED / 2].join(", "), layers[n - 1])
+                }
+            };
+            let hint = near
+                .filter(|_| layers.len() > MOST_LISTED)
+                .map_or_else(String::new, |near| format!("; the nearest name is {near}"));
+            root.error(format!(
+                "network.{field} must name layers of this model, got {pattern:?}: {listed}{hint}"
+            ))
+        };
+        if let Some(pattern) = self.analog.unmatched(&on_tiles) {
+            return Err(unmatched("analog", pattern, &on_tiles));
+        }
+        if let Frozen::Some(frozen) = &self.frozen
+            && let Some(pattern) = frozen.unmatched(&plan.layers())
+        {
+            return Err(unmatched("frozen", pattern, &plan.layers()));
+        }
+        if !is_digital && !on_tiles.iter().any(|layer| self.analog.includes(layer)) {
+            return Err(root.error(
+                "network.analog = \"none\" leaves an analog rule nothing to learn: name layers, or say rule.kind = \"digital\"",
+            ));
+        }
+        Ok(())
     }
 
     /// The network for samples of this shape; `factory` decides where weights live.
@@ -191,9 +252,13 @@ impl Factory for Freezing<'_> {
 
     fn parameter(&mut self, name: &str, initial: Vec<f32>) -> Parameter {
         let layer = name.rsplit_once('.').map_or(name, |(layer, _)| layer);
-        if self.frozen.includes(layer) {
+        if self.frozen.includes(layer) && self.inner.holds_values() {
             return Parameter::new(initial, None);
         }
         self.inner.parameter(name, initial)
+    }
+
+    fn holds_values(&self) -> bool {
+        self.inner.holds_values()
     }
 }

@@ -60,8 +60,9 @@ section! {
     }
 }
 
-/// Most weights of a problem; more are taken for a mistake and rejected before they fill the memory.
-const MAX_DIM: u64 = 100_000_000;
+/// Most weights of a problem, some gigabytes with the cells of two arrays; more are taken for a mistake and rejected before
+/// they fill the memory.
+const MAX_DIM: u64 = 10_000_000;
 
 /// The objective of a spec.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,7 +18,6 @@ use super::section::{
 };
 use super::table::{At, Table};
 use super::types::{TakesExt as _, number, table, word};
-use super::vector::MatrixSpec;
 
 /// The responses a spec can name, with their formulas: the closed forms of the library, and others.
 pub(super) fn responses() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -294,14 +293,16 @@ impl ResponseSpec {
 }
 
 fn measured(f: &DeviceTable, at: &Table<'_>) -> Result<ResponseSpec, SpecError> {
-    let path = match (&f.csv, &f.points) {
-        (Some(path), None) => path,
-        (None, Some(points)) => return listed(points, at),
-        (csv, _) => {
-            let given = if csv.is_some() { "both" } else { "neither" };
-            return Err(at.error(format!("{} or points must be given, got {given}", at.path("csv"))));
+    if let Some(rows) = &f.points {
+        if at.has("csv") {
+            return Err(at.error(format!("{} must not stand beside csv: give one of them", at.path("points"))));
         }
-    };
+        let column = |i: usize| rows.iter().map(|row| row[i]).collect::<Vec<f64>>();
+        let table = Tabulated::new(&column(0), &column(1), &column(2));
+        let table = table.map_err(|e| at.error(format!("{}: {e}", at.path("points"))))?;
+        return Ok(ResponseSpec::Shared(Arc::new(table)));
+    }
+    let path = f.csv.as_ref().ok_or_else(|| at.missing("csv"))?;
     let field = at.path("csv");
     let text = std::fs::read_to_string(path)
         .map_err(|e| at.error(format!("{field}: cannot read {}: {e}", path.display())))?;
@@ -309,18 +310,6 @@ fn measured(f: &DeviceTable, at: &Table<'_>) -> Result<ResponseSpec, SpecError> 
     let table =
         Tabulated::from_csv(&text).map_err(|e| at.error(format!("{field}: {}: {e}", path.display())))?;
     Ok(ResponseSpec::Shared(Arc::new(table)))
-}
-
-/// A table in the spec itself.
-fn listed(points: &MatrixSpec, at: &Table<'_>) -> Result<ResponseSpec, SpecError> {
-    let field = at.path("points");
-    if points.columns != 3 {
-        let given = points.columns;
-        return Err(at.error(format!("{field} must have rows [w, q_plus, q_minus], got rows of {given}")));
-    }
-    let column = |n: usize| points.values.iter().skip(n).step_by(3).copied().collect::<Vec<_>>();
-    let table = Tabulated::new(&column(0), &column(1), &column(2));
-    Ok(ResponseSpec::Shared(Arc::new(table.map_err(|e| at.error(format!("{field}: {e}")))?)))
 }
 
 fn formula(f: &DeviceTable, at: &Table<'_>) -> Result<ResponseSpec, SpecError> {

@@ -8,15 +8,16 @@ use residuum::rule::{
 };
 use residuum::tile::{Management, Scheme, Trains};
 use residuum::{RateSchedules, Rule, Schedule};
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::build::{Builder, Number, RuleBuildError};
+use super::multi_tile::{ByStates, WarmStartSpec, WarmStartTable, warm_start};
 use super::node::{Node, SpecError, Value};
 use super::rate::{Rate, rate};
 use super::section::{Declaration, Optional, Or, Required, Section as _, Takes, section};
+use super::symmetric_point::{SymmetricPointField, SymmetricPointSpec, ZeroShiftTable, zero_shift};
 use super::table::{At, Table};
 use super::types::{TakesExt as _, choice, count, flag, list, number, table, word};
-use super::vector::{VectorSpec, VectorTable, vector};
 
 section! {
     /// How weights learn. Residual Learning is W̄ = W + γ(P − W⋄); P ← P + A(−α ∇f(W̄; ξ); P); W ← W + A(βγ(P − W⋄); W), with
@@ -31,25 +32,28 @@ section! {
         /// of a gradient, at and below which a cell gets no pulse
         threshold: f64 = number().not_negative(), "objective/weight", Or("0.0"), of kind ["manhattan"];
         /// what becomes of a gradient
-        source: &'static str = word(["sgd", "momentum", "adam", "adamw"]), "–", Or("\"sgd\""), of kind SOURCED;
+        source: &'static str = word(SOURCES.iter().copied()), "–", Or("\"sgd\""), of kind SOURCED;
+        /// what becomes of a gradient before it is summed
+        mixed_source @ "source": Option<&'static str> = word(SOURCES.iter().copied()), "–", Optional("`sgd`"), of kind ["mixed_precision"];
         /// share of the velocity that survives a step
         momentum: Option<f64> = number().memory(), "share per step", Optional("0.9 of `momentum`, 0 of `sgd`"),
-            of kind SOURCED, of source ["sgd" "momentum"];
+            of kind OPTIMIZED, of source ["sgd" "momentum"];
         /// β₁
-        decay_first: f64 = number().memory(), "share per step", Or("0.9"), of kind SOURCED, of source ["adam" "adamw"];
+        decay_first: f64 = number().memory(), "share per step", Or("0.9"), of kind OPTIMIZED, of source ["adam" "adamw"];
         /// β₂
-        decay_second: f64 = number().memory(), "share per step", Or("0.999"), of kind SOURCED, of source ["adam" "adamw"];
+        decay_second: f64 = number().memory(), "share per step", Or("0.999"), of kind OPTIMIZED, of source ["adam" "adamw"];
         /// ε
-        epsilon: f64 = number().positive(), "objective/weight", Or("1e-8"), of kind SOURCED, of source ["adam" "adamw"];
+        epsilon: f64 = number().positive(), "objective/weight", Or("1e-8"), of kind OPTIMIZED, of source ["adam" "adamw"];
         /// pull towards zero, as PyTorch defines it; with `[network]`
         weight_decay: f64 = number().not_negative(), "objective/weight²", Or("0.0"), of kind ["digital"], of source ["sgd" "momentum"];
         /// pull of the effective weights towards zero, apart from the gradient
-        decoupled_decay @ "weight_decay": f64 = number().not_negative(), "1/step", Or("0.01"), of kind SOURCED, of source ["adamw"];
+        decoupled_decay @ "weight_decay": f64 = number().not_negative(), "1/step", Or("0.01"), of kind OPTIMIZED, of source ["adamw"];
         /// who chooses α, β and γ, instead of the three fields; with `[problem]`
         rates: Option<RateChoice> = choice([("lemma", RateChoice::Lemma), ("practical", RateChoice::Practical)]), "–",
             Optional("none"), of kind ["residual_learning"];
         /// of W per transfer: λ of the Tiki-Taka rules, β of the residual ones, which multiply it by γ
-        transfer_rate: Option<Rate> = rate(), "per transfer", Optional("required unless `rates` or `transfer_rates` is given"),
+        transfer_rate: Option<Rate> = rate(), "per transfer",
+            Optional("required unless `rates` or `transfer_rates` is given; 1.2ᵐ for link m of a cascade, from the fastest on, whatever the schedule"),
             of kind TRANSFERRING;
         /// βₙ, that of W first; one residual array each
         transfer_rates: Option<Vec<Rate>> = list(rate(), "a list of rates, that of W first", [1, 8]), "per transfer",
@@ -59,7 +63,7 @@ section! {
         /// γ
         tiki_taka_mixing @ "mixing": f64 = number().not_negative(), "–", Or("0.0"), of kind ["tiki_taka" "tiki_taka_2"];
         /// γ
-        mixing: Option<f64> = number().positive(), "–", Optional("required unless `rates` chooses it"),
+        mixing: Option<f64> = number().positive(), "–", Optional("required unless `rates` chooses it; 1/states for a cascade"),
             of kind RESIDUAL;
         /// W⋄ that the rule subtracts: `zero`; `known`, the true point of every cell; given numbers; or a table
         symmetric_point: Option<SymmetricPointSpec> = SymmetricPointField, "weight",
@@ -81,9 +85,16 @@ section! {
         order: Order = choice([("cyclic", Order::Cyclic), ("random", Order::Random)]), "–", Or("\"cyclic\""),
             of kind TRANSFERRING;
         /// between transfers
-        every: Every = count().at_least(1).map(Every::Steps).or(table::<EveryTable>().map(|t| Every::Samples(t.samples))),
-            "steps (mini-batches)", Or("1"),
-            of kind PACED;
+        every: Every = every(), "steps (mini-batches)", Or("1"), of kind PACED;
+        /// between transfers of every link
+        cascade_every @ "every": Option<Every> = every(), "steps (mini-batches)",
+            Optional("1, or `periods` by the number of states where the rates are by it too"), of kind ["residual_cascade"];
+        /// between transfers of each link, that to W first
+        periods: Option<Vec<Every>> = list(every(), "a list of periods, that to W first", [1, 8]), "steps (mini-batches)",
+            Optional("by `every`, or 2·⌊states/2⌋ᵐ for link m, from the fastest on"), of kind ["residual_cascade"];
+        /// fills the arrays one by one, the main one first, before the plain schedule of transfers
+        warm_start: Option<WarmStartSpec> = table::<WarmStartTable>().then(warm_start), "–", Optional("off"),
+            of kind ["residual_cascade"];
         /// how gradients are written to tiles
         pulses: Scheme = table::<TrainsTable>().then(scheme), "–", Or("{}"),
             of kind PULSED;
@@ -123,7 +134,22 @@ pub(super) const RATED: &[&str] = &[
     "residual_cascade",
 ];
 
-/// Rules whose steps come from a [`Source`].
+/// The words for a [`Source`].
+const SOURCES: &[&str] = &["sgd", "momentum", "adam", "adamw"];
+
+/// Rules that have the numbers of a [`Source`].
+const OPTIMIZED: &[&str] = &[
+    "digital",
+    "analog",
+    "tiki_taka",
+    "tiki_taka_2",
+    "mixed_precision",
+    "residual_learning",
+    "residual_learning_2",
+    "residual_cascade",
+];
+
+/// Rules whose steps come from a [`Source`] unless it is said.
 const SOURCED: &[&str] = &[
     "digital",
     "analog",
@@ -152,7 +178,6 @@ const PACED: &[&str] = &[
     "mixed_precision",
     "residual_learning",
     "residual_learning_2",
-    "residual_cascade",
 ];
 /// Rules that write gradients to arrays.
 const PULSED: &[&str] = &[
@@ -174,6 +199,10 @@ const RESIDUAL: &[&str] = &["residual_learning", "residual_learning_2", "residua
 const BUFFERED: &[&str] = &["tiki_taka_2", "chopped_tiki_taka", "agad", "residual_learning_2"];
 /// Rules with signs that flip.
 const CHOPPED: &[&str] = &["chopped_tiki_taka", "agad"];
+
+fn every() -> impl Takes<Value = Every> {
+    count().at_least(1).map(Every::Steps).or(table::<EveryTable>().map(|t| Every::Samples(t.samples)))
+}
 
 section! {
     /// Counted in samples instead of steps.
@@ -250,45 +279,8 @@ impl LevelsTable {
     }
 }
 
-section! {
-    /// Up and down pulses in turn, until the cells rest at their symmetric points.
-    pub(crate) struct ZeroShiftTable {
-        /// change by one pulse where q = 1; a tile has its own
-        pulse_step: Option<f64> = number().checked_later(" > 0"), "weight", Optional("required for exact arrays");
-        /// how many
-        pairs: u64 = count().at_least(1), "pairs of pulses", Required;
-        /// deviation from pulse to pulse; a tile has its own
-        cycle_noise: f64 = number().checked_later(" ≥ 0"), "relative to the step", Or("0.0");
-        /// pairs at the end over which the mean is taken
-        averaged: Option<u64> = count().at_least(1), "pairs of pulses", Optional("1, or half of the pairs with cycle noise");
-    }
-}
-
-section! {
-    /// W⋄ with an error, or as measured before the run.
-    pub(crate) struct SymmetricPointTable by kind or error or zero_shift or pairs {
-        /// the true W⋄ plus this
-        error: Option<VectorSpec> = vector(), "weight", Optional("none"), of kind ["error"];
-        /// W⋄ as measured by pulses
-        procedure @ "zero_shift": Option<ZeroShift> = table::<ZeroShiftTable>().then(zero_shift), "–", Optional("none"), of kind ["zero_shift"];
-        /// of a zero-shift on tiles, in short
-        pairs: Option<u64> = count().at_least(1), "pairs of pulses", Optional("none"), of kind ["pairs"];
-        /// of them, at the end, over which the mean is taken
-        averaged: u64 = count().at_least(1), "pairs of pulses", Or("1"), of kind ["pairs"];
-    }
-}
-
-fn zero_shift(fields: &ZeroShiftTable, at: &At<'_>) -> Result<ZeroShift, SpecError> {
-    let ZeroShiftTable { pulse_step, pairs, cycle_noise, averaged } = *fields;
-    // A cycle without noise repeats itself; a noisy one is averaged over the half that has settled.
-    let averaged = averaged.unwrap_or(if cycle_noise > 0.0 { pairs.div_ceil(2) } else { 1 });
-    let settings = ZeroShift { averaged, pulse_step, cycle_noise, ..ZeroShift::pairs(pairs) };
-    checked(settings, at)
-}
-
-fn checked(settings: ZeroShift, at: &At<'_>) -> Result<ZeroShift, SpecError> {
-    settings.validate().map(|()| settings).map_err(|e| at.table().map_or_else(|e| e, |table| table.blame(&e)))
-}
+/// Pairs of a zero-shift while a spec is checked: what cannot be measured shows at the first.
+const CHECKED_PAIRS: u64 = 4;
 
 pub(super) fn scheme(fields: &TrainsTable, _: &At<'_>) -> Result<Scheme, SpecError> {
     let trains = Trains { length: fields.length, management: fields.management };
@@ -298,88 +290,6 @@ pub(super) fn scheme(fields: &TrainsTable, _: &At<'_>) -> Result<Scheme, SpecErr
         "mean_count" => Scheme::MeanCount(trains),
         _ => Scheme::Expected,
     })
-}
-
-/// Where the rule believes W⋄ to be.
-#[derive(Clone, Debug, PartialEq)]
-pub enum SymmetricPointSpec {
-    /// At 0.
-    Zero,
-    /// The device's own.
-    Known,
-    /// Given numbers.
-    Given(VectorSpec),
-    /// The device's own plus an error.
-    Error(VectorSpec),
-    /// Measured by zero-shifting before the run.
-    Measured(ZeroShift),
-}
-
-/// `rule.symmetric_point`.
-#[derive(Clone, Copy, Debug)]
-struct SymmetricPointField;
-
-impl Takes for SymmetricPointField {
-    type Value = SymmetricPointSpec;
-
-    fn accepts(&self, node: &Node) -> bool {
-        vector().accepts(node)
-    }
-
-    fn read(&self, at: &At<'_>) -> Result<SymmetricPointSpec, SpecError> {
-        match at.node.as_text() {
-            Some("zero") => {
-                at.list_whole();
-                return Ok(SymmetricPointSpec::Zero);
-            }
-            Some("known") => {
-                at.list_whole();
-                return Ok(SymmetricPointSpec::Known);
-            }
-            _ => {}
-        }
-        if let Value::Table(_) = at.node.value
-            && !["csv", "uniform", "normal"].iter().any(|name| at.node.field(name).is_some())
-        {
-            let fields = SymmetricPointTable::read(&at.table()?)?;
-            return match fields {
-                SymmetricPointTable { error: Some(error), .. } => Ok(SymmetricPointSpec::Error(error)),
-                SymmetricPointTable { procedure: Some(procedure), .. } => {
-                    Ok(SymmetricPointSpec::Measured(procedure))
-                }
-                SymmetricPointTable { pairs: Some(pairs), averaged, .. } => {
-                    checked(ZeroShift { averaged, ..ZeroShift::pairs(pairs) }, at)
-                        .map(SymmetricPointSpec::Measured)
-                }
-                _ => Err(at.must(&self.noun())),
-            };
-        }
-        vector().read(at).map(SymmetricPointSpec::Given).map_err(|e| SpecError {
-            message: format!(
-                "{} (or \"zero\", \"known\", {{ error = … }}, {{ zero_shift = {{ pairs = … }} }})",
-                e.message
-            ),
-            ..e
-        })
-    }
-
-    fn noun(&self) -> String {
-        "\"zero\", \"known\", a vector, { error = … } or { zero_shift = { pairs = … } }".into()
-    }
-
-    fn words(&self) -> String {
-        "`zero`, `known`, vector, or table".into()
-    }
-
-    fn schema(&self) -> Json {
-        json!({ "anyOf": [
-            { "enum": ["zero", "known"] }, vector().schema(), table::<SymmetricPointTable>().schema(),
-        ] })
-    }
-
-    fn tables(&self) -> Vec<fn() -> &'static Declaration> {
-        vec![SymmetricPointTable::declaration, VectorTable::declaration]
-    }
 }
 
 /// How per-cell step sizes are had.
@@ -493,6 +403,12 @@ pub struct ResidualSpec {
     pub chosen_by: Option<RateChoice>,
     /// From P to W.
     pub transfer: Transfer,
+    /// Between transfers of each link, that to W first; by `transfer` if there are none.
+    pub periods: Option<Vec<Every>>,
+    /// Whether arrays are filled one by one at first.
+    pub warm_start: Option<WarmStartSpec>,
+    /// What is left to the number of states.
+    pub by_states: ByStates,
 }
 
 /// `[rule]`.
@@ -553,10 +469,13 @@ impl RuleTable {
             }
             Some(rates) => rates.clone(),
             None if !TRANSFERRING.contains(&name) => Vec::new(),
+            // By the number of states, once the device is known.
+            None if cascade && self.transfer_rate.is_none() => vec![Rate::Scheduled(1.0); self.residuals],
             None => {
                 vec![needed(self.transfer_rate, "transfer_rate")?; if cascade { self.residuals } else { 1 }]
             }
         };
+        let by_states = self.by_states(at, transfer_rates.len())?;
         let kind = match name {
             "digital" => RuleKind::Digital,
             "analog" => RuleKind::Analog,
@@ -564,6 +483,14 @@ impl RuleTable {
                 mixing: self.tiki_taka_mixing,
                 transfer: self.transfer(Columns::Some(1), name == "tiki_taka_2", at),
             },
+            "chopped_tiki_taka" | "agad" if !matches!(self.columns, None | Some(Columns::Some(1))) => {
+                let got = match self.columns {
+                    Some(Columns::Some(n)) => n.to_string(),
+                    _ => "\"all\"".into(),
+                };
+                let message = "must be 1 with choppers of columns, which flip after their own read";
+                return Err(at.error(format!("rule.columns {message}: kind = {name:?}, got {got}")));
+            }
             "chopped_tiki_taka" | "agad" => RuleKind::Chopped {
                 chop: Chop {
                     columns: self.chop.columns,
@@ -582,7 +509,7 @@ impl RuleTable {
             },
             _ => RuleKind::Residual(ResidualSpec {
                 mixing: match (self.mixing, chosen) {
-                    (None, None) => return Err(at.missing("mixing")),
+                    (None, None) if !cascade => return Err(at.missing("mixing")),
                     (mixing, _) => mixing.unwrap_or(1.0),
                 },
                 symmetric_point: self.symmetric_point.clone(),
@@ -590,6 +517,9 @@ impl RuleTable {
                 cascade,
                 chosen_by: chosen,
                 transfer: self.transfer(Columns::All, name == "residual_learning_2", at),
+                periods: self.periods.clone(),
+                warm_start: self.warm_start,
+                by_states,
             }),
         };
         let (source, weight_decay) = (self.source(), self.weight_decay);
@@ -606,9 +536,33 @@ impl RuleTable {
         })
     }
 
+    /// What a cascade leaves to the number of states.
+    fn by_states(&self, at: &Table<'_>, links: usize) -> Result<ByStates, SpecError> {
+        if self.kind != "residual_cascade" {
+            return Ok(ByStates::default());
+        }
+        if let Some(periods) = &self.periods {
+            if self.cascade_every.is_some() {
+                return Err(at.error("rule.periods must not stand beside every"));
+            }
+            if periods.len() != links {
+                let given = periods.len();
+                return Err(at.error(format!(
+                    "rule.periods must have one entry for each of the {links} residual arrays, got {given}"
+                )));
+            }
+        }
+        let rates = self.transfer_rate.is_none() && self.transfer_rates.is_none();
+        let paced = self.periods.is_some() || self.cascade_every.is_some();
+        if !rates && !paced {
+            at.defaulted("every", "1");
+        }
+        Ok(ByStates { mixing: self.mixing.is_none(), rates, periods: rates && !paced })
+    }
+
     fn source(&self) -> Source {
         let (decay_first, decay_second, epsilon) = (self.decay_first, self.decay_second, self.epsilon);
-        match (self.source, self.momentum) {
+        match (self.mixed_source.unwrap_or(self.source), self.momentum) {
             ("sgd", None | Some(0.0)) => Source::Sgd,
             ("sgd" | "momentum", momentum) => Source::momentum(momentum.unwrap_or(0.9)),
             ("adam", _) => Source::Adam { decay_first, decay_second, epsilon },
@@ -626,7 +580,7 @@ impl RuleTable {
         Transfer {
             columns: self.columns.unwrap_or(columns),
             order: self.order,
-            every: self.every,
+            every: self.cascade_every.unwrap_or(self.every),
             readout: Readout::default(),
             carrier: if buffered { Carrier::Buffered(buffer) } else { Carrier::Direct },
             compensated: (self.transfer == "compensated").then_some(self.transfer_floor),
@@ -655,12 +609,41 @@ impl RuleSpec {
             RuleKind::MixedPrecision { every, granularity, quantize: [errors, inputs] } => {
                 let (every, granularity) = (*every, *granularity);
                 let (quantize_errors, quantize_inputs) = (*errors, *inputs);
-                let config = MixedConfig { every, granularity, quantize_errors, quantize_inputs };
+                let config = MixedConfig { every, granularity, quantize_errors, quantize_inputs, source };
                 Box::new(MixedPrecision::new(on.main::<T>(pulses)?, config)?)
             }
             RuleKind::Manhattan { threshold } => Box::new(Manhattan::new(on.main::<T>(pulses)?, *threshold)?),
             RuleKind::Residual(spec) => on.residual_learning(spec)?,
         })
+    }
+
+    /// The same rule for a check, which measures only as long as it takes to see that it can.
+    pub(super) fn for_check(&self) -> Self {
+        let mut short = self.clone();
+        let shorten = |settings: &mut ZeroShift| {
+            settings.pairs = settings.pairs.min(CHECKED_PAIRS);
+            settings.averaged = settings.averaged.min(settings.pairs);
+        };
+        if let RuleKind::Residual(residual) = &mut short.kind {
+            if let Some(SymmetricPointSpec::Measured(settings)) = &mut residual.symmetric_point {
+                shorten(settings);
+            }
+            if let CellGain::Measured { procedure } = &mut residual.cell_gain {
+                shorten(procedure);
+            }
+        }
+        short
+    }
+
+    /// Whether P has to lie on both sides of 0: that of a rule which subtracts a symmetric point lies around that.
+    pub(super) fn needs_signed_residual(&self) -> bool {
+        let around_zero = match &self.kind {
+            RuleKind::Residual(residual) => {
+                matches!(residual.symmetric_point, None | Some(SymmetricPointSpec::Zero))
+            }
+            _ => true,
+        };
+        self.has_residual() && around_zero
     }
 
     /// Whether weights stay in digital memory.

@@ -91,6 +91,9 @@ section! {
         /// scales weights so that the largest is this, in units of a tile; an output scale makes up for it. Rates are unaffected: α
         /// is that of the network's weights
         omega: Option<f64> = number().positive(), "weight", Optional("off");
+        /// whether ω standard deviations of a weight, fan-in^(−½) each, fill the range instead: the same share of the states for wide and
+        /// narrow layers
+        by_width: Option<bool> = flag(), "–", Optional("false");
         /// one scale per output instead of one per tile
         columnwise: bool = flag(), "–", Or("false");
         /// output scales learned by SGD: one per tile, or one per output
@@ -298,7 +301,8 @@ impl DigitalSpec {
 impl MappingTable {
     /// How weights are mapped to tiles.
     pub(crate) fn mapping(self) -> Mapping {
-        let Self { max_rows, max_cols, omega, columnwise, output_scaling } = self;
-        Mapping { max_rows, max_cols, omega: omega.map(|omega| omega as f32), columnwise, output_scaling }
+        let Self { max_rows, max_cols, omega, by_width, columnwise, output_scaling } = self;
+        let (omega, by_width) = (omega.map(|omega| omega as f32), by_width.unwrap_or(false));
+        Mapping { max_rows, max_cols, omega, by_width, columnwise, output_scaling }
     }
 }

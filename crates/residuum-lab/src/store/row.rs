@@ -1,7 +1,5 @@
 //! Records: one number per row.
 
-use std::fmt::Write as _;
-
 use thiserror::Error;
 
 /// One recorded number of a trial.
@@ -31,17 +29,20 @@ pub struct RowError {
     pub message: String,
 }
 
-const HEADER: &str = "epoch,step,metric,part,index,value";
+const HEADER: [&str; 6] = ["epoch", "step", "metric", "part", "index", "value"];
 
 /// Records as CSV; reading a number back gives the same bits.
 pub fn rows_to_csv(rows: &[Row]) -> String {
-    let mut text = format!("{HEADER}\n");
     let optional = |n: Option<u64>| n.map_or_else(String::new, |n| n.to_string());
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    let mut write = |record: [&str; 6]| csv.write_record(record).expect("memory takes six columns");
+    write(HEADER);
     for Row { epoch, step, metric, part, index, value } in rows {
-        let (epoch, index) = (optional(*epoch), optional(*index));
-        let _ = writeln!(text, "{epoch},{step},{metric},{part},{index},{value}");
+        let (epoch, step, index, value) =
+            (optional(*epoch), step.to_string(), optional(*index), value.to_string());
+        write([&epoch, &step, metric, part, &index, &value]);
     }
-    text
+    String::from_utf8(csv.into_inner().expect("memory takes every byte")).expect("fields are text")
 }
 
 /// Records from CSV as [`rows_to_csv`] writes it.
@@ -49,20 +50,25 @@ pub fn rows_to_csv(rows: &[Row]) -> String {
 /// # Errors
 /// The first line that is not a record.
 pub fn rows_from_csv(text: &str) -> Result<Vec<Row>, RowError> {
-    let mut lines = text.lines().enumerate();
-    let wrong = |line: usize, message: String| RowError { line: line + 1, message };
-    match lines.next() {
-        Some((_, HEADER)) => {}
-        other => return Err(wrong(0, format!("must be {HEADER:?}, got {:?}", other.map_or("", |(_, l)| l)))),
+    let mut csv = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    let mut records = csv.records();
+    let wrong = |line: usize, message: String| RowError { line, message };
+    let header = records.next().transpose().map_err(|e| wrong(1, e.to_string()))?.unwrap_or_default();
+    if header != HEADER[..] {
+        let given = header.iter().collect::<Vec<_>>().join(",");
+        return Err(wrong(1, format!("must be {:?}, got {given:?}", HEADER.join(","))));
     }
     let optional = |text: &str| if text.is_empty() { Ok(None) } else { text.parse().map(Some) };
-    lines
-        .map(|(n, line)| {
-            let fields: Vec<&str> = line.split(',').collect();
+    records
+        .enumerate()
+        .map(|(n, record)| {
+            let record = record.map_err(|e| wrong(n + 2, e.to_string()))?;
+            let line = record.position().map_or(n + 2, |p| p.line() as usize);
+            let fields: Vec<&str> = record.iter().collect();
             let [epoch, step, metric, part, index, value] = fields[..] else {
-                return Err(wrong(n, format!("must have 6 columns, got {}", fields.len())));
+                return Err(wrong(line, format!("must have 6 columns, got {}", fields.len())));
             };
-            let bad = |name: &str, text: &str| wrong(n, format!("{name} must be a number, got {text:?}"));
+            let bad = |name: &str, text: &str| wrong(line, format!("{name} must be a number, got {text:?}"));
             Ok(Row {
                 epoch: optional(epoch).map_err(|_| bad("epoch", epoch))?,
                 step: step.parse().map_err(|_| bad("step", step))?,
@@ -85,8 +91,12 @@ mod tests {
             |epoch, index, value| Row { epoch, step: 7, metric: "gap".into(), part: "1".into(), index, value };
         let rows =
             vec![row(None, Some(3), 0.1 + 0.2), row(Some(2), None, -1.0e-300), row(None, None, f64::INFINITY)];
-        assert_eq!(rows_from_csv(&rows_to_csv(&rows)).unwrap(), rows);
-        let error = rows_from_csv(&format!("{HEADER}\n1,2,gap,,x,0.5\n")).unwrap_err();
+        let text = rows_to_csv(&rows);
+        assert!(text.starts_with("epoch,step,metric,part,index,value\n,7,gap,1,3,0.30000000000000004\n"));
+        assert_eq!(rows_from_csv(&text).unwrap(), rows);
+        let named = vec![Row { part: "block, \"first\"".into(), ..row(None, None, 1.0) }];
+        assert_eq!(rows_from_csv(&rows_to_csv(&named)).unwrap(), named);
+        let error = rows_from_csv("epoch,step,metric,part,index,value\n1,2,gap,,x,0.5\n").unwrap_err();
         assert_eq!(error.to_string(), "line 2: index must be a number, got \"x\"");
         assert!(rows_from_csv("seed,value\n").is_err());
     }

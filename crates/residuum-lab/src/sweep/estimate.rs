@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use residuum::Key;
-use residuum_nn::data::catalogue::{self, Known};
 use residuum_nn::layer::Pass;
 use residuum_nn::state::{Data, Scope};
 use residuum_nn::{Network, Tensor};
@@ -12,7 +11,7 @@ use residuum_nn::{Network, Tensor};
 use crate::plan::{Plan, Work};
 use crate::progress::Silent;
 use crate::run::run;
-use crate::spec::{DataSpec, Resolved, Spec, TrialSpec};
+use crate::spec::{Resolved, Spec, TrialSpec};
 use crate::store::Row;
 use crate::train::{NetworkParts, WeightsFrom};
 
@@ -236,7 +235,7 @@ fn of_problem(spec: &Spec, seed: u64, enough: f64) -> Result<Probe, String> {
 
 fn of_network(spec: &TrialSpec, seed: u64, enough: f64) -> Result<Probe, String> {
     let (image, classes) = spec.data.image();
-    let [train, test] = samples(&spec.data)?;
+    let [train, test] = spec.data.samples().map_err(|e| e.to_string())?;
     let batch = spec.training.batch_size.min(train);
     let steps = train.div_ceil(batch);
     let mut parts = NetworkParts::build(spec, seed, (image, classes), steps as u64, WeightsFrom::Spec)
@@ -254,19 +253,6 @@ fn of_network(spec: &TrialSpec, seed: u64, enough: f64) -> Result<Probe, String>
         unit: steps as f64 * step + test as f64 * test_seconds,
         memory: memory(&mut parts, spec, batch, train + test),
     })
-}
-
-/// Numbers of training and test images, without reading files.
-fn samples(data: &DataSpec) -> Result<[usize; 2], String> {
-    let Known { classes, images: [train, test], origin, .. } = data.known();
-    if let catalogue::Origin::Embedded(_) = origin {
-        // Embedded sets need no folder.
-        let split = data.load(std::path::Path::new(".")).map_err(|e| e.to_string())?;
-        return Ok([split.train.len(), split.test.len()]);
-    }
-    let train = if data.half.is_some() { train / 2 } else { train };
-    let limited = |all: usize, per_class: Option<usize>| per_class.map_or(all, |n| (n * classes).min(all));
-    Ok([limited(train, data.per_class[0]), limited(test, data.per_class[1])])
 }
 
 /// Images of noise: the time hardly depends on the content.

@@ -3,7 +3,7 @@
 use residuum::Range;
 use residuum_nn::train::EpochRecord;
 
-use crate::spec::Devices;
+use crate::spec::{Devices, HardwareSpec};
 use crate::store::Row;
 use crate::train::{ArrayWeights, LayerWeights, Trained};
 
@@ -18,14 +18,22 @@ const BINS: usize = 64;
 /// | `train_loss`, `train_accuracy`, `test_loss`, `test_accuracy`, `learning_rate` | – | after an epoch |
 /// | `pulses` | layer | pulses its devices have taken |
 /// | `energy` | layer | joules, if the spec gives `device.pulse_energy` |
+/// | `reads`, `conversions`, `digital_operations`, `digital_bytes` | layer | since training began, if the spec has `[hardware]` |
+/// | `training_time`, `training_energy` | – | seconds and joules of all layers on that hardware |
 /// | `weight_count` | layer, layer.main, layer.residual, … | weights in bin `index` of 64 between `weight_low` and `weight_high`: effective weights, or cells of an array |
 /// | `range_low`, `range_high` | the same | dynamic range of the mean device, in the same units |
 /// | `kappa2` | layer | q_max/q_min of the mean main device between the smallest and the largest weight of the main array before and after training |
 /// | `drift` | layer | mean of \|w − w⋄\| before training minus that after, over the main array: positive where weights were pulled towards the symmetric point |
-pub fn network_rows(trained: &Trained, devices: Option<&Devices>) -> Vec<Row> {
+pub fn network_rows(trained: &Trained, devices: Option<&Devices>, hardware: Option<&HardwareSpec>) -> Vec<Row> {
     let records = &trained.summary.records;
     let pulse_energy = devices.and_then(|devices| devices.pulse_energy);
-    let mut rows: Vec<Row> = records.iter().flat_map(|record| epoch_rows(record, pulse_energy)).collect();
+    let mut rows: Vec<Row> = Vec::new();
+    for record in records {
+        rows.extend(epoch_rows(record, pulse_energy));
+        if let Some(hardware) = hardware {
+            ledger_rows(record, hardware, &mut rows);
+        }
+    }
     if let (Some(last), Some(devices)) = (records.last(), devices) {
         let at = At { epoch: last.epoch, step: last.steps };
         for layer in &trained.layers {
@@ -64,6 +72,27 @@ fn epoch_rows(record: &EpochRecord, pulse_energy: Option<f64>) -> Vec<Row> {
         rows.extend(record.pulses.iter().map(energy));
     }
     rows
+}
+
+/// What training has cost so far.
+fn ledger_rows(record: &EpochRecord, hardware: &HardwareSpec, rows: &mut Vec<Row>) {
+    let at = At { epoch: record.epoch, step: record.steps };
+    let (mut time, mut energy) = (0.0, 0.0);
+    for (layer, operations) in &record.operations {
+        let pulses = record.pulses.get(layer).copied().unwrap_or(0);
+        for (metric, value) in [
+            ("reads", operations.read_rounds),
+            ("conversions", operations.digital_to_analog + operations.analog_to_digital),
+            ("digital_operations", operations.digital),
+            ("digital_bytes", operations.bytes),
+        ] {
+            rows.push(at.row(metric, layer, value as f64));
+        }
+        time += hardware.time(operations);
+        energy += hardware.energy(operations, pulses);
+    }
+    rows.push(at.row("training_time", "", time));
+    rows.push(at.row("training_energy", "", energy));
 }
 
 fn layer_rows(at: At, layer: &LayerWeights, devices: &Devices, rows: &mut Vec<Row>) {

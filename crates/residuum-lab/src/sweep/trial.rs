@@ -185,7 +185,10 @@ fn network(
         }) => Ok(Outcome::Interrupted),
         Ok(trained) => {
             let seconds = trained.summary.records.iter().map(|r| r.seconds).sum();
-            Ok(Outcome::Rows { rows: network_rows(&trained, spec.devices.as_ref()), seconds })
+            Ok(Outcome::Rows {
+                rows: network_rows(&trained, spec.devices.as_ref(), spec.hardware.as_ref()),
+                seconds,
+            })
         }
         Err(error) => match error {
             NetworkError::Train(TrainError::Step { .. } | TrainError::TestDiverged { .. }) => {

@@ -170,6 +170,7 @@ fn training(spec: &TrialSpec, trial: &NetworkTrial) -> Training {
     });
     training.checkpoint.every_steps = own.checkpoint_every;
     training.histograms = own.histograms;
+    training.count_operations = spec.hardware.is_some();
     training.learning_rate = Some(trial.learning_rate);
     training
 }

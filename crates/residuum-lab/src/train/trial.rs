@@ -1,5 +1,6 @@
 //! Builds the network, the data and the training settings of one trial and seed.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,11 +8,12 @@ use residuum::{Key, ParameterError, Rule, Schedule};
 use residuum_nn::analog::{AnalogFactory, Reads, Recipe};
 use residuum_nn::data::Batches;
 use residuum_nn::model::{BuildError, DigitalFactory, Factory};
-use residuum_nn::state::{Scope, StateError, TensorFileError, Tensors, read_safetensors};
+use residuum_nn::state::{Scope, StateError, TensorFileError, Tensors, parse_safetensors};
 use residuum_nn::{Network, Shape};
 use thiserror::Error;
 
 use crate::spec::{DataSpecError, Devices, NetworkSpec, RuleBuildError, RuleSpec, ScheduleSpec, TrialSpec};
+use crate::spec::{batch_sentence, digest_of, shape_sentence};
 
 /// Samples evaluated at a time; affects only running averages in the converters.
 const TEST_BATCH: usize = 200;
@@ -32,6 +34,15 @@ pub enum TrialError {
     /// The file of weights.
     #[error("network.weights: {0}")]
     File(#[from] TensorFileError),
+    /// Other weights than when the spec was read.
+    #[error(
+        "network.weights: {} must stay as it was when the spec was read, but its contents have changed; run the command again",
+        path.display()
+    )]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// Weights of another network.
     #[error("network.weights: {}: {source}", path.display())]
     State {
@@ -40,10 +51,16 @@ pub enum TrialError {
         /// What does not fit.
         source: StateError,
     },
+    /// Steps of more images than there are.
+    #[error("{}", batch_sentence(*batch_size, *train))]
+    Batch {
+        /// Images of a step.
+        batch_size: usize,
+        /// Training images.
+        train: usize,
+    },
     /// Images that the model cannot take.
-    #[error(
-        "network.model must fit data.set: it takes images of {expected} and {classes} classes, got {given} and {given_classes}"
-    )]
+    #[error("{}", shape_sentence("network.model", [*expected, *given], [*classes, *given_classes]))]
     Shape {
         /// What it takes.
         expected: Shape,
@@ -156,6 +173,9 @@ impl NetworkTrial {
         let [train_pipeline, test_pipeline] = spec.data.pipelines(&split.train)?;
         let image = test_pipeline.output();
         let batch_size = spec.training.batch_size;
+        if batch_size > split.train.len() {
+            return Err(TrialError::Batch { batch_size, train: split.train.len() });
+        }
         let train = Batches::new(split.train, train_pipeline, batch_size, key.named("order"))?.shuffled();
         let test = Batches::new(split.test, test_pipeline, TEST_BATCH, key.named("test"))?;
         let input = Shape::image(image.height, image.width, image.channels);
@@ -169,7 +189,12 @@ impl NetworkTrial {
 
 fn load_weights(network: &mut Network, spec: &NetworkSpec) -> Result<(), TrialError> {
     let Some(path) = &spec.weights else { return Ok(()) };
-    let state = read_safetensors(path)?;
+    let bytes = fs::read(path).map_err(|source| TensorFileError::Io { path: path.clone(), source })?;
+    // The id of the trial says which weights: others must not pass for them.
+    if spec.weights_digest.as_ref().is_some_and(|digest| *digest != digest_of(&bytes)) {
+        return Err(TrialError::Replaced { path: path.clone() });
+    }
+    let state = parse_safetensors(&bytes, path)?;
     let loaded = if spec.fresh_head {
         network.load_backbone(&spec.model.head(), &state)
     } else {

@@ -14,6 +14,7 @@ mod descent;
 mod devices;
 mod experiments;
 mod gains;
+mod later;
 mod lower_bound;
 mod mistakes;
 mod moments;
@@ -36,6 +37,7 @@ use residuum::theory::coefficients::CoefficientError;
 use crate::progress::{Cancelled, Progress};
 pub use check::{Check, Comparison, Relation, Verdict};
 use context::{Bench, Context};
+pub(crate) use later::{tracking_bias, tracking_setting};
 pub use report::{ClaimReport, VerifyReport};
 
 /// One claim of the paper, or of the notes beyond it.
@@ -125,6 +127,7 @@ static CLAIMS: LazyLock<Vec<Claim>> = LazyLock::new(|| {
         mistakes::CLAIMS,
         beyond::CLAIMS,
         gains::CLAIMS,
+        later::CLAIMS,
     ]
     .concat()
 });

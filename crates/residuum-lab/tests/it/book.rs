@@ -152,8 +152,11 @@ fn is_a_test(path: &str) -> bool {
         return verify::claims().iter().any(|claim| claim.id.replace('-', "_") == name);
     }
     ["residuum", "residuum-nn", "residuum-lab", "residuum-cli"].iter().any(|member| {
-        let path = root().join("crates").join(member).join("tests").join(file).with_extension("rs");
-        fs::read_to_string(path).is_ok_and(|text| defines(&text, &format!("#[test]\nfn {name}")))
+        let tests = root().join("crates").join(member).join("tests");
+        [tests.join("it"), tests].iter().any(|folder| {
+            let path = folder.join(file).with_extension("rs");
+            fs::read_to_string(path).is_ok_and(|text| defines(&text, &format!("#[test]\nfn {name}")))
+        })
     })
 }
 

@@ -94,6 +94,10 @@ claims_hold! {
     tuned_steps: "tuned-steps",
     cell_gains: "cell-gains",
     tail_averaging: "tail-averaging",
+    e_rider_law: "e-rider-law",
+    tracked_point: "tracked-point",
+    multi_tile_gap: "multi-tile-gap",
+    calibration_pulses: "calibration-pulses",
 }
 
 #[test]

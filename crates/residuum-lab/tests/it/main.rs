@@ -7,6 +7,7 @@
 mod book;
 mod claims;
 mod compare;
+mod device_file;
 mod experiment_specs;
 mod explain_memory;
 mod features;
@@ -22,3 +23,4 @@ mod setup;
 mod sweep;
 mod sweep_common;
 mod sweep_kill;
+mod trust;

@@ -33,7 +33,7 @@ const DEVICES: [&str; 11] = [
 ];
 
 /// Every rule, and what every rule can be told.
-const RULES: [&str; 20] = [
+const RULES: [&str; 27] = [
     "kind = \"analog\"",
     "kind = \"analog\", source = \"momentum\"",
     "kind = \"analog\", source = \"adam\"",
@@ -54,6 +54,13 @@ const RULES: [&str; 20] = [
     "kind = \"residual_cascade\", transfer_rates = [0.1, 0.05, 0.02], mixing = 0.4, symmetric_point = \"zero\"",
     "kind = \"manhattan\"",
     "kind = \"manhattan\", threshold = 0.01",
+    "kind = \"mixed_precision\", source = \"adamw\", weight_decay = 0.1",
+    "kind = \"mixed_precision\", source = \"momentum\", momentum = 0.5",
+    "kind = \"residual_learning\", transfer_rate = 0.1, mixing = 0.4, symmetric_point = { track = { rate = 0.1 } }",
+    "kind = \"residual_learning\", transfer_rate = 0.1, mixing = 0.4, columns = 2, symmetric_point = { track = { rate = 0.1, chopper = 0.2 }, start = 0.02 }",
+    "kind = \"residual_learning_2\", transfer_rate = 0.1, mixing = 0.4, symmetric_point = { track = { rate = 0.1, chopper = 0.0 }, error = 0.01 }",
+    "kind = \"residual_learning\", transfer_rate = 0.1, mixing = 0.4, symmetric_point = { track = { rate = 0.1 }, pairs = 20 }",
+    "kind = \"residual_cascade\", transfer_rates = [0.1, 0.05], periods = [4, 2], mixing = 0.4, symmetric_point = \"zero\", warm_start = { epoch = 10 }",
 ];
 
 /// The Manhattan rule has no learning rate.
@@ -71,6 +78,8 @@ fn problem(device: &str, rule: &str) -> String {
 }
 
 fn network(device: &str, rule: &str) -> String {
+    // A network has its own epochs.
+    let rule = &rule.replace("{ epoch = 10 }", "{}");
     format!(
         "{device}\nrule = {{ {} }}\nnetwork = {{ model = \"mlp\", hidden = [4] }}\n\
          data = {{ set = \"digits\", train_per_class = 2, test_per_class = 1 }}\ntraining = {{ epochs = 1, batch_size = 5 }}\n\
@@ -86,6 +95,7 @@ fn is_possible(device: &str, rule: &str) -> bool {
         && (rule.contains("known")
             || rule.contains("error")
             || rule.contains("zero_shift")
+            || rule.contains("pairs")
             || rule.contains("compensated")))
 }
 
@@ -208,6 +218,104 @@ fn what_has_no_effect_is_an_error_with_a_sentence() {
         let message = message(problem(device, rule));
         assert!(message.contains(expected) && message.starts_with("line "), "{message}");
     }
+}
+
+const CASCADE: &str = "kind = \"residual_cascade\", residuals = 3, symmetric_point = \"zero\"";
+
+/// γ, rates and periods of a cascade follow the number of states where nothing else is said: the paper's for ten.
+#[test]
+fn a_cascade_follows_the_number_of_states() {
+    let resolved = |device: &str| {
+        let spec = Spec::parse(&problem(device, CASCADE), Path::new(".")).unwrap();
+        let value = |path: &str| {
+            let found = spec.resolved.iter().find(|r| r.path == path);
+            found.unwrap_or_else(|| panic!("{path}")).value.clone()
+        };
+        ["rule.mixing", "rule.periods", "rule.transfer_rates"].map(value)
+    };
+    let tile = |states: &str| format!("device = {{ array = \"tile\", response = \"soft_bounds\", {states} }}");
+    let ten = ["0.1", "[50, 10, 2]", "[{ constant = 1.44 }, { constant = 1.2 }, { constant = 1.0 }]"];
+    assert_eq!(resolved(&tile("states = 10")), ten);
+    assert_eq!(resolved(&tile("pulse_step = 0.2")), ten, "a range of 2 in steps of 0.2");
+    assert_eq!(resolved(&tile("states = 4"))[..2], ["0.25", "[8, 4, 2]"]);
+    let pulsed =
+        "device = { array = \"exact\", response = \"power\", shape = 1.0, pulses = { pulse_step = 0.2 } }";
+    assert_eq!(resolved(pulsed), ten);
+}
+
+/// What cannot be is told in the words of the spec.
+#[test]
+fn impossible_settings_of_the_later_rules_are_named() {
+    let of =
+        |device: &str, rule: &str| Spec::parse(&problem(device, rule), Path::new(".")).unwrap_err().to_string();
+    let tile = |states: &str| {
+        format!("device = {{ array = \"tile\", response = \"soft_bounds\", states = {states} }}")
+    };
+    let residual = |point: &str| {
+        format!("kind = \"residual_learning\", transfer_rate = 0.1, mixing = 0.4, symmetric_point = {point}")
+    };
+    for (message, expected) in [
+        (of(&tile("0"), CASCADE), "device.states must be positive and finite, got 0"),
+        (of(&tile("1"), CASCADE), "device.states must be at least 2 for a cascade"),
+        (of(EXACT, CASCADE), "rule.mixing is missing, and this device has no states to choose it by"),
+        (
+            of(TILE, &residual("{ track = { rate = 1.5 } }")),
+            "rule.symmetric_point.track.rate must be between 0 and 1, got 1.5",
+        ),
+        (of(TILE, &residual("{ track = { chopper = 0.5 } }")), "rule.symmetric_point.track.rate is missing"),
+        (of(TILE, &residual("{ start = 0.5 }")), "rule.symmetric_point must be"),
+        (
+            of(
+                TILE,
+                "kind = \"residual_cascade\", transfer_rate = 0.1, mixing = 0.4, symmetric_point = { track = { rate = 0.1 } }",
+            ),
+            "residual arrays must be 1 where the symmetric point is tracked",
+        ),
+        (
+            of(
+                TILE,
+                "kind = \"residual_cascade\", transfer_rate = 0.1, mixing = 0.4, symmetric_point = \"zero\", periods = [3]",
+            ),
+            "rule.periods must have one entry for each of the 2 residual arrays, got 1",
+        ),
+        (
+            of(
+                TILE,
+                "kind = \"residual_cascade\", transfer_rate = 0.1, mixing = 0.4, symmetric_point = \"zero\", warm_start = {}",
+            ),
+            "rule.warm_start.epoch is missing: a problem has no epochs of its own",
+        ),
+        (
+            of(
+                TILE,
+                "kind = \"residual_cascade\", transfer_rate = 0.1, mixing = 0.4, symmetric_point = \"zero\", warm_start = { epoch = 5, slow = 9 }",
+            ),
+            "slow must be between 1 and window, got 9",
+        ),
+        (
+            of(TILE, "kind = \"agad\", transfer_rate = 0.1, source = \"adam\""),
+            "rule.source has no effect with kind = \"agad\"",
+        ),
+    ] {
+        assert!(message.contains(expected), "{message}\nexpected {expected}");
+    }
+    let message = |text: String| Experiment::parse(&text, Path::new("."), None).unwrap_err().to_string();
+    for rule in ["agad", "chopped_tiki_taka"] {
+        let rule = format!("kind = \"{rule}\", transfer_rate = 0.1, columns = 2");
+        let found = message(network(TILE, &rule));
+        assert!(
+            found.contains("rule.columns must be 1 with choppers of columns") && found.ends_with("got 2"),
+            "{found}"
+        );
+        let found = message(network(TILE, &rule.replace("columns = 2", "columns = \"all\"")));
+        assert!(found.ends_with("got \"all\""), "{found}");
+    }
+    let mapped = |mapping: &str| message(network(TILE, RULES[0]) + mapping);
+    assert!(
+        mapped("mapping = { by_width = true }\n").contains("mapping.omega is missing: by_width scales by it")
+    );
+    let columnwise = mapped("mapping = { by_width = true, omega = 1, columnwise = true }\n");
+    assert!(columnwise.contains("mapping.columnwise must not stand beside by_width"), "{columnwise}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use residuum::readout::{Scratch, Shape};
+use residuum::rule::Operations;
 use residuum::{Gradient, Key, ParameterError, Rates, Rule, State, StepError};
 
 use super::{AnalogFactory, Mapping, OutputScaling, Reads};
@@ -80,6 +81,14 @@ impl Block {
         }
         self.mapped = match mapping.omega {
             None => vec![1.0],
+            Some(omega) if mapping.by_width => {
+                let Some([low, high]) = self.rule.range() else {
+                    let message = "by_width must have cells with bounds: these have none".into();
+                    return Err(ParameterError::Other { message });
+                };
+                // σ_W belongs to all inputs of the layer, not to those of this tile.
+                vec![omega / (stride as f32).sqrt() / (0.5 * (high - low))]
+            }
             Some(omega) => {
                 let peak = |w: &[f32]| match w.iter().fold(0.0f32, |m, w| m.max(w.abs())) {
                     // Nothing to map: the scale of zeros is free.
@@ -101,7 +110,18 @@ impl Block {
         if let Some(learned) = &mut self.learned {
             learned.values.fill(1.0);
         }
+        self.rule.set_units(&self.mapped);
         self.rule.program(&weights, key)
+    }
+
+    pub(super) fn operations(&self, steps: u64, samples: u64) -> Operations {
+        let mut sum = Operations::products(self.shape(), self.rule.arrays_read(), samples);
+        sum += self.rule.operations(steps, samples);
+        sum
+    }
+
+    pub(super) fn epoch_ended(&mut self, loss: f64) {
+        self.rule.epoch_ended(loss);
     }
 
     /// s·a of each row of the tile.
@@ -189,11 +209,16 @@ impl Block {
         let stepped = self.rule.step(gradient, rates, key);
         (self.errors, self.inputs) = (own_errors, own_inputs);
         stepped?;
-        self.rule.age(key.named("age"));
+        self.age(key);
         if let Some(learned) = &mut self.learned {
             learned.step(k);
         }
         Ok(())
+    }
+
+    /// The time of one step passes.
+    pub(super) fn age(&mut self, key: Key) {
+        self.rule.age(key.named("age"));
     }
 
     /// ∂L/∂s = Σ_b δ · a · raw.
@@ -285,6 +310,7 @@ impl State for Block {
         self.rule.load(&from.filtered(|name| rule.get(name).is_some()))?;
         from.filtered(|name| scales.get(name).is_some()).fit(&scales)?;
         from.read("mapped", &mut self.mapped);
+        self.rule.set_units(&self.mapped);
         if let Some(learned) = &mut self.learned {
             learned.restore("output_scale", from);
         }

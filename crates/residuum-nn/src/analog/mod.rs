@@ -11,6 +11,7 @@ mod factory;
 
 pub use factory::{AnalogFactory, Recipe};
 
+use residuum::rule::Operations;
 use residuum::{Key, ParameterError, RateSchedules, Readout, State};
 
 use crate::state::{StateError, Tensors};
@@ -24,8 +25,13 @@ pub struct Mapping {
     pub max_rows: usize,
     /// Maximum columns (inputs) per tile.
     pub max_cols: usize,
-    /// The largest weight of a tile, or of each row, is scaled to this value; `None` writes weights unscaled.
+    /// ω: the largest weight of a tile, or of each row, is scaled to this value, unless it is by width; `None` writes weights
+    /// unscaled.
     pub omega: Option<f32>,
+    /// Whether ω standard deviations of a weight fill the range instead, a = ω σ_W/τ with σ_W = fan-in^(−½) and τ half the
+    /// range of the cells: wide layers, whose weights are small, then use as many states as narrow ones, whatever the
+    /// weights are at first (Wu et al. 2026).
+    pub by_width: bool,
     /// Whether every row has its own scale rather than one for the tile.
     pub columnwise: bool,
     /// Output scales that are learned.
@@ -39,6 +45,7 @@ impl Default for Mapping {
             max_rows: 512,
             max_cols: 512,
             omega: None,
+            by_width: false,
             columnwise: false,
             output_scaling: OutputScaling::Off,
         }
@@ -51,6 +58,11 @@ impl Mapping {
             if value == 0 {
                 return Err(ParameterError::OutOfDomain { name, must: "at least 1", value: 0.0 });
             }
+        }
+        if self.by_width && (self.omega.is_none() || self.columnwise) {
+            let message =
+                "by_width must be given with omega, and without columnwise: it is one scale for a layer".into();
+            return Err(ParameterError::Other { message });
         }
         match self.omega {
             Some(omega) if !(omega > 0.0 && omega.is_finite()) => {
@@ -102,6 +114,7 @@ pub struct AnalogWeights {
     name: String,
     /// Of this layer under this seed.
     key: Key,
+    samples_read: u64,
 }
 
 impl AnalogWeights {
@@ -132,7 +145,7 @@ impl AnalogWeights {
             }
         }
         let rates = factory.rates.clone().validate()?;
-        Ok(Self { rows, cols, blocks, mapping, rates, name: name.to_owned(), key })
+        Ok(Self { rows, cols, blocks, mapping, rates, name: name.to_owned(), key, samples_read: 0 })
     }
 }
 
@@ -152,6 +165,7 @@ impl Weights for AnalogWeights {
     }
 
     fn read(&mut self, inputs: &[f32], outputs: &mut [f32], key: Key) {
+        self.samples_read += (inputs.len() / self.cols) as u64;
         if self.blocks.len() > 1 {
             outputs.fill(0.0);
         }
@@ -183,6 +197,12 @@ impl Weights for AnalogWeights {
         Ok(())
     }
 
+    fn age(&mut self, key: Key) {
+        for (n, block) in self.blocks.iter_mut().enumerate() {
+            block.age(key.fold(n as u64));
+        }
+    }
+
     fn effective_weights(&self, out: &mut [f32]) {
         for block in &self.blocks {
             block.effective_weights(out, self.cols);
@@ -201,6 +221,28 @@ impl Weights for AnalogWeights {
     fn range(&self) -> Option<[f32; 2]> {
         let ranges = self.blocks.iter().filter_map(Block::range);
         ranges.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])
+    }
+
+    fn samples_read(&self) -> u64 {
+        self.samples_read
+    }
+
+    fn operations(&self, steps: u64, samples: u64) -> Operations {
+        let mut sum = Operations::default();
+        let (mut reads, mut writes) = (0, 0);
+        for block in &self.blocks {
+            let own = block.operations(steps, samples);
+            // The tiles of a layer work at the same time.
+            (reads, writes) = (own.read_rounds.max(reads), own.write_rounds.max(writes));
+            sum += own;
+        }
+        Operations { read_rounds: reads, write_rounds: writes, ..sum }
+    }
+
+    fn epoch_ended(&mut self, loss: f64) {
+        for block in &mut self.blocks {
+            block.epoch_ended(loss);
+        }
     }
 }
 

@@ -39,6 +39,11 @@ pub trait Factory {
 
     /// A digital vector, such as a bias, under its full name.
     fn parameter(&mut self, name: &str, initial: Vec<f32>) -> Parameter;
+
+    /// Whether anything is stored; if not, no initial weights are drawn, and what the factory is given is empty.
+    fn holds_values(&self) -> bool {
+        true
+    }
 }
 
 /// Everything in digital memory, trained by one SGD or frozen.
@@ -94,6 +99,10 @@ impl Factory for SplitFactory<'_> {
         let layer = name.rsplit_once('.').map_or(name, |(layer, _)| layer);
         self.pick(layer).parameter(name, initial)
     }
+
+    fn holds_values(&self) -> bool {
+        self.inside.holds_values() || self.outside.holds_values()
+    }
 }
 
 /// A selection of layers by name.
@@ -116,6 +125,13 @@ impl Select {
             "head" => Self::Names(vec![head.to_owned()]),
             patterns => Self::Names(patterns.split(',').map(|p| p.trim().to_owned()).collect()),
         }
+    }
+
+    /// The first pattern that none of these layers matches.
+    pub fn unmatched(&self, layers: &[&str]) -> Option<&str> {
+        let Self::Names(patterns) = self else { return None };
+        let fits = |pattern: &&String| !layers.iter().any(|layer| matches(pattern, layer));
+        patterns.iter().find(fits).map(String::as_str)
     }
 
     /// Whether the layer `name` is selected.
@@ -190,6 +206,14 @@ impl Builder<'_> {
         window: usize,
         with_bias: bool,
     ) -> Result<(Box<dyn Weights>, Option<Parameter>), BuildError> {
+        let refuse = |source| BuildError::Parameter { layer: name.to_owned(), source };
+        if !self.factory.holds_values() {
+            let weights = self.factory.weights(name, rows, cols, Vec::new()).map_err(refuse)?;
+            if with_bias {
+                self.factory.parameter(&format!("{name}.bias"), Vec::new());
+            }
+            return Ok((weights, None));
+        }
         let key = self.key.named(name);
         let bound = 1.0 / (cols as f64).sqrt();
         let uniform = |key: Key, n: usize| {
@@ -208,7 +232,6 @@ impl Builder<'_> {
         };
         let bias = with_bias
             .then(|| self.factory.parameter(&format!("{name}.bias"), uniform(key.named("bias"), rows)));
-        let refuse = |source| BuildError::Parameter { layer: name.to_owned(), source };
         Ok((self.factory.weights(name, rows, cols, initial).map_err(refuse)?, bias))
     }
 }

@@ -62,6 +62,10 @@ fn block(layer: &str) -> Option<String> {
 /// Inputs and outputs first, as PyTorch has them; three input channels are colours, whose order is reversed.
 fn layout(entry: SavedTensor) -> SavedTensor {
     let Data::F32(values) = &entry.data else { return entry };
+    // A shape of nothing may still have a length that would take years to count to.
+    if values.is_empty() {
+        return entry;
+    }
     let (window, inputs, outputs) = match *entry.shape {
         [inputs, outputs] => (1, inputs, outputs),
         [height, width, inputs, outputs] => (height * width, inputs, outputs),

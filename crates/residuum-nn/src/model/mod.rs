@@ -2,12 +2,14 @@
 
 mod build;
 pub mod keras;
+mod plan;
 mod resnet;
 mod small;
 
 use residuum::Key;
 
 pub use build::{BuildError, DigitalFactory, Factory, Select, SplitFactory};
+pub use plan::{MAX_WEIGHTS, PlannedMatrix, Planner};
 pub use resnet::{ResNet, resnet};
 pub use small::{cnn, fcn, mlp};
 
@@ -15,6 +17,10 @@ use crate::layer::{Layer, Pass, Sequential, ShapeError};
 use crate::loss::{BatchOutcome, Loss};
 use crate::state::{self, Collection, Named, Scope, StateError, Tensors};
 use crate::{Shape, Tensor, TrainStepError, Weights};
+
+/// The largest loss of a batch that still counts as training. A cross entropy this large means scores of a billion: the rates
+/// are too large, and what follows is noise even where it stays finite.
+pub const MAX_LOSS: f64 = 1e9;
 
 /// Layers that map samples of one shape to class scores.
 #[derive(Debug)]
@@ -88,7 +94,8 @@ impl Network {
     /// Step `k` of training: forward, loss, backward with every layer learning on the way. The key is that of the run.
     ///
     /// # Errors
-    /// If the loss is not finite (then nothing was learned from this batch), or the weights reject the step.
+    /// If the loss is above [`MAX_LOSS`] or not a number (then nothing was learned from this batch), or the weights reject the
+    /// step.
     pub fn train_step(
         &mut self,
         input: &Tensor,
@@ -100,10 +107,16 @@ impl Network {
         let pass = Pass::train(k, key);
         self.forward(input, pass);
         let outcome = loss.evaluate(&self.scores, labels, Some(&mut self.errors));
-        if !outcome.loss.is_finite() {
+        if !(outcome.loss <= MAX_LOSS) {
             return Err(TrainStepError::Diverged { k, value: outcome.loss });
         }
         self.layers.backward(input, &self.scores, &self.errors, None, pass)?;
+        // What learns has aged in its step. Time passes for frozen layers too.
+        self.layers.visit_weights("", &mut |layer, weights| {
+            if !weights.trains() {
+                weights.age(pass.named(layer).key.named("frozen"));
+            }
+        });
         Ok(outcome)
     }
 

@@ -48,6 +48,24 @@ pub enum TensorFileError {
         /// Bytes of all shards.
         given: usize,
     },
+    /// A shape that no memory could hold.
+    #[error("tensor {name} of {} must fit into memory, got the shape {shape:?}", path.display())]
+    Size {
+        /// The file.
+        path: PathBuf,
+        /// The tensor.
+        name: String,
+        /// Its shape.
+        shape: Vec<usize>,
+    },
+    /// A shard outside the folder of its description.
+    #[error("the shards of {} must lie in its folder, got {}", path.display(), shard.display())]
+    Outside {
+        /// The description.
+        path: PathBuf,
+        /// The shard.
+        shard: PathBuf,
+    },
     /// An unsupported numeric type.
     #[error("tensor {name} of {} must hold F32, F64, U32, U64 or I64, got {dtype:?} {shape:?}", path.display())]
     Type {
@@ -68,7 +86,15 @@ pub enum TensorFileError {
 /// If the file cannot be read, is damaged, or holds numbers other than single-precision tensors and counters.
 pub fn read_safetensors(path: &Path) -> Result<Tensors, TensorFileError> {
     let bytes = fs::read(path).map_err(|source| TensorFileError::Io { path: path.to_owned(), source })?;
-    let file = SafeTensors::deserialize(&bytes)
+    parse_safetensors(&bytes, path)
+}
+
+/// The same from the bytes of a file, which `path` names in errors.
+///
+/// # Errors
+/// If they are damaged, or hold other numbers.
+pub fn parse_safetensors(bytes: &[u8], path: &Path) -> Result<Tensors, TensorFileError> {
+    let file = SafeTensors::deserialize(bytes)
         .map_err(|source| TensorFileError::Format { path: path.to_owned(), source })?;
     file.tensors()
         .into_iter()

@@ -1,7 +1,7 @@
 //! Named tensors of a tfjs layers model: `model.json` with the names and shapes, and shards of raw numbers beside it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -37,16 +37,18 @@ enum Number {
 }
 
 impl Weight {
-    fn bytes(&self) -> usize {
+    /// `None` if they are more than a computer could address.
+    fn bytes(&self) -> Option<usize> {
         let Number::Float32 = self.dtype;
-        self.shape.iter().product::<usize>() * size_of::<f32>()
+        self.shape.iter().try_fold(size_of::<f32>(), |bytes, length| bytes.checked_mul(*length))
     }
 }
 
 /// Reads all tensors of a tfjs model from its `model.json`, under the names and in the layouts they have there.
 ///
 /// # Errors
-/// If a file cannot be read, the description is invalid, a type is not `float32`, or the shards have the wrong size.
+/// If a file cannot be read, the description is invalid, a type is not `float32`, a shard lies elsewhere, or the shards have the
+/// wrong size.
 pub fn read_tfjs(path: &Path) -> Result<Tensors, TensorFileError> {
     let read =
         |path: &Path| fs::read(path).map_err(|source| TensorFileError::Io { path: path.to_owned(), source });
@@ -57,15 +59,27 @@ pub fn read_tfjs(path: &Path) -> Result<Tensors, TensorFileError> {
     for group in model.weights_manifest {
         let mut bytes = Vec::new();
         for shard in &group.paths {
+            if !shard.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+                return Err(TensorFileError::Outside { path: path.to_owned(), shard: shard.clone() });
+            }
             bytes.extend(read(&folder.join(shard))?);
         }
-        let expected = group.weights.iter().map(Weight::bytes).sum();
+        let mut expected = 0_usize;
+        for weight in &group.weights {
+            let sum = weight.bytes().and_then(|own| expected.checked_add(own));
+            expected = sum.ok_or_else(|| TensorFileError::Size {
+                path: path.to_owned(),
+                name: weight.name.clone(),
+                shape: weight.shape.clone(),
+            })?;
+        }
         if bytes.len() != expected {
             return Err(TensorFileError::Shards { path: path.to_owned(), expected, given: bytes.len() });
         }
         let mut rest = &bytes[..];
         for weight in group.weights {
-            let (numbers, after) = rest.split_at(weight.bytes());
+            // They fit: their sum is the length of the shards.
+            let (numbers, after) = rest.split_at(weight.bytes().unwrap_or_default());
             let values = numbers.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
             state.insert(weight.name, SavedTensor::f32(&weight.shape, values));
             rest = after;

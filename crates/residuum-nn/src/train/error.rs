@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use residuum::ParameterError;
 use thiserror::Error;
 
+use crate::model::MAX_LOSS;
 use crate::state::{StateError, TensorFileError};
 use crate::{Shape, TrainStepError};
 
@@ -36,7 +37,7 @@ pub enum TrainError {
         /// Scores of the network.
         given: usize,
     },
-    /// The loss is not finite, or the weights reject the step.
+    /// The loss explodes, or the weights reject the step.
     #[error("epoch {epoch}: {source}")]
     Step {
         /// The epoch, counted from 1.
@@ -44,8 +45,8 @@ pub enum TrainError {
         /// Which step, and why.
         source: TrainStepError,
     },
-    /// The test loss is not finite.
-    #[error("the test loss must stay finite, but after epoch {epoch} (step {k}) it is {value}")]
+    /// The test loss explodes.
+    #[error("the test loss must stay below {MAX_LOSS:e}, but after epoch {epoch} (step {k}) it is {value:e}")]
     TestDiverged {
         /// The epoch, counted from 1.
         epoch: u64,

@@ -87,6 +87,8 @@ pub struct Training {
     pub batch_loss_every: Option<u64>,
     /// The rate shown in records. Layers have their own schedules.
     pub learning_rate: Option<Schedule>,
+    /// Whether records count the operations of hardware.
+    pub count_operations: bool,
     /// Batches prepared ahead of the step that uses them. Does not change results.
     pub prefetch: usize,
 }
@@ -102,6 +104,7 @@ impl Training {
             histograms: false,
             batch_loss_every: None,
             learning_rate: None,
+            count_operations: false,
             prefetch: 4,
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use residuum::rule::Operations;
 use serde::{Deserialize, Serialize};
 
 /// One epoch, a line of `metrics.jsonl`.
@@ -26,10 +27,36 @@ pub struct EpochRecord {
     /// Pulses that the devices of each analog layer have received since they were built.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub pulses: BTreeMap<String, u64>,
+    /// What hardware has done for each layer since training began, if [`Training`](super::Training) counts it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default, with = "counts")]
+    pub operations: BTreeMap<String, Operations>,
     /// Wall time of training and evaluation; not reproducible.
     pub seconds: f64,
     /// Training samples per second of training; not reproducible.
     pub samples_per_second: f64,
+}
+
+/// [`Operations`] as their counts, in the order of the fields.
+mod counts {
+    use std::collections::BTreeMap;
+
+    use residuum::rule::Operations;
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        all: &BTreeMap<String, Operations>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let all: BTreeMap<&str, [u64; 8]> = all.iter().map(|(name, o)| (name.as_str(), o.counts())).collect();
+        all.serialize(to)
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(
+        from: D,
+    ) -> Result<BTreeMap<String, Operations>, D::Error> {
+        let all = BTreeMap::<String, [u64; 8]>::deserialize(from)?;
+        Ok(all.into_iter().map(|(name, counts)| (name, counts.into())).collect())
+    }
 }
 
 impl EpochRecord {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use residuum::Key;
+use residuum::rule::Operations;
 
 use super::checkpoint::{Identity, Position};
 use super::evaluate::{Loaded, check_fit, tally};
@@ -16,6 +17,7 @@ use super::{
 use crate::Network;
 use crate::checksum::checksum;
 use crate::data::{Batches, Prefetch};
+use crate::model::MAX_LOSS;
 use crate::state::Scope;
 
 /// A network, its data, and how to train it.
@@ -146,8 +148,9 @@ impl<'a> Session<'a> {
             return Ok(Flow::Cancel);
         }
         let train_seconds = self.seconds();
+        let before = self.samples_read();
         let Some(test) = self.evaluate(listener)? else { return Ok(Flow::Cancel) };
-        let record = self.record(test, train_seconds);
+        let record = self.record(test, train_seconds, &before);
         if let Some(files) = &mut self.files {
             let wanted = self.run.training.histograms;
             let histograms = if wanted { weight_histograms(self.run.network) } else { BTreeMap::new() };
@@ -157,6 +160,8 @@ impl<'a> Session<'a> {
         if let Some(rule) = &self.run.training.early_stop {
             patience.observe(rule, &record);
         }
+        // After the evaluation, so that a run cancelled there ends its epoch once.
+        self.run.network.visit_weights(&mut |_, weights| weights.epoch_ended(record.train_loss));
         let (k, epoch) = (self.position.k, record.epoch);
         self.position = Position { k, epoch, patience, ..Position::default() };
         self.since = Instant::now();
@@ -211,14 +216,41 @@ impl<'a> Session<'a> {
         let key = self.run.key.named("evaluate").fold(epoch);
         let tally = tally(self.run.network, self.run.test, loss, key, prefetch, || listener.cancelled());
         match tally.map(|tally| tally.evaluation()) {
-            Some(Evaluation { loss: value, .. }) if !value.is_finite() => {
+            Some(Evaluation { loss: value, .. }) if !(value <= MAX_LOSS) => {
                 Err(TrainError::TestDiverged { epoch, k, value })
             }
             evaluation => Ok(evaluation),
         }
     }
 
-    fn record(&mut self, test: Evaluation, train_seconds: f64) -> EpochRecord {
+    /// Samples that each matrix has read in this process, if operations are counted.
+    fn samples_read(&mut self) -> Vec<u64> {
+        let mut read = Vec::new();
+        if self.run.training.count_operations {
+            self.run.network.visit_weights(&mut |_, weights| read.push(weights.samples_read()));
+        }
+        read
+    }
+
+    /// Operations since training began. The evaluation, of known length, tells how often a matrix is read for each image.
+    fn operations(&mut self, before: &[u64]) -> BTreeMap<String, Operations> {
+        let mut all = BTreeMap::new();
+        let tested = self.run.test.dataset().len().max(1) as u64;
+        let images = (self.position.epoch + 1) * self.run.train.dataset().len() as u64;
+        let (steps, mut before) = (self.position.k, before.iter());
+        self.run.network.visit_weights(&mut |name, weights| {
+            // Nothing was read before where nothing is counted.
+            let Some(before) = before.next() else { return };
+            let per_image = (weights.samples_read() - before) / tested;
+            if weights.trains() {
+                all.insert(name.to_owned(), weights.operations(steps, images * per_image));
+            }
+        });
+        all
+    }
+
+    fn record(&mut self, test: Evaluation, train_seconds: f64, before: &[u64]) -> EpochRecord {
+        let operations = self.operations(before);
         let train = self.position.tally.evaluation();
         EpochRecord {
             epoch: self.position.epoch + 1,
@@ -229,6 +261,7 @@ impl<'a> Session<'a> {
             test_accuracy: test.accuracy,
             learning_rate: self.run.training.learning_rate.map(|rate| rate.at(self.position.k - 1)),
             pulses: pulse_ledger(self.run.network),
+            operations,
             seconds: self.seconds(),
             samples_per_second: train.samples as f64 / train_seconds.max(f64::MIN_POSITIVE),
         }

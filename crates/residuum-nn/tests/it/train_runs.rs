@@ -222,7 +222,7 @@ fn divergence_names_the_step_and_leaves_the_last_checkpoint() {
     };
     assert_eq!(k, 51, "the rate explodes at step 50");
     assert!(
-        error.to_string().starts_with(&format!("epoch 2: the loss must stay finite, but at step {k} it is"))
+        error.to_string().starts_with(&format!("epoch 2: the loss must stay below 1e9, but at step {k} it is"))
     );
     assert_eq!(metrics(folder.path()).len(), 1);
     let calm = Setup { sgd: Sgd::new(0.05), ..Setup::new(3) };

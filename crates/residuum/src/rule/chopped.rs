@@ -1,5 +1,5 @@
 use super::transfer::{Buffer, Carrier, Columns, Link, Read, Transfer};
-use super::{EffectiveRates, Gradient, Inspect, Rates, Rule, StepError, UpdateRule, of};
+use super::{EffectiveRates, Gradient, Inspect, Operations, Rates, Rule, StepError, UpdateRule, of};
 use crate::array::Array;
 use crate::error::{ParameterError, positive, require, same_length};
 use crate::state::{State, StateError, Tensors};
@@ -317,6 +317,20 @@ impl<T: Scalar> Inspect<T> for ChoppedTikiTaka<T> {
 
     fn arrays(&self) -> Vec<(&'static str, &dyn Array<T>)> {
         vec![("main", &*self.main), ("residual", &*self.residual)]
+    }
+
+    fn operations(&self, steps: u64, samples: u64) -> Operations {
+        let mut sum = Operations::outer(self.main.shape(), samples);
+        let mut transfers = self.link.operations(self.link.pace.times(steps, samples));
+        // A sign, and with a reference three more and two words of memory, for every number that is read.
+        let numbers = transfers.analog_to_digital;
+        transfers.digital += numbers;
+        if self.choppers.reference.is_some() {
+            transfers.digital += 4 * numbers;
+            transfers.bytes += 4 * 4 * numbers;
+        }
+        sum += transfers;
+        sum
     }
 
     fn effective_rates(&self, rates: &Rates, batch: usize) -> EffectiveRates {

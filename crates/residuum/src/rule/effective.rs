@@ -1,4 +1,4 @@
-//! W̄ = W + Σₙ γⁿ(Pⁿ − W⋄), kept beside the arrays: a step that writes few rows and columns changes no others.
+//! W̄ = W + Σₙ γⁿ(Pⁿ − W⋄), with Q̃ for W⋄ where it is tracked, kept beside the arrays: a step that writes few rows and columns changes no others.
 
 use super::transfer::Link;
 use crate::Scalar;
@@ -39,6 +39,11 @@ impl<T: Scalar> Effective<T> {
         if self.factors.is_empty() { main.weights() } else { &self.weights }
     }
 
+    /// Arrays that a product with W̄ reads: all, and one that holds W⋄, or W alone where the others are hidden.
+    pub(super) fn arrays_read(&self, arrays: usize, point: bool) -> u64 {
+        if self.factors.is_empty() { 1 } else { arrays as u64 + u64::from(point) }
+    }
+
     /// Records that the residual array that meets the gradient was written.
     pub(super) fn residual_written(&mut self, residual: &dyn Array<T>) {
         if !self.all && !self.factors.is_empty() {
@@ -61,8 +66,12 @@ impl<T: Scalar> Effective<T> {
         let cols = arrays[0].shape().cols;
         self.all |= self.columns.len() * FEW_COLUMNS > cols || arrays.len() > 2;
         if let Some(&factor) = self.factors.first() {
-            let (w, p, point) = (arrays[0].weights(), arrays[1].weights(), links[0].point.as_deref());
-            if self.all {
+            let (w, p, tracker) = (arrays[0].weights(), arrays[1].weights(), links[0].tracker.as_ref());
+            let point = links[0].point.as_deref().map(|point| tracker.map_or(point, |t| t.held(point)));
+            let factor = tracker.and_then(|t| t.sign()).map_or(factor, |sign| sign * factor);
+            if let Some(signs) = tracker.and_then(|t| t.column_signs()) {
+                self.follow_signs(factor, signs, w, p, point.unwrap_or(&[]));
+            } else if self.all {
                 mix(factor, w, p, point, &mut self.weights);
                 for n in 1..self.factors.len() {
                     add(self.factors[n], arrays[n + 1].weights(), links[n].point.as_deref(), &mut self.weights);
@@ -87,6 +96,20 @@ impl<T: Scalar> Effective<T> {
         }
         self.all = false;
         self.columns.clear();
+    }
+
+    /// The same where every column has a sign of its own.
+    fn follow_signs(&mut self, factor: T, signs: &[T], w: &[T], p: &[T], point: &[T]) {
+        let cols = signs.len();
+        let rows = w.chunks_exact(cols).zip(p.chunks_exact(cols)).zip(point.chunks_exact(cols));
+        for (row, (out, ((w, p), q))) in self.weights.chunks_exact_mut(cols).zip(rows).enumerate() {
+            let value = |j: usize| w[j] + signs[j] * factor * (p[j] - q[j]);
+            if self.all || self.rows[row] {
+                out.iter_mut().enumerate().for_each(|(j, out)| *out = value(j));
+            } else {
+                self.columns.iter().for_each(|&j| out[j] = value(j));
+            }
+        }
     }
 }
 

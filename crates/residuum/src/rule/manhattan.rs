@@ -1,4 +1,4 @@
-use super::{EffectiveRates, Gradient, Inspect, Rates, Rule, StepError, UpdateRule, of};
+use super::{EffectiveRates, Gradient, Inspect, Operations, Rates, Rule, StepError, UpdateRule, of};
 use crate::array::Array;
 use crate::error::{ParameterError, non_negative};
 use crate::state::{State, StateError, Tensors};
@@ -59,6 +59,13 @@ impl<T: Scalar> Inspect<T> for Manhattan<T> {
     }
 
     /// A pulse, whatever the gradient.
+    fn operations(&self, steps: u64, samples: u64) -> Operations {
+        let shape = self.main.shape();
+        let mut sum = Operations::digital_gradient(shape, (steps, samples), 1, 0);
+        sum.write_rounds = steps * shape.rows as u64;
+        sum
+    }
+
     fn effective_rates(&self, _: &Rates, _: usize) -> EffectiveRates {
         EffectiveRates::single(self.main.granularity().to_f64())
     }

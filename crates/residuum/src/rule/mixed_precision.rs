@@ -1,5 +1,6 @@
+use super::source::Optimizer;
 use super::transfer::{Every, Pace};
-use super::{EffectiveRates, Gradient, Inspect, Rates, Rule, StepError, UpdateRule, of};
+use super::{EffectiveRates, Gradient, Inspect, Operations, Rates, Rule, Source, StepError, UpdateRule, of};
 use crate::array::Array;
 use crate::error::{ParameterError, positive, require};
 use crate::state::{State, StateError, Tensors};
@@ -17,7 +18,7 @@ pub struct Quantize {
 /// Mixed precision (Nandakumar et al. 2020): gradients are summed in digital memory, and whole pulses of the sum go to W.
 ///
 /// ```text
-/// χ ← χ − α ∇f(W; ξ)                 its factors may be quantised
+/// χ ← χ + ΔW                          −α∇f(W; ξ) of SGD, whose factors may be quantised, or the step of another Source
 /// n = trunc(χ/ε);  χ ← χ − nε
 /// W ← W + A(nε; W)                    row by row
 /// ```
@@ -27,6 +28,7 @@ pub struct MixedPrecision<T: Scalar = f64> {
     /// ε.
     granularity: T,
     pace: Pace,
+    optimizer: Optimizer<T>,
     quantize: [Option<Quantize>; 2],
     sum: Vec<T>,
     pulses: Vec<T>,
@@ -44,11 +46,19 @@ pub struct MixedConfig {
     pub quantize_errors: Option<Quantize>,
     /// Levels of inputs.
     pub quantize_inputs: Option<Quantize>,
+    /// Where ΔW comes from; by default SGD.
+    pub source: Source,
 }
 
 impl Default for MixedConfig {
     fn default() -> Self {
-        Self { every: Every::Steps(1), granularity: None, quantize_errors: None, quantize_inputs: None }
+        Self {
+            every: Every::Steps(1),
+            granularity: None,
+            quantize_errors: None,
+            quantize_inputs: None,
+            source: Source::Sgd,
+        }
     }
 }
 
@@ -56,9 +66,9 @@ impl<T: Scalar> MixedPrecision<T> {
     /// Sums gradients in digital memory and sends pulses to `main`.
     ///
     /// # Errors
-    /// If ε is not positive, the interval is 0, or there are fewer than 2 levels.
+    /// If ε is not positive, the interval is 0, there are fewer than 2 levels, or a number of the source is invalid.
     pub fn new(main: impl Array<T> + 'static, config: MixedConfig) -> Result<Self, ParameterError> {
-        let MixedConfig { every, granularity, quantize_errors, quantize_inputs } = config;
+        let MixedConfig { every, granularity, quantize_errors, quantize_inputs, source } = config;
         for q in [quantize_errors, quantize_inputs].into_iter().flatten() {
             require(q.levels >= 2, "levels", "at least 2", f64::from(q.levels))?;
         }
@@ -70,6 +80,7 @@ impl<T: Scalar> MixedPrecision<T> {
         Ok(Self {
             granularity,
             pace: Pace::new(every)?,
+            optimizer: Optimizer::new(source, cells)?,
             quantize: [quantize_errors, quantize_inputs],
             sum: vec![T::ZERO; cells],
             pulses: vec![T::ZERO; cells],
@@ -101,6 +112,25 @@ impl<T: Scalar> MixedPrecision<T> {
                         }
                     }
                 }
+            }
+        }
+    }
+
+    /// χ ← χ − rate·D, with D what the optimiser makes of the gradient of a whole mini-batch.
+    fn accumulate_step(&mut self, rate: T, gradient: Gradient<'_, T>, key: Key) {
+        let shape = self.main.shape();
+        let [e, x] = &mut self.factors;
+        let gradient = match gradient {
+            Gradient::Outer { batch, errors, inputs } if self.quantize.iter().any(Option::is_some) => {
+                quantized(self.quantize[0], errors, shape.rows, key.named("errors"), e);
+                quantized(self.quantize[1], inputs, shape.cols, key.named("inputs"), x);
+                Gradient::Outer { batch, errors: e, inputs: x }
+            }
+            gradient => gradient,
+        };
+        if let Gradient::Dense(direction) = self.optimizer.direction(gradient, self.main.weights()) {
+            for (sum, d) in self.sum.iter_mut().zip(direction) {
+                *sum -= rate * *d;
             }
         }
     }
@@ -143,6 +173,15 @@ impl<T: Scalar> UpdateRule<T> for MixedPrecision<T> {
     fn step(&mut self, gradient: Gradient<'_, T>, rates: &Rates, key: Key) -> Result<(), StepError> {
         self.main.check_gradient(gradient).map_err(of("main"))?;
         let samples = gradient.samples();
+        if !self.optimizer.is_sgd() {
+            // What needs the sum of a batch counts its samples at once.
+            let key = gradient.key(key, 0);
+            self.accumulate_step(T::from_f64(rates.learning), gradient, key.named("sum"));
+            if self.pace.is_due(samples, true) {
+                self.transfer(key.named("main")).map_err(of("main"))?;
+            }
+            return Ok(());
+        }
         let mut from = 0;
         while from < samples {
             let to = samples.min(from.saturating_add(self.pace.samples_until_check()));
@@ -159,7 +198,10 @@ impl<T: Scalar> UpdateRule<T> for MixedPrecision<T> {
 
 impl<T: Scalar> Inspect<T> for MixedPrecision<T> {
     fn label(&self) -> String {
-        "Mixed precision".into()
+        match self.optimizer.is_sgd() {
+            true => "Mixed precision".into(),
+            false => format!("Mixed precision with {}", self.optimizer.label()),
+        }
     }
 
     fn arrays(&self) -> Vec<(&'static str, &dyn Array<T>)> {
@@ -168,6 +210,19 @@ impl<T: Scalar> Inspect<T> for MixedPrecision<T> {
 
     fn states(&self) -> Vec<(&'static str, &[T])> {
         vec![("main", self.main.weights()), ("sum", &self.sum)]
+    }
+
+    fn operations(&self, steps: u64, samples: u64) -> Operations {
+        let shape = self.main.shape();
+        let (per_weight, words) = self.optimizer.work();
+        // χ is read and written with every gradient; at a transfer it is divided and rows are pulsed.
+        let mut sum = Operations::digital_gradient(shape, (steps, samples), per_weight + 1, words + 1);
+        let transfers = self.pace.times(steps, samples);
+        let cells = (shape.rows * shape.cols) as u64;
+        sum.digital += 3 * transfers * cells;
+        sum.bytes += 8 * transfers * cells;
+        sum.write_rounds = transfers * shape.rows as u64;
+        sum
     }
 
     fn effective_rates(&self, rates: &Rates, batch: usize) -> EffectiveRates {
@@ -184,6 +239,7 @@ impl<T: Scalar> State for MixedPrecision<T> {
         tensors.nest("main", self.main.tensors());
         tensors.matrix("sum", [shape.rows, shape.cols], &self.sum);
         self.pace.save(&mut tensors);
+        self.optimizer.save(&mut tensors);
         tensors
     }
 
@@ -192,6 +248,7 @@ impl<T: Scalar> State for MixedPrecision<T> {
         self.main.load(&from.within("main"))?;
         from.read("sum", &mut self.sum);
         self.pace.restore(from);
+        self.optimizer.restore(from);
         Ok(())
     }
 }
@@ -200,7 +257,12 @@ impl<T: Scalar> Rule<T> for MixedPrecision<T> {
     fn program(&mut self, weights: &[T], key: Key) -> Result<(), ParameterError> {
         self.main.program(weights, key.named("main"))?;
         self.sum.fill(T::ZERO);
+        self.optimizer.forget();
         Ok(())
+    }
+
+    fn set_units(&mut self, units: &[T]) {
+        self.optimizer.set_units(units);
     }
 
     fn age(&mut self, key: Key) {

@@ -9,7 +9,7 @@
 //! | [`Digital`] | – | ΔW, in digital memory |
 //! | [`Analog`] | – | A(ΔW) |
 //! | [`TikiTaka`] | A(ΔP) | A(λ·P), some columns at a time; through a digital buffer it is version 2 |
-//! | [`ResidualLearning`] | A(ΔP), or a chain of them | A(βγ(P − W⋄)), all columns or some; through a buffer it is version 2 |
+//! | [`ResidualLearning`] | A(ΔP), or a chain of them | A(βγ(P − W⋄)), all columns or some; through a buffer it is version 2; with a tracked W⋄ it is RIDER |
 //! | [`ChoppedTikiTaka`] | A(−αc∇) with signs c that flip | pulses of a buffer of c·P, or of c(P − its mean before the flip): AGAD |
 //! | [`Manhattan`] | – | a pulse against the sign of ∇ |
 //! | [`MixedPrecision`] | digital | pulses of a digital sum of −α∇ |
@@ -21,25 +21,31 @@ mod effective;
 mod gradient;
 mod manhattan;
 mod mixed_precision;
+mod operations;
 mod rates;
 mod residual_learning;
 mod single;
 mod source;
 mod symmetric_point;
 mod tiki_taka;
+mod tracking;
 mod transfer;
+mod warm_start;
 
 pub use chopped::{AutoScale, Chop, ChoppedConfig, ChoppedTikiTaka};
 pub use gradient::Gradient;
 pub use manhattan::Manhattan;
 pub use mixed_precision::{MixedConfig, MixedPrecision, Quantize};
+pub use operations::Operations;
 pub use rates::{MAX_LINKS, RatePlan, RateSchedules, Rates};
 pub use residual_learning::{ResidualConfig, ResidualLearning};
 pub use single::{Analog, Digital};
 pub use source::Source;
 pub use symmetric_point::SymmetricPoint;
 pub use tiki_taka::{TikiTaka, TikiTakaConfig};
+pub use tracking::Tracking;
 pub use transfer::{Buffer, Carrier, Columns, Every, Order, Transfer};
+pub use warm_start::WarmStart;
 
 use std::fmt::Debug;
 
@@ -77,6 +83,20 @@ pub trait Inspect<T: Scalar = f64> {
     /// How fast the arrays move at these rates, in mini-batches of `batch` samples.
     fn effective_rates(&self, rates: &Rates, batch: usize) -> EffectiveRates;
 
+    /// What hardware has done for the rule after `steps` steps of `samples` samples altogether, besides pulses and products with the
+    /// effective weights. By default gradients are written to one array as outer products.
+    fn operations(&self, steps: u64, samples: u64) -> Operations {
+        let _ = steps;
+        self.arrays()
+            .first()
+            .map_or_else(Operations::default, |(_, array)| Operations::outer(array.shape(), samples))
+    }
+
+    /// Arrays that take part in a product with the effective weights.
+    fn arrays_read(&self) -> u64 {
+        1
+    }
+
     /// Pulses sent so far by all arrays.
     fn pulses_sent(&self) -> u64 {
         self.arrays().iter().map(|(_, array)| array.pulses_sent()).sum()
@@ -96,6 +116,18 @@ pub trait Rule<T: Scalar = f64>: UpdateRule<T> + Inspect<T> + State + Debug {
     /// # Errors
     /// If the length differs or a weight is not finite; nothing is written then.
     fn program(&mut self, weights: &[T], key: Key) -> Result<(), ParameterError>;
+
+    /// What a weight of 1 stands for, of the whole array or of each row, where a network maps its weights to the range of the cells.
+    /// Gradients arrive divided by it. Only sources whose step does not scale with the gradient need it.
+    fn set_units(&mut self, units: &[T]) {
+        let _ = units;
+    }
+
+    /// The mean loss of an epoch that has ended, for rules that change with it, as a [`WarmStart`] does. Training loops call
+    /// it before they write a checkpoint; for a problem the epoch is a number of steps and the loss f(W̄).
+    fn epoch_ended(&mut self, loss: f64) {
+        let _ = loss;
+    }
 
     /// What a mini-batch does to the arrays besides the pulses of its step, where their cells leak, diffuse or drift.
     fn age(&mut self, key: Key) {

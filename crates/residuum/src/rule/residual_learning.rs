@@ -2,7 +2,10 @@ use super::effective::Effective;
 use super::source::Optimizer;
 use super::symmetric_point::SymmetricPoint;
 use super::transfer::{Link, Transfer};
-use super::{EffectiveRates, Gradient, Inspect, MAX_LINKS, Rates, Rule, Source, StepError, UpdateRule, of};
+use super::warm_start::{WarmStart, Warming};
+use super::{
+    EffectiveRates, Gradient, Inspect, MAX_LINKS, Operations, Rates, Rule, Source, StepError, UpdateRule, of,
+};
 use crate::array::Array;
 use crate::error::{ParameterError, positive, require, same_length};
 use crate::state::{State, StateError, Tensors};
@@ -27,6 +30,8 @@ use crate::{Key, Scalar};
 /// Pⁿ ← Pⁿ + A(βₙ γ (Pⁿ⁺¹ − W⋄); Pⁿ)     n = N−1 … 1
 /// W  ← W  + A(β₀ γ (P¹ − W⋄); W)
 /// ```
+/// Each link may have its own period and rate, and a [warm start](Self::warm_start) fills the arrays one by one: multi-tile
+/// Residual Learning (Li et al. 2025). W⋄ may be [tracked](SymmetricPoint::Tracked) instead of known: RIDER and E-RIDER.
 #[derive(Debug)]
 pub struct ResidualLearning<T: Scalar = f64> {
     /// `arrays[0]` is W, `arrays[n]` is Pⁿ; `links[n]` leads from `arrays[n + 1]` to `arrays[n]`.
@@ -38,6 +43,7 @@ pub struct ResidualLearning<T: Scalar = f64> {
     effective: Effective<T>,
     /// What the desired step of each cell that meets the gradient is divided by.
     gain: Option<Vec<T>>,
+    warming: Option<Warming>,
     dense: [Vec<T>; 2],
 }
 
@@ -144,7 +150,7 @@ impl<T: Scalar> ResidualLearning<T> {
             same_length("residual rows", shape.rows, residual.shape().rows)?;
             same_length("residual columns", shape.cols, residual.shape().cols)?;
             let mut link = Link::new(&transfer, shape)?;
-            link.point = symmetric_point.resolve(&mut **residual)?;
+            assume(&mut link, &symmetric_point, &mut **residual, count)?;
             links.push(link);
         }
         let mut gain = None;
@@ -161,8 +167,16 @@ impl<T: Scalar> ResidualLearning<T> {
         let effective = Effective::new(mixing, count, &*main);
         let optimizer = Optimizer::new(source, cells)?;
         let arrays = std::iter::once(main).chain(residuals).collect();
-        let mut rule =
-            Self { arrays, links, factor, optimizer, effective, gain, dense: [Vec::new(), Vec::new()] };
+        let mut rule = Self {
+            arrays,
+            links,
+            factor,
+            optimizer,
+            effective,
+            gain,
+            warming: None,
+            dense: Default::default(),
+        };
         rule.refresh();
         Ok(rule)
     }
@@ -173,9 +187,24 @@ impl<T: Scalar> ResidualLearning<T> {
     /// If there is no such array, or as [`SymmetricPoint::resolve`].
     pub fn symmetric_point(mut self, n: usize, point: &SymmetricPoint<T>) -> Result<Self, ParameterError> {
         require(n < self.links.len(), "residual array", "below the number of residual arrays", n as f64)?;
-        self.links[n].point = point.resolve(&mut *self.arrays[n + 1])?;
+        let count = self.links.len();
+        assume(&mut self.links[n], point, &mut *self.arrays[n + 1], count)?;
         self.refresh();
         Ok(self)
+    }
+
+    /// Fills the arrays of a cascade one by one before the plain schedule begins. The losses come by [`Rule::epoch_ended`].
+    ///
+    /// # Errors
+    /// If a number is invalid.
+    pub fn warm_start(mut self, settings: WarmStart) -> Result<Self, ParameterError> {
+        self.warming = Some(Warming::new(settings, self.links.len())?);
+        Ok(self)
+    }
+
+    /// The array that a warm start is filling, main array 0; `None` once the plain schedule has begun.
+    pub fn warm_start_stage(&self) -> Option<usize> {
+        self.warming.as_ref().and_then(Warming::stage)
     }
 
     /// Another transfer from residual array `n` to the array before it.
@@ -185,8 +214,14 @@ impl<T: Scalar> ResidualLearning<T> {
     pub fn transfer(mut self, n: usize, transfer: Transfer) -> Result<Self, ParameterError> {
         require(n < self.links.len(), "residual array", "below the number of residual arrays", n as f64)?;
         let mut link = Link::new(&transfer, self.arrays[0].shape())?;
-        (link.point, link.gain) = (self.links[n].point.take(), self.links[n].gain.take());
+        let old = &mut self.links[n];
+        (link.point, link.gain) = (old.point.take(), old.gain.take());
+        if let Some(tracker) = old.tracker.take() {
+            let point = link.point.take();
+            link.track(tracker.settings, point)?;
+        }
         self.links[n] = link;
+        self.refresh();
         Ok(self)
     }
 
@@ -200,7 +235,7 @@ impl<T: Scalar> ResidualLearning<T> {
         &*self.arrays[1]
     }
 
-    /// W⋄ of P as assumed by the rule; `None` where all are 0.
+    /// W⋄ of P as assumed by the rule, Q where it is tracked; `None` where all are 0.
     pub fn assumed_symmetric_point(&self) -> Option<&[T]> {
         self.links[0].point.as_deref()
     }
@@ -227,14 +262,19 @@ impl<T: Scalar> ResidualLearning<T> {
             }
         };
         let count = direction.samples();
-        let scale = T::from_f64(-rates.learning);
+        let stage = self.warming.as_ref().and_then(Warming::stage);
         let mut from = 0;
         while from < count {
             let room = self.links.iter().map(|l| l.pace.samples_until_check()).min().unwrap_or(usize::MAX);
             let to = count.min(from.saturating_add(room));
             let key = gradient.key(key, from);
             let array = &mut self.arrays[last];
-            match direction.chunk(from, to) {
+            let (mut scale, mut chunk) = (T::from_f64(-rates.learning), direction.chunk(from, to));
+            if let Some(tracker) = &mut self.links[last - 1].tracker {
+                scale = tracker.sign().map_or(scale, |sign| sign * scale);
+                chunk = tracker.chop(chunk);
+            }
+            match chunk {
                 Gradient::Dense(direction) => array.increment(scale, direction, key.named(NAMES[last])),
                 Gradient::Outer { errors, inputs, .. } => {
                     array.update(scale, errors, inputs, key.named(NAMES[last]))
@@ -244,16 +284,18 @@ impl<T: Scalar> ResidualLearning<T> {
             self.effective.residual_written(&**array);
             // A gradient with one entry per weight stands for all samples of its batch.
             let passed = if count == samples { to - from } else { samples };
-            for n in (0..last).rev() {
+            // While an array is filled, the array that learns transfers into it and the others wait.
+            for n in (if stage.is_some() { last - 1 } else { 0 }..last).rev() {
                 if self.links[n].pace.is_due(passed, to == count) {
+                    let target = stage.unwrap_or(n);
                     let rate = T::from_f64(rates.transfer[n] * self.factor);
                     let (before, after) = self.arrays.split_at_mut(n + 1);
                     let effective = &mut self.effective;
                     let all = self.links[n]
-                        .transfer(rate, &*after[0], &mut *before[n], key.named(NAMES[n]), |column| {
+                        .transfer(rate, &*after[0], &mut *before[target], key.named(NAMES[target]), |column| {
                             effective.column_written(column);
                         })
-                        .map_err(of(NAMES[n]))?;
+                        .map_err(of(NAMES[target]))?;
                     if all {
                         self.effective.all_written();
                     }
@@ -265,6 +307,28 @@ impl<T: Scalar> ResidualLearning<T> {
     }
 }
 
+/// Sets the point that a link subtracts, and how it is followed.
+fn assume<T: Scalar>(
+    link: &mut Link<T>,
+    point: &SymmetricPoint<T>,
+    array: &mut dyn Array<T>,
+    residuals: usize,
+) -> Result<(), ParameterError> {
+    link.point = point.resolve(array)?;
+    link.tracker = None;
+    if let SymmetricPoint::Tracked { tracking, .. } = point {
+        require(
+            residuals == 1,
+            "number of residual arrays",
+            "1 where the symmetric point is tracked: the others of a cascade meet no noise that would draw them to theirs",
+            residuals as f64,
+        )?;
+        let start = link.point.take();
+        link.track(*tracking, start)?;
+    }
+    Ok(())
+}
+
 impl<T: Scalar> UpdateRule<T> for ResidualLearning<T> {
     fn effective_weights(&self) -> &[T] {
         self.effective.weights(&*self.arrays[0])
@@ -273,6 +337,9 @@ impl<T: Scalar> UpdateRule<T> for ResidualLearning<T> {
     fn step(&mut self, gradient: Gradient<'_, T>, rates: &Rates, key: Key) -> Result<(), StepError> {
         let last = self.links.len();
         self.arrays[last].check_gradient(gradient).map_err(of(NAMES[last]))?;
+        if let Some(warming) = &mut self.warming {
+            warming.count(gradient.samples());
+        }
         let stepped = self.write(gradient, rates, key);
         self.effective.follow(&self.arrays, &self.links);
         stepped
@@ -281,15 +348,47 @@ impl<T: Scalar> UpdateRule<T> for ResidualLearning<T> {
 
 impl<T: Scalar> Inspect<T> for ResidualLearning<T> {
     fn label(&self) -> String {
-        match (self.links.len(), self.links[0].buffered()) {
-            (1, false) => "Residual Learning".into(),
-            (1, true) => "Residual Learning v2".into(),
+        let version = if self.links[0].buffered() { " v2" } else { "" };
+        match (self.links.len(), &self.links[0].tracker) {
+            (1, Some(tracker)) if tracker.settings.chopper > 0.0 => format!("E-RIDER{version}"),
+            (1, Some(_)) => format!("RIDER{version}"),
+            (1, None) => format!("Residual Learning{version}"),
             (n, _) => format!("Residual cascade ({} arrays)", n + 1),
         }
     }
 
+    fn states(&self) -> Vec<(&'static str, &[T])> {
+        let arrays = self.arrays().into_iter().map(|(name, array)| (name, array.weights()));
+        let tracked = self.links.iter().filter(|link| link.tracker.is_some());
+        arrays.chain(tracked.filter_map(|link| Some(("symmetric_point", link.point.as_deref()?)))).collect()
+    }
+
     fn arrays(&self) -> Vec<(&'static str, &dyn Array<T>)> {
         NAMES.iter().copied().zip(self.arrays.iter().map(|array| &**array)).collect()
+    }
+
+    fn operations(&self, steps: u64, samples: u64) -> Operations {
+        let shape = self.arrays[0].shape();
+        let mut sum = if self.optimizer.is_sgd() && self.gain.is_none() {
+            Operations::outer(shape, samples)
+        } else {
+            let (per_weight, words) = self.optimizer.work();
+            let mut digital = Operations::digital_gradient(shape, (steps, samples), per_weight, words);
+            digital.write_rounds = steps * shape.rows as u64;
+            digital
+        };
+        let last = self.links.len() - 1;
+        for (n, link) in self.links.iter().enumerate() {
+            // Until the arrays of a warm cascade are filled, the last link works alone.
+            let waited = if n < last { self.warming.as_ref().map_or([0, 0], Warming::waited) } else { [0, 0] };
+            let times = link.pace.times(steps.saturating_sub(waited[0]), samples.saturating_sub(waited[1]));
+            sum += link.operations(times);
+        }
+        sum
+    }
+
+    fn arrays_read(&self) -> u64 {
+        self.effective.arrays_read(self.arrays.len(), self.links[0].point.is_some())
     }
 
     fn effective_rates(&self, rates: &Rates, batch: usize) -> EffectiveRates {
@@ -311,6 +410,9 @@ impl<T: Scalar> State for ResidualLearning<T> {
             tensors.nest(&format!("transfer_to_{name}"), link.tensors());
         }
         self.optimizer.save(&mut tensors);
+        if let Some(warming) = &self.warming {
+            warming.save(&mut tensors);
+        }
         tensors
     }
 
@@ -323,6 +425,9 @@ impl<T: Scalar> State for ResidualLearning<T> {
             link.load(&from.within(&format!("transfer_to_{name}")))?;
         }
         self.optimizer.restore(from);
+        if let Some(warming) = &mut self.warming {
+            warming.restore(from);
+        }
         self.refresh();
         Ok(())
     }
@@ -339,8 +444,25 @@ impl<T: Scalar> Rule<T> for ResidualLearning<T> {
             link.forget();
         }
         self.optimizer.forget();
+        if let Some(warming) = &mut self.warming {
+            warming.forget();
+        }
         self.refresh();
         Ok(())
+    }
+
+    fn epoch_ended(&mut self, loss: f64) {
+        if let Some(warming) = &mut self.warming
+            && warming.epoch_ended(loss)
+            && let Some(link) = self.links.last_mut()
+        {
+            // What the buffer holds was meant for the array that is full.
+            link.empty();
+        }
+    }
+
+    fn set_units(&mut self, units: &[T]) {
+        self.optimizer.set_units(units);
     }
 
     fn age(&mut self, key: Key) {

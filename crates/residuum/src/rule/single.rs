@@ -1,5 +1,5 @@
 use super::source::Optimizer;
-use super::{EffectiveRates, Gradient, Inspect, Rates, Rule, Source, StepError, UpdateRule, of};
+use super::{EffectiveRates, Gradient, Inspect, Operations, Rates, Rule, Source, StepError, UpdateRule, of};
 use crate::array::Array;
 use crate::error::{ParameterError, same_length};
 use crate::state::{State, StateError, Tensors};
@@ -144,6 +144,17 @@ impl<T: Scalar> Inspect<T> for Analog<T> {
         vec![("main", &*self.main)]
     }
 
+    fn operations(&self, steps: u64, samples: u64) -> Operations {
+        let shape = self.main.shape();
+        if self.optimizer.is_sgd() {
+            return Operations::outer(shape, samples);
+        }
+        let (per_weight, words) = self.optimizer.work();
+        let mut sum = Operations::digital_gradient(shape, (steps, samples), per_weight, words);
+        sum.write_rounds = steps * shape.rows as u64;
+        sum
+    }
+
     fn effective_rates(&self, rates: &Rates, _: usize) -> EffectiveRates {
         EffectiveRates::single(rates.learning)
     }
@@ -170,6 +181,10 @@ impl<T: Scalar> Rule<T> for Analog<T> {
         self.main.program(weights, key.named("main"))?;
         self.optimizer.forget();
         Ok(())
+    }
+
+    fn set_units(&mut self, units: &[T]) {
+        self.optimizer.set_units(units);
     }
 
     fn age(&mut self, key: Key) {

@@ -99,6 +99,8 @@ pub(super) struct Optimizer<T> {
     second: Vec<T>,
     /// Steps taken.
     age: u64,
+    /// What a weight of 1 stands for, of all weights or of each row.
+    units: Vec<T>,
     sum: Vec<T>,
     direction: Vec<T>,
 }
@@ -113,17 +115,45 @@ impl<T: Scalar> Optimizer<T> {
             Source::Adam { .. } | Source::AdamW { .. } => [dim, dim],
         };
         let (first, second) = (vec![T::ZERO; first], vec![T::ZERO; second]);
-        Ok(Self { source, first, second, age: 0, sum: Vec::new(), direction: Vec::new() })
+        Ok(Self { source, first, second, ..Self::sgd() })
     }
 
     /// Plain gradient descent, which needs no memory.
     pub(super) fn sgd() -> Self {
-        let (first, second) = (Vec::new(), Vec::new());
-        Self { source: Source::Sgd, first, second, age: 0, sum: Vec::new(), direction: Vec::new() }
+        Self {
+            source: Source::Sgd,
+            first: Vec::new(),
+            second: Vec::new(),
+            age: 0,
+            units: vec![T::ONE],
+            sum: Vec::new(),
+            direction: Vec::new(),
+        }
+    }
+
+    /// Weights are multiples of these units, and gradients multiples of their inverse. Adam, whose step does not grow with the
+    /// gradient, must know: its α is a change of what the weight stands for.
+    pub(super) fn set_units(&mut self, units: &[T]) {
+        self.units = units.to_vec();
     }
 
     pub(super) fn label(&self) -> &'static str {
         self.source.label()
+    }
+
+    /// Operations and words of memory on each weight and step; none where a gradient passes unchanged.
+    pub(super) fn work(&self) -> (u64, u64) {
+        match self.source {
+            Source::Sgd => (0, 0),
+            Source::Momentum { .. } => (2, 1),
+            Source::Adam { .. } => (12, 2),
+            Source::AdamW { .. } => (14, 2),
+        }
+    }
+
+    /// Whether a gradient passes unchanged.
+    pub(super) fn is_sgd(&self) -> bool {
+        self.source == Source::Sgd
     }
 
     /// Clears the digital memory.
@@ -167,10 +197,15 @@ impl<T: Scalar> Optimizer<T> {
         let (c1, c2) = (T::from_f64(1.0 - decay_first.powi(age)), T::from_f64(1.0 - decay_second.powi(age)));
         let [keep_first, keep_second, epsilon] = [decay_first, decay_second, epsilon].map(T::from_f64);
         let [new_first, new_second] = [1.0 - decay_first, 1.0 - decay_second].map(T::from_f64);
-        for (i, g) in gradient.iter().enumerate() {
-            self.first[i] = keep_first * self.first[i] + new_first * *g;
-            self.second[i] = keep_second * self.second[i] + new_second * *g * *g;
-            self.direction[i] = (self.first[i] / c1) / ((self.second[i] / c2).sqrt() + epsilon);
+        let cols = gradient.len() / self.units.len();
+        for (row, unit) in self.units.iter().enumerate() {
+            for i in row * cols..(row + 1) * cols {
+                // The gradient by what the weight stands for; a step of that, in units of the weight.
+                let g = *unit * gradient[i];
+                self.first[i] = keep_first * self.first[i] + new_first * g;
+                self.second[i] = keep_second * self.second[i] + new_second * g * g;
+                self.direction[i] = (self.first[i] / c1) / ((self.second[i] / c2).sqrt() + epsilon) / *unit;
+            }
         }
     }
 

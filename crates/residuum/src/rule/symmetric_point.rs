@@ -1,5 +1,6 @@
 //! Where a rule assumes the symmetric point W⋄ of a residual array to be.
 
+use super::tracking::Tracking;
 use crate::array::{Array, ZeroShift};
 use crate::error::{ParameterError, same_length};
 use crate::{Key, Scalar};
@@ -18,10 +19,18 @@ pub enum SymmetricPoint<T = f64> {
     Error(Vec<T>),
     /// Measured by alternating pulses on the array itself; the key decides their noise.
     Measured(ZeroShift, Key),
+    /// Where `from` says at first, and followed from there while the array learns: RIDER and E-RIDER.
+    Tracked {
+        /// Q₀.
+        from: Box<Self>,
+        /// How it is followed.
+        tracking: Tracking,
+    },
 }
 
 impl<T: Scalar> SymmetricPoint<T> {
-    /// The point of every cell of `array`, or `None` where all are 0. A measurement pulses the array.
+    /// The point of every cell of `array`, or `None` where all are 0; of one that is tracked, where it starts. A measurement
+    /// pulses the array.
     ///
     /// # Errors
     /// If a cell has no point, a length differs, an entry is not finite, or the measurement is invalid.
@@ -43,6 +52,7 @@ impl<T: Scalar> SymmetricPoint<T> {
                 array.known_symmetric_points()?.iter().zip(errors).map(|(point, e)| *point + *e).collect()
             }
             Self::Measured(settings, key) => array.zero_shift(settings, *key)?.symmetric_point,
+            Self::Tracked { from, .. } => return from.resolve(array),
         };
         Ok(point.iter().any(|p| *p != T::ZERO).then_some(point))
     }

@@ -1,7 +1,7 @@
 use super::transfer::Transfer;
 use super::{
-    EffectiveRates, Gradient, Inspect, Rates, ResidualConfig, ResidualLearning, Rule, Source, StepError,
-    SymmetricPoint, UpdateRule,
+    EffectiveRates, Gradient, Inspect, Operations, Rates, ResidualConfig, ResidualLearning, Rule, Source,
+    StepError, SymmetricPoint, UpdateRule,
 };
 use crate::array::Array;
 use crate::error::{ParameterError, non_negative};
@@ -67,6 +67,14 @@ impl<T: Scalar> Inspect<T> for TikiTaka<T> {
         self.0.arrays()
     }
 
+    fn operations(&self, steps: u64, samples: u64) -> Operations {
+        self.0.operations(steps, samples)
+    }
+
+    fn arrays_read(&self) -> u64 {
+        self.0.arrays_read()
+    }
+
     fn effective_rates(&self, rates: &Rates, batch: usize) -> EffectiveRates {
         self.0.effective_rates(rates, batch)
     }
@@ -85,6 +93,10 @@ impl<T: Scalar> State for TikiTaka<T> {
 impl<T: Scalar> Rule<T> for TikiTaka<T> {
     fn program(&mut self, weights: &[T], key: Key) -> Result<(), ParameterError> {
         self.0.program(weights, key)
+    }
+
+    fn set_units(&mut self, units: &[T]) {
+        self.0.set_units(units);
     }
 
     fn age(&mut self, key: Key) {

@@ -1,5 +1,7 @@
 //! Transfer from one array to the next: which columns, how often, how read, and written directly or through a buffer.
 
+use super::operations::{Operations, WORD};
+use super::tracking::{Tracker, Tracking};
 use crate::array::Array;
 use crate::error::{ParameterError, positive, require};
 use crate::readout::{Readout, Shape};
@@ -146,6 +148,14 @@ impl Pace {
         passed as f64 / self.period() as f64
     }
 
+    /// How often it was due after so many steps and samples.
+    pub(super) fn times(&self, steps: u64, samples: u64) -> u64 {
+        match self.every {
+            Every::Steps(n) => steps / n,
+            Every::Samples(n) => samples / n,
+        }
+    }
+
     /// Samples that may pass before the next check.
     pub(super) fn samples_until_check(&self) -> usize {
         match self.every {
@@ -185,8 +195,10 @@ impl Pace {
 pub(super) struct Link<T> {
     settings: Transfer,
     shape: Shape,
-    /// W⋄ of each cell that is read; `None` where all are 0.
+    /// W⋄ of each cell that is read; `None` where all are 0. Q where it is tracked.
     pub(super) point: Option<Vec<T>>,
+    /// What follows the point while the array learns.
+    pub(super) tracker: Option<Tracker<T>>,
     /// What the desired step of each cell that is written is divided by.
     pub(super) gain: Option<Vec<T>>,
     /// First column of the next transfer.
@@ -216,6 +228,7 @@ impl<T: Scalar> Link<T> {
         Ok(Self {
             shape,
             point: None,
+            tracker: None,
             gain: None,
             next: 0,
             pace: Pace::new(settings.every)?,
@@ -244,6 +257,15 @@ impl<T: Scalar> Link<T> {
         self.per_transfer() == self.shape.cols && self.settings.carrier == Carrier::Direct
     }
 
+    /// Follows the point from `start` on.
+    pub(super) fn track(&mut self, settings: Tracking, start: Option<Vec<T>>) -> Result<(), ParameterError> {
+        let start = start.unwrap_or_else(|| vec![T::ZERO; self.shape.rows * self.shape.cols]);
+        let width = (self.per_transfer() == self.shape.cols, self.shape.cols);
+        self.tracker = Some(Tracker::new(settings, &start, width)?);
+        self.point = Some(start);
+        Ok(())
+    }
+
     /// Steps of one sweep over the array.
     pub(super) fn sweep(&self, batch: usize) -> u64 {
         let transfers = self.shape.cols.div_ceil(self.per_transfer()) as f64;
@@ -253,6 +275,35 @@ impl<T: Scalar> Link<T> {
     /// Fraction of the array that a step moves, averaged over a sweep.
     pub(super) fn fraction_per_step(&self, batch: usize) -> f64 {
         self.per_transfer() as f64 / self.shape.cols as f64 * self.pace.per_step(batch)
+    }
+
+    /// What hardware does for `times` transfers: columns are read and written one by one.
+    pub(super) fn operations(&self, times: u64) -> Operations {
+        let columns = times * self.per_transfer() as u64;
+        let (rows, cells) = (self.shape.rows as u64, (self.shape.rows * self.shape.cols) as u64);
+        let numbers = columns * rows;
+        let (mut per_number, mut words) = (1, 0);
+        if self.point.is_some() {
+            (per_number, words) = (per_number + 1, words + 1);
+        }
+        if let Some(tracker) = &self.tracker {
+            // Q is read, moved and written; a sign besides.
+            per_number += 3 + u64::from(tracker.settings.chopper > 0.0);
+            words += 2;
+        }
+        if self.buffered() {
+            (per_number, words) = (per_number + 4, words + 2);
+        }
+        Operations {
+            forward_cells: columns * cells,
+            digital_to_analog: columns,
+            analog_to_digital: numbers,
+            read_rounds: columns,
+            write_rounds: columns,
+            digital: per_number * numbers,
+            bytes: WORD * words * numbers,
+            ..Operations::default()
+        }
     }
 
     /// One transfer of everything: `to` moves by rate·(read − W⋄).
@@ -277,8 +328,13 @@ impl<T: Scalar> Link<T> {
             let (readout, scratch) = (&self.settings.readout, &mut self.scratch);
             T::read_columns(readout, weights, self.shape, key, &mut self.all, scratch);
         }
-        if let Some(point) = &self.point {
-            self.all.iter_mut().zip(point).for_each(|(d, p)| *d -= *p);
+        match (&mut self.tracker, &mut self.point) {
+            (Some(tracker), Some(point)) => {
+                tracker.filter_all(point, &mut self.all);
+                tracker.flip((0, self.shape.cols), self.shape.cols, point, key);
+            }
+            (_, Some(point)) => self.all.iter_mut().zip(&*point).for_each(|(d, p)| *d -= *p),
+            (_, None) => {}
         }
         if let Some(gain) = &self.gain {
             self.all.iter_mut().zip(gain).for_each(|(d, g)| *d /= *g);
@@ -330,15 +386,22 @@ impl<T: Scalar> Link<T> {
             to.increment(rate, &all, key)?;
         }
         self.all = all;
+        if let (Some(tracker), Some(point)) = (&mut self.tracker, &self.point) {
+            tracker.flip((self.next as usize, count), cols, point, key);
+        }
         self.next = (self.next + count as u64) % cols as u64;
         Ok(())
     }
 
     /// Subtracts W⋄ and divides by gains and responses, for one column.
-    fn correct(&self, column: usize, to: &dyn Array<T>, values: &mut [T]) {
+    fn correct(&mut self, column: usize, to: &dyn Array<T>, values: &mut [T]) {
         let cols = self.shape.cols;
-        if let Some(point) = &self.point {
-            values.iter_mut().zip(point[column..].iter().step_by(cols)).for_each(|(v, p)| *v -= *p);
+        match (&mut self.tracker, &mut self.point) {
+            (Some(tracker), Some(point)) => tracker.filter_column(column, cols, point, values),
+            (_, Some(point)) => {
+                values.iter_mut().zip(point[column..].iter().step_by(cols)).for_each(|(v, p)| *v -= *p);
+            }
+            (_, None) => {}
         }
         if let Some(gain) = &self.gain {
             values.iter_mut().zip(gain[column..].iter().step_by(cols)).for_each(|(v, g)| *v /= *g);
@@ -397,12 +460,20 @@ impl<T: Scalar> Link<T> {
         if any && !self.muted { to.pulse_column(column, values, buffer.max_pulses, key) } else { Ok(()) }
     }
 
+    /// Empties the buffer.
+    pub(super) fn empty(&mut self) {
+        self.held.fill(T::ZERO);
+    }
+
     /// Back to the first column, with an empty buffer.
     pub(super) fn forget(&mut self) {
         self.next = 0;
         self.pace.forget();
         self.held.fill(T::ZERO);
         self.scratch.readout.set_running_scale(None);
+        if let (Some(tracker), Some(point)) = (&mut self.tracker, &self.point) {
+            tracker.forget(point);
+        }
     }
 
     pub(super) fn tensors(&self) -> Tensors {
@@ -412,6 +483,9 @@ impl<T: Scalar> Link<T> {
         if !self.held.is_empty() {
             tensors.matrix("held", [self.shape.rows, self.shape.cols], &self.held);
         }
+        if let (Some(tracker), Some(point)) = (&self.tracker, &self.point) {
+            tracker.save(point, &mut tensors);
+        }
         tensors.nest("readout", self.scratch.readout.tensors());
         tensors
     }
@@ -420,6 +494,9 @@ impl<T: Scalar> Link<T> {
         from.read_count("next", &mut self.next);
         self.pace.restore(from);
         from.read("held", &mut self.held);
+        if let (Some(tracker), Some(point)) = (&mut self.tracker, &mut self.point) {
+            tracker.restore(point, from);
+        }
         self.scratch.readout.load(&from.within("readout"))
     }
 }

@@ -291,18 +291,26 @@ impl Problem {
     }
 
     /// The first integer K ≥ `from` with K ≥ a ln(bK). K − a ln(bK) is convex: where it fails, it holds again only
-    /// beyond its larger root.
+    /// beyond its larger root. One beyond 2⁵³, which nobody could run, counts as the largest integer there is.
     fn first_from(&self, from: f64) -> u64 {
+        const MOST: f64 = (1_u64 << 53) as f64;
         let (a, b) = (self.steps_per_log(), self.log_argument_per_step());
         let holds = |k: f64| k >= a * (b * k).ln();
         if holds(from) {
-            return from as u64;
+            return if from < MOST { from as u64 } else { u64::MAX };
         }
         let mut fails = from.max(a.floor());
         let mut good = 2.0 * fails;
         while !holds(good) {
+            // Nor does a search end among numbers that are not.
+            if !(good < MOST) {
+                return u64::MAX;
+            }
             fails = good;
             good *= 2.0;
+        }
+        if !(good < MOST) {
+            return u64::MAX;
         }
         while good - fails > 1.0 {
             let middle = fails.midpoint(good).floor();

@@ -20,6 +20,7 @@ pub mod operator;
 pub mod practical;
 pub mod pulse_flow;
 pub mod residual_law;
+pub mod tracked_law;
 pub mod zero_shift;
 
 use thiserror::Error;

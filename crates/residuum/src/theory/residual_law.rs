@@ -16,14 +16,14 @@ use crate::response::ResponseFunction;
 /// One coordinate near its minimiser: all that the stationary law needs of problem and devices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LocalModel {
-    curvature: f64,
-    deviation: f64,
-    gradient_magnitude: f64,
-    ratio_slope: f64,
-    residual_gain: f64,
-    ratio_at_minimizer: f64,
-    main_ratio_slope: f64,
-    main_gain: f64,
+    pub(super) curvature: f64,
+    pub(super) deviation: f64,
+    pub(super) gradient_magnitude: f64,
+    pub(super) ratio_slope: f64,
+    pub(super) residual_gain: f64,
+    pub(super) ratio_at_minimizer: f64,
+    pub(super) main_ratio_slope: f64,
+    pub(super) main_gain: f64,
 }
 
 /// α, β and γ.
@@ -110,7 +110,7 @@ impl LocalModel {
     }
 
     /// ΣR'(W⋄): the curvature that the implicit penalty adds to the lower level.
-    fn stiffness(&self) -> f64 {
+    pub(super) fn stiffness(&self) -> f64 {
         self.gradient_magnitude * self.ratio_slope
     }
 
@@ -202,7 +202,7 @@ impl LocalModel {
 }
 
 /// r = (R − feedback·r)·E|r + Z|: the bias of P in units of its deviation. `feedback` is how much R falls as W gives way.
-fn bias_over_deviation(ratio: f64, feedback: f64) -> f64 {
+pub(super) fn bias_over_deviation(ratio: f64, feedback: f64) -> f64 {
     let size = ratio.abs();
     let excess = |r: f64| r - (size - feedback * r) * folded_normal(r, 1.0);
     // E|r + Z| ≤ √(2/π) + r bounds the zero when R < 1; at R = 1 the main array is stuck at its bound.

@@ -114,6 +114,21 @@ fn errors_name_the_condition_and_the_way_out() {
     assert!(concave.coefficients().unwrap_err().to_string().contains("smoothness"));
 }
 
+/// Numbers at the ends of the floating-point range have no such K; the search says so instead of going on for ever.
+#[test]
+fn the_search_for_steps_ends_whatever_the_numbers() {
+    let base = problem(2.0, 2.0, 0.1, 1000);
+    for scale in [1e-300, 1e-150, 1e150, 1e300] {
+        for (noise, lyapunov) in [(1.0, 1.0), (scale, 1.0), (1.0, scale)] {
+            let (strong_convexity, smoothness) = (scale * base.strong_convexity, scale * base.smoothness);
+            let extreme = Problem { strong_convexity, smoothness, noise, initial_lyapunov: lyapunov, ..base };
+            if let Ok(smallest) = extreme.smallest_steps() {
+                assert!(smallest <= extreme.sufficient_steps().unwrap(), "{scale}, {noise}, {lyapunov}");
+            }
+        }
+    }
+}
+
 /// At the smallest γ, A₂ meets its bound exactly: the lemma's ">" is "≥".
 #[test]
 fn the_second_coefficient_is_tight_and_only_there() {

@@ -11,6 +11,7 @@ mod coefficients;
 mod convergence;
 mod golden;
 mod implicit_penalty;
+mod later_rules;
 mod laws;
 mod lower_bound;
 mod operator_lemmas;

@@ -38,8 +38,9 @@ fn seen(tile: &Tile) -> (Vec<f32>, Vec<f32>, u64) {
     (tile.weights().to_vec(), tile.hidden().to_vec(), tile.pulses_sent())
 }
 
-/// Without chance and noise a matrix is its columns, written in any order. Trains at once are computed by another
-/// series, which differs in the last bits.
+/// Without chance and noise a matrix is its columns, written in any order. The two choose differently which cells take
+/// their pulses at once, which for the steep exponential steps here is right to 2e-2 of what a train moves (one pulse of the
+/// longest train is 3e-2) and, for the last bits of another series, 2e-6.
 #[test]
 fn a_matrix_is_written_as_its_columns_are() {
     let (rows, cols) = (300, 131);
@@ -51,9 +52,14 @@ fn a_matrix_is_written_as_its_columns_are() {
             let mut whole = Tile::new(rows, cols, device.clone(), Key::new(2)).unwrap();
             let [mut by_columns, mut backwards] = [whole.clone(), whole.clone()];
             let fresh = seen(&whole);
+            let mut moved = vec![0.0; rows * cols];
             // Twice: large and small enough for single pulses.
             for (scale, key) in [(-0.2, key.named("large")), (1e-3, key.named("small"))] {
+                let before = whole.weights().to_vec();
                 whole.write_matrix(scale, &direction, scheme, key).unwrap();
+                for ((moved, after), before) in moved.iter_mut().zip(whole.weights()).zip(before) {
+                    *moved += (after - before).abs();
+                }
                 let write = |tile: &mut Tile, j: usize| {
                     let values: Vec<f32> = (0..rows).map(|i| direction[i * cols + j]).collect();
                     tile.write_column(j, scale, &values, scheme, key.fold(j as u64)).unwrap();
@@ -65,8 +71,12 @@ fn a_matrix_is_written_as_its_columns_are() {
             assert!(seen(&whole) != fresh, "{scheme:?}, {:?}", device.step);
             assert!(seen(&by_columns) == seen(&backwards), "{scheme:?}, {:?}", device.step);
             assert_eq!(whole.pulses_sent(), by_columns.pulses_sent(), "{scheme:?}, {:?}", device.step);
-            for (a, b) in whole.weights().iter().zip(by_columns.weights()) {
-                assert!((a - b).abs() < 2e-6, "{scheme:?}, {:?}: {a} and {b}", device.step);
+            for ((a, b), moved) in whole.weights().iter().zip(by_columns.weights()).zip(moved) {
+                assert!(
+                    (a - b).abs() < 2e-2 * moved + 2e-6,
+                    "{scheme:?}, {:?}: {a} and {b}, moved by {moved}",
+                    device.step
+                );
             }
         }
     }

@@ -279,7 +279,8 @@ fn pulse_met<L: Law<Vector>, N: Noise>(
 /// over the train; returns their number.
 ///
 /// With step v and slope b at w, n affine steps give w + g·v, g = ((1+b)ⁿ − 1)/b: exact for constant and linear steps; for
-/// the others the error is n³v²f''/6, held below 1e-3 of the train by a test for shapes from ½ to 2.5. Multiplicative noise has
+/// the others the error is n³v²f''/6, held below 1e-3 of the train by a test for shapes from ½ to 2.5, and below 2e-2 for the
+/// exponential steps of the presets, which bend most. Multiplicative noise has
 /// the standard deviation σ√n(1+b)ⁿ⁻¹|v|, additive noise σs√(g(2 + bg)/(2 + b)). The sum of n noises is taken as normal (it is, for additive noise) and the bounds clip once at
 /// the end: with pulses of one direction that differs from clipping after each only where a pulse goes backwards, which at
 /// σ ≤ 0.5 one in 44 pulses at most does. Cells with |b| > 0.02 take their pulses one by one.

@@ -1,0 +1,303 @@
+//! The step of one pulse against the state, s±(w) in weights: the families that are fitted.
+//!
+//! Every family has a gain of its own for each direction, and bounds where its steps vanish may lie anywhere: measured devices are
+//! rarely as symmetric as the closed forms of [`residuum::response`], which are special cases.
+
+use residuum::Range;
+
+use crate::measurement::Direction;
+
+/// A family of curves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Model {
+    /// s± are constants.
+    Constant,
+    /// A straight line for each direction: `linear`, or `soft_bounds` where the lines vanish at the ends of the range.
+    Line,
+    /// s₊ = a(1 − w/τ₊)^γ, s₋ = b(1 + w/τ₋)^γ.
+    Power,
+    /// s₊ = a(e^{k(τ₊ − w)} − 1)/(e^{kτ₊} − 1), s₋ = b(e^{k(w + τ₋)} − 1)/(e^{kτ₋} − 1): convex for k > 0, concave for k < 0.
+    Exponential,
+    /// s± = a(1 ∓ δ tanh((w − c)/ω)).
+    Tanh,
+    /// Linear interpolation of a few equally spaced values on a range.
+    Piecewise(usize, Range),
+    /// The same with many values: what the data say without a model.
+    Table(usize, Range),
+}
+
+/// A member of a family.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// Which family.
+    pub model: Model,
+    /// Its parameters; [`Curve::named`] gives them names.
+    pub parameters: Vec<f64>,
+}
+
+/// Where a bound that no data show is sought at most, in weights.
+const FAR: f64 = 20.0;
+
+impl Model {
+    /// The number of parameters.
+    pub fn dimension(self) -> usize {
+        match self {
+            Self::Constant => 2,
+            Self::Line | Self::Tanh => 4,
+            Self::Power | Self::Exponential => 5,
+            Self::Piecewise(nodes, _) | Self::Table(nodes, _) => 2 * nodes,
+        }
+    }
+
+    /// Whether a parameter matters for steps in this direction.
+    pub(crate) fn affects(self, parameter: usize, direction: Direction) -> bool {
+        let up = direction == Direction::Up;
+        match (self, parameter) {
+            (Self::Constant, i) => (i == 0) == up,
+            (Self::Line, i) => (i < 2) == up,
+            (Self::Power | Self::Exponential, i @ 0..4) => (i % 2 == 0) == up,
+            (Self::Piecewise(nodes, _) | Self::Table(nodes, _), i) => (i < nodes) == up,
+            (Self::Power | Self::Exponential | Self::Tanh, _) => true,
+        }
+    }
+
+    /// Where a parameter may lie.
+    pub(crate) fn limits(self, parameter: usize) -> (f64, f64) {
+        const FREE: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+        match (self, parameter) {
+            (Self::Power | Self::Exponential, 0 | 1) | (Self::Tanh, 0) => (0.0, f64::INFINITY),
+            (Self::Power | Self::Exponential, 2 | 3) => (0.3, FAR),
+            (Self::Power, _) => (0.05, 30.0),
+            (Self::Exponential, _) => (-30.0, 30.0),
+            (Self::Tanh, 1) => (-0.999, 0.999),
+            (Self::Tanh, 2) => (-3.0, 3.0),
+            (Self::Tanh, _) => (0.03, FAR),
+            _ => FREE,
+        }
+    }
+
+    /// Whether it is a closed form, as opposed to values at nodes.
+    pub fn is_closed(self) -> bool {
+        !matches!(self, Self::Piecewise(..) | Self::Table(..))
+    }
+}
+
+/// (e^{kx} − 1)/k, which is x for k = 0; 0 for x < 0.
+fn growth(k: f64, x: f64) -> f64 {
+    let x = x.max(0.0);
+    if (k * x).abs() < 1e-9 { x } else { (k * x).exp_m1() / k }
+}
+
+impl Curve {
+    /// A curve of this family.
+    ///
+    /// # Panics
+    /// If the number of parameters is not that of the family.
+    pub fn new(model: Model, parameters: Vec<f64>) -> Self {
+        assert_eq!(parameters.len(), model.dimension(), "{model:?} has another number of parameters");
+        Self { model, parameters }
+    }
+
+    /// The size of a step from state w, before it is cut off at 0.
+    pub fn step(&self, direction: Direction, w: f64) -> f64 {
+        let p = &self.parameters;
+        let up = direction == Direction::Up;
+        let side = direction.index();
+        match self.model {
+            Model::Constant => p[side],
+            Model::Line => {
+                let (at_low, at_high) = (p[2 * side], p[2 * side + 1]);
+                0.5 * (at_low + at_high) + 0.5 * (at_high - at_low) * w
+            }
+            Model::Power => {
+                let distance = 1.0 - direction.sign() * w / p[2 + side];
+                p[side] * distance.max(0.0).powf(p[4])
+            }
+            Model::Exponential => {
+                let (bound, k) = (p[2 + side], p[4]);
+                p[side] * growth(k, bound - direction.sign() * w) / growth(k, bound)
+            }
+            Model::Tanh => p[0] * (1.0 - direction.sign() * p[1] * ((w - p[2]) / p[3]).tanh()),
+            Model::Piecewise(nodes, range) | Model::Table(nodes, range) => {
+                let values = if up { &p[..nodes] } else { &p[nodes..] };
+                let at = ((w - range.lo) / (range.hi - range.lo)).clamp(0.0, 1.0) * (nodes - 1) as f64;
+                let left = (at as usize).min(nodes - 2);
+                values[left] + (values[left + 1] - values[left]) * (at - left as f64)
+            }
+        }
+    }
+
+    /// G in steps: half of the down step minus the up step.
+    pub fn asymmetry(&self, w: f64) -> f64 {
+        0.5 * (self.step(Direction::Down, w) - self.step(Direction::Up, w))
+    }
+
+    /// F in steps: the mean of both.
+    pub fn gain(&self, w: f64) -> f64 {
+        0.5 * (self.step(Direction::Down, w) + self.step(Direction::Up, w))
+    }
+
+    /// Where the steps of a direction vanish, if they do: the upper bound for up, the lower one for down.
+    pub fn bound(&self, direction: Direction) -> Option<f64> {
+        let p = &self.parameters;
+        let side = direction.index();
+        match self.model {
+            Model::Line => {
+                let (at_low, at_high) = (p[2 * side], p[2 * side + 1]);
+                let falls = direction.sign() * (at_high - at_low) < 0.0;
+                falls.then(|| (at_low + at_high) / (at_low - at_high))
+            }
+            Model::Power | Model::Exponential => Some(direction.sign() * p[2 + side]),
+            _ => None,
+        }
+    }
+
+    /// Whether straight lines are soft bounds: both fall, and vanish at most a fifth of the visited span beyond it.
+    pub fn is_soft(&self, visited: Range) -> bool {
+        let near = 0.2 * (visited.hi - visited.lo);
+        let above = self.bound(Direction::Up).is_some_and(|b| b <= visited.hi + near);
+        let below = self.bound(Direction::Down).is_some_and(|b| b >= visited.lo - near);
+        self.model == Model::Line && above && below
+    }
+
+    /// The word for the family; straight lines have two.
+    pub fn name(&self, visited: Range) -> &'static str {
+        match self.model {
+            Model::Constant => "constant",
+            Model::Line if self.is_soft(visited) => "soft_bounds",
+            Model::Line => "linear",
+            Model::Power => "power",
+            Model::Exponential => "exponential",
+            Model::Tanh => "tanh",
+            Model::Piecewise(..) => "piecewise",
+            Model::Table(..) => "table",
+        }
+    }
+
+    /// Names and values of the parameters, as users know them; `soft` says how straight lines are told.
+    pub fn named(&self, soft: bool) -> Vec<(String, f64)> {
+        let p = &self.parameters;
+        let own = |names: &[&str], values: &[f64]| {
+            names.iter().map(|name| (*name).to_string()).zip(values.iter().copied()).collect()
+        };
+        match self.model {
+            Model::Constant => own(&["step_plus", "step_minus"], p),
+            Model::Line => {
+                let (plus, minus) = (0.5 * (p[0] + p[1]), 0.5 * (p[2] + p[3]));
+                let (falls, rises) = (0.5 * (p[0] - p[1]) / plus, 0.5 * (p[3] - p[2]) / minus);
+                if soft {
+                    let names = ["step_plus", "step_minus", "radius_plus", "radius_minus"];
+                    own(&names, &[plus, minus, 1.0 / falls, 1.0 / rises])
+                } else {
+                    own(&["step_plus", "step_minus", "slope_plus", "slope_minus"], &[plus, minus, falls, rises])
+                }
+            }
+            Model::Power => own(&["step_plus", "step_minus", "radius_plus", "radius_minus", "shape"], p),
+            Model::Exponential => own(&["step_plus", "step_minus", "radius_plus", "radius_minus", "rate"], p),
+            Model::Tanh => own(&["step", "slope", "center", "width"], p),
+            Model::Piecewise(nodes, _) | Model::Table(nodes, _) => {
+                let name = |i: usize| {
+                    format!(
+                        "{}_{}",
+                        if i < nodes { "up" } else { "down" },
+                        1 + if i < nodes { i } else { i - nodes }
+                    )
+                };
+                p.iter().enumerate().map(|(i, value)| (name(i), *value)).collect()
+            }
+        }
+    }
+
+    /// q₊ and q₋ as expressions in w, in units of a step; `None` for values at nodes.
+    pub fn expressions(&self, unit: f64) -> Option<[String; 2]> {
+        let p = &self.parameters;
+        let q = |value: f64| value / unit;
+        Some(match self.model {
+            Model::Constant => [format!("{:?}", q(p[0])), format!("{:?}", q(p[1]))],
+            Model::Line => [0, 2].map(|i| {
+                let slope = 0.5 * (p[i + 1] - p[i]);
+                let sign = if slope < 0.0 { '-' } else { '+' };
+                format!("{:?} {sign} {:?}*w", q(0.5 * (p[i] + p[i + 1])), q(slope.abs()))
+            }),
+            Model::Power => [
+                format!("{:?}*(1 - w/{:?})^{:?}", q(p[0]), p[2], p[4]),
+                format!("{:?}*(1 + w/{:?})^{:?}", q(p[1]), p[3], p[4]),
+            ],
+            Model::Exponential => {
+                let k = if p[4].abs() < 1e-6 { 1e-6 } else { p[4] };
+                let branch = |a: f64, bound: f64, sign: char| {
+                    format!("{:?}*(exp({k:?}*({bound:?} {sign} w)) - 1)", q(a) / (k * bound).exp_m1())
+                };
+                [branch(p[0], p[2], '-'), branch(p[1], p[3], '+')]
+            }
+            Model::Tanh => ['-', '+'].map(|sign| {
+                format!("{:?}*(1 {sign} {:?}*tanh((w - {:?})/{:?}))", q(p[0]), p[1], p[2], p[3])
+                    .replace("- -", "+ ")
+                    .replace("+ -", "- ")
+            }),
+            Model::Piecewise(..) | Model::Table(..) => return None,
+        })
+    }
+
+    /// The range on which the device lives: its bounds where they are near, otherwise that of the weights.
+    pub fn dynamic_range(&self) -> Range {
+        // A bound that lies much further out is not one that the data know.
+        let near = |bound: Option<f64>| bound.filter(|b| (0.3..1.5).contains(&b.abs()));
+        let soft = self.model != Model::Line || self.is_soft(Range { lo: -1.0, hi: 1.0 });
+        Range {
+            lo: near(self.bound(Direction::Down)).filter(|_| soft).unwrap_or(-1.0),
+            hi: near(self.bound(Direction::Up)).filter(|_| soft).unwrap_or(1.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_contain_one_another_where_they_should() {
+        let line = Curve::new(Model::Line, vec![0.02, 0.0, 0.0, 0.02]);
+        let power = Curve::new(Model::Power, vec![0.01, 0.01, 1.0, 1.0, 1.0]);
+        let exponential = Curve::new(Model::Exponential, vec![0.01, 0.01, 1.0, 1.0, 0.0]);
+        for i in 0..=20 {
+            let w = -1.0 + 0.1 * f64::from(i);
+            for direction in [Direction::Up, Direction::Down] {
+                let s = line.step(direction, w);
+                assert!((s - power.step(direction, w)).abs() < 1e-15);
+                assert!((s - exponential.step(direction, w)).abs() < 1e-12);
+            }
+        }
+        let visited = Range { lo: -0.95, hi: 0.97 };
+        assert_eq!((line.name(visited), line.bound(Direction::Up)), ("soft_bounds", Some(1.0)));
+        assert_eq!(Curve::new(Model::Line, vec![0.015, 0.005, 0.005, 0.015]).name(visited), "linear");
+        let named = line.named(true);
+        assert_eq!(named[2], ("radius_plus".to_string(), 1.0));
+    }
+
+    #[test]
+    fn expressions_are_the_steps() {
+        use residuum::ResponseFunction as _;
+        use residuum::response::Formula;
+        let curves = [
+            Curve::new(Model::Constant, vec![0.02, 0.01]),
+            Curve::new(Model::Line, vec![0.02, 0.004, 0.003, 0.02]),
+            Curve::new(Model::Power, vec![0.01, 0.012, 1.2, 1.1, 1.7]),
+            Curve::new(Model::Exponential, vec![0.01, 0.012, 1.2, 1.1, 1.4]),
+            Curve::new(Model::Exponential, vec![0.01, 0.012, 1.2, 1.1, -2.0]),
+            Curve::new(Model::Tanh, vec![0.01, 0.5, -0.2, 0.7]),
+            Curve::new(Model::Tanh, vec![0.01, -0.5, 0.2, 0.7]),
+        ];
+        for curve in curves {
+            let [plus, minus] = curve.expressions(0.01).unwrap();
+            let range = curve.dynamic_range();
+            let formula =
+                Formula::parse(&plus, &minus, range).unwrap_or_else(|e| panic!("{plus}; {minus}: {e}"));
+            for w in range.grid(11) {
+                let (up, down) = (curve.step(Direction::Up, w), curve.step(Direction::Down, w));
+                assert!((0.01 * formula.q_plus(w) - up).abs() < 1e-12, "{plus} at {w}");
+                assert!((0.01 * formula.q_minus(w) - down).abs() < 1e-12, "{minus} at {w}");
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Symmetric points: where up and down steps cross, and whether pulses lead there.
+
+use residuum::{Range, numeric};
+
+use crate::bootstrap::{Draws, Estimate};
+use crate::curve::{Curve, Model};
+
+/// What alternating pulses do near the symmetric point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// G rises through it: they lead to it.
+    Attracting,
+    /// G falls through it: they lead away.
+    Repelling,
+    /// Up and down steps do not cross where the device was seen.
+    None,
+    /// They cross more than once, or are equal everywhere.
+    Several,
+}
+
+impl Kind {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Attracting => "attracting",
+            Self::Repelling => "repelling",
+            Self::None => "none",
+            Self::Several => "several",
+        }
+    }
+}
+
+/// One crossing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crossing {
+    /// The state, in weights.
+    pub at: f64,
+    /// Whether G rises through it.
+    pub attracting: bool,
+}
+
+/// The symmetric point of a fit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SymmetricPoint {
+    /// Its kind.
+    pub kind: Kind,
+    /// Where it is, in weights; of several, the attracting one nearest to the middle.
+    pub weight: Option<Estimate>,
+    /// All crossings.
+    pub crossings: Vec<Crossing>,
+    /// The share of bootstrap draws with the same kind.
+    pub agreement: f64,
+    /// Whether up and down steps are equal everywhere within their errors.
+    pub everywhere: bool,
+}
+
+/// Parts of the range in which crossings are sought.
+const PARTS: usize = 400;
+/// Standard errors that make a difference of steps one: one in a thousand by chance.
+const SURE: f64 = 3.3;
+
+/// Sign changes of G on a range.
+pub(crate) fn crossings(curve: &Curve, over: Range) -> Vec<Crossing> {
+    let grid = over.grid(PARTS + 1);
+    let g = |w: f64| curve.asymmetry(w);
+    let mut found = Vec::new();
+    for pair in grid.windows(2) {
+        let (a, b) = (g(pair[0]), g(pair[1]));
+        if a * b < 0.0 || (a == 0.0 && b != 0.0) {
+            let at = if a == 0.0 { Some(pair[0]) } else { numeric::find_root(g, pair[0], pair[1]) };
+            found.extend(at.map(|at| Crossing { at, attracting: b > a }));
+        }
+    }
+    found
+}
+
+fn kind_of(found: &[Crossing]) -> Kind {
+    match found {
+        [] => Kind::None,
+        [one] if one.attracting => Kind::Attracting,
+        [_] => Kind::Repelling,
+        _ => Kind::Several,
+    }
+}
+
+/// The crossing that stands for the device.
+fn main_crossing(found: &[Crossing]) -> Option<Crossing> {
+    let nearest = |wanted: bool| {
+        let own = found.iter().filter(move |c| c.attracting == wanted);
+        own.min_by(|a, b| a.at.abs().total_cmp(&b.at.abs())).copied()
+    };
+    nearest(true).or_else(|| nearest(false))
+}
+
+impl SymmetricPoint {
+    /// Of a curve with its draws, on the range where both directions were seen.
+    pub(crate) fn new(model: Model, draws: &Draws, over: Range) -> Self {
+        let n = model.dimension();
+        let curve = |p: &[f64]| Curve { model, parameters: p[..n].to_vec() };
+        let center = curve(&draws.center);
+        let sure = sure_signs(&center, draws, over);
+        let everywhere = sure.iter().all(|(_, sign)| *sign == 0) && center_is_flat(&center, over);
+        let mut found = crossings(&center, over);
+        if !model.is_closed() {
+            found = kept(&found, &sure);
+        }
+        let kind = if everywhere { Kind::Several } else { kind_of(&found) };
+        let main = main_crossing(&found);
+        let weight = main.and_then(|main| {
+            draws.estimate(|p| {
+                let own = crossings(&curve(p), over);
+                let same = own.into_iter().filter(|c| c.attracting == main.attracting);
+                same.min_by(|a, b| (a.at - main.at).abs().total_cmp(&(b.at - main.at).abs())).map(|c| c.at)
+            })
+        });
+        let agreement = if everywhere {
+            1.0
+        } else {
+            draws.share(|p| {
+                let own = crossings(&curve(p), over);
+                kind_of(&if model.is_closed() { own } else { kept(&own, &sure) }) == kind
+            })
+        };
+        let weight = if everywhere { None } else { weight };
+        Self { kind, weight, crossings: if everywhere { Vec::new() } else { found }, agreement, everywhere }
+    }
+}
+
+/// Whether steps differ by less along the range than between directions could be told.
+fn center_is_flat(curve: &Curve, over: Range) -> bool {
+    let gains: Vec<f64> = over.grid(9).into_iter().map(|w| curve.asymmetry(w).abs() / curve.gain(w)).collect();
+    gains.iter().copied().fold(0.0, f64::max) < 0.1
+}
+
+/// The sign of G on a grid where it is beyond doubt, otherwise 0.
+fn sure_signs(curve: &Curve, draws: &Draws, over: Range) -> Vec<(f64, i8)> {
+    let n = curve.parameters.len();
+    let of = |p: &[f64], w: f64| Curve { model: curve.model, parameters: p[..n].to_vec() }.asymmetry(w);
+    over.grid(101)
+        .into_iter()
+        .map(|w| {
+            let drawn: Vec<f64> = draws.drawn.iter().map(|p| of(p, w)).collect();
+            let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
+            let deviation = (drawn.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / drawn.len() as f64).sqrt();
+            let g = curve.asymmetry(w);
+            let sign = if g.abs() <= SURE * deviation { 0 } else { g.signum() as i8 };
+            (w, sign)
+        })
+        .collect()
+}
+
+/// Crossings between states where the signs are beyond doubt and differ; noise crosses zero too. One of each cluster.
+fn kept(found: &[Crossing], sure: &[(f64, i8)]) -> Vec<Crossing> {
+    let known: Vec<(f64, i8)> = sure.iter().copied().filter(|(_, sign)| *sign != 0).collect();
+    let mut kept = Vec::new();
+    for pair in known.windows(2).filter(|pair| pair[0].1 != pair[1].1) {
+        let attracting = pair[1].1 > 0;
+        let inside =
+            found.iter().filter(|c| pair[0].0 <= c.at && c.at <= pair[1].0 && c.attracting == attracting);
+        let middle = 0.5 * (pair[0].0 + pair[1].0);
+        kept.extend(inside.min_by(|a, b| (a.at - middle).abs().total_cmp(&(b.at - middle).abs())).copied());
+    }
+    kept
+}

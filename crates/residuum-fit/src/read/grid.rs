@@ -1,0 +1,73 @@
+//! A file as cells.
+
+use super::{ReadError, Source};
+
+/// Rows of cells, with the line each stands on.
+pub(super) struct Grid<'a> {
+    /// Names, if the first row holds any.
+    pub(super) header: Option<Vec<String>>,
+    pub(super) rows: Vec<(usize, Cells<'a>)>,
+    pub(super) columns: usize,
+}
+
+/// The cells of a row: borrowed, since a file may have a million.
+pub(super) type Cells<'a> = Vec<&'a str>;
+
+impl<'a> Grid<'a> {
+    /// Splits at commas, semicolons, tabs or spaces, whichever the first row has. Blank lines and lines that start with `#` are
+    /// skipped.
+    pub(super) fn split(source: &Source<'a>) -> Result<Self, ReadError> {
+        let text = source.text.strip_prefix('\u{feff}').unwrap_or(source.text);
+        let mut lines = text
+            .lines()
+            .enumerate()
+            .map(|(i, line)| (i + 1, line.trim_end_matches('\r')))
+            .filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
+            .peekable();
+        let Some((_, first)) = lines.peek() else { return Err(ReadError::Empty { file: source.name.into() }) };
+        let separator = [',', ';', '\t'].into_iter().find(|c| first.contains(*c));
+        let cells = |line: &'a str| -> Cells<'a> {
+            match separator {
+                Some(c) => line.split(c).map(|cell| cell.trim().trim_matches('"')).collect(),
+                None => line.split_whitespace().map(|cell| cell.trim_matches('"')).collect(),
+            }
+        };
+        let named = cells(first).iter().any(|cell| !cell.is_empty() && cell.parse::<f64>().is_err());
+        let header = if named {
+            lines.next().map(|(_, line)| cells(line).into_iter().map(str::to_string).collect())
+        } else {
+            None
+        };
+        let rows: Vec<(usize, Cells<'a>)> = lines.map(|(number, line)| (number, cells(line))).collect();
+        if rows.is_empty() {
+            return Err(ReadError::Empty { file: source.name.into() });
+        }
+        let columns = rows.iter().map(|(_, cells)| cells.len()).max().unwrap_or(0);
+        Ok(Self { header, rows, columns })
+    }
+}
+
+/// A finite number; `None` for an empty cell.
+pub(super) fn number(file: &str, line: usize, column: usize, cell: &str) -> Result<Option<f64>, ReadError> {
+    if cell.is_empty() {
+        return Ok(None);
+    }
+    match cell.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(Some(value)),
+        Ok(_) => Err(ReadError::NotFinite { file: file.into(), line, column: column + 1, text: cell.into() }),
+        Err(_) => Err(ReadError::Number { file: file.into(), line, column: column + 1, text: cell.into() }),
+    }
+}
+
+/// The unit that a name carries: `conductance (uS)`, `G [S]`, `conductance_mS`.
+pub(super) fn unit(name: &str) -> Option<String> {
+    let inside = |open: char, close: char| {
+        let (_, rest) = name.split_once(open)?;
+        Some(rest.split_once(close)?.0.trim().to_string())
+    };
+    let suffix = || {
+        let (_, last) = name.rsplit_once('_')?;
+        ["S", "mS", "uS", "µS", "nS", "A", "mA", "uA", "µA", "nA"].contains(&last).then(|| last.to_string())
+    };
+    inside('(', ')').or_else(|| inside('[', ']')).or_else(suffix).filter(|u| !u.is_empty())
+}

@@ -1,0 +1,112 @@
+//! Formats, and files that are none.
+
+use residuum_fit::read::{Source, measurement};
+use residuum_fit::{Direction, Format, Measurement, ReadError, ReadOptions};
+
+fn source(text: &str) -> Source<'_> {
+    Source { name: "file.csv", text, direction: None }
+}
+
+fn read(text: &str) -> Result<Measurement, ReadError> {
+    measurement(&[source(text)], &ReadOptions::default())
+}
+
+fn shape(measured: &Measurement) -> Vec<(usize, &'static str, usize)> {
+    measured.ramps.iter().map(|r| (r.device, r.direction.word(), r.reads.len())).collect()
+}
+
+#[test]
+fn two_columns_are_up_and_down() {
+    let plain = read("0.1,0.9\n0.2,0.8\n0.3,\n").unwrap();
+    assert_eq!((plain.format.as_str(), shape(&plain)), ("two-columns", vec![(0, "up", 3), (0, "down", 2)]));
+    let named = read("# a remark\nreset (uS)\tset (uS)\n9\t1\n8\t2\n").unwrap();
+    assert_eq!(named.unit, "uS");
+    assert_eq!(named.ramps[1].reads, [1.0, 2.0]);
+    assert_eq!(named.ramps[1].direction, Direction::Up);
+}
+
+#[test]
+fn ramps_stand_in_columns_of_a_file_for_each_direction() {
+    let (up, down) = ("rmp1,rmp2\n1,1.5\n2,2.5\n,3.5\n", "rmp1\n9e-6\n8e-6\n");
+    let sources = [
+        Source { name: "up", text: up, direction: Some(Direction::Up) },
+        Source { name: "down", text: down, direction: Some(Direction::Down) },
+    ];
+    let options = ReadOptions { read_voltage: Some(0.5), ..ReadOptions::default() };
+    let measured = measurement(&sources, &options).unwrap();
+    assert_eq!(shape(&measured), [(0, "up", 2), (0, "up", 3), (0, "down", 2)]);
+    assert_eq!(measured.ramps[1].cycle, 1);
+    assert_eq!((measured.ramps[0].reads[0], measured.unit.as_str()), (2.0, "S"));
+    let unclear = read("1,2,3\n2,3,4\n").unwrap_err();
+    assert!(unclear.to_string().contains("--up and --down"), "{unclear}");
+}
+
+#[test]
+fn sequences_need_the_length_of_their_ramps() {
+    let rows: String = (0..40).map(|i| format!("{}\n", if i < 20 { i } else { 40 - i })).collect();
+    assert!(read(&rows).unwrap_err().to_string().contains("--ramp-length"));
+    let options = ReadOptions { ramp_length: Some(20), ..ReadOptions::default() };
+    let measured = measurement(&[source(&rows)], &options).unwrap();
+    assert_eq!(shape(&measured), [(0, "up", 20), (0, "down", 20)]);
+    assert!(measured.notes[0].contains("1 up, 1 down"), "{:?}", measured.notes);
+    let short = ReadOptions { ramp_length: Some(3), ..ReadOptions::default() };
+    assert_eq!(measurement(&[source(&rows)], &short).unwrap_err(), ReadError::Length(3));
+}
+
+#[test]
+fn pairs_begin_again_or_stand_side_by_side() {
+    let one: String =
+        (0..12).map(|i| format!("{},{}\n", i % 6 + 1, if i < 6 { 10 + i } else { 16 - i })).collect();
+    let measured = read(&one).unwrap();
+    assert_eq!((measured.format.as_str(), shape(&measured)), ("pairs", vec![(0, "up", 6), (0, "down", 6)]));
+    let two: String = (1..9).map(|i| format!("{i} {} {i} {}\n", 10 + i, 30 - i)).collect();
+    assert_eq!(shape(&read(&two).unwrap()), [(0, "up", 8), (0, "down", 8)]);
+}
+
+#[test]
+fn tidy_tables_have_any_number_of_devices_and_cycles() {
+    let mut text = String::from("pulse,direction,device,conductance (uS),cycle,remark\n");
+    for device in ["a", "b"] {
+        for cycle in 1..=2 {
+            for (direction, sign) in [("up", 1), ("RESET", -1)] {
+                for pulse in [1, 2, 4] {
+                    text += &format!("{pulse},{direction},{device},{},{cycle},x\n", 20 + sign * pulse);
+                }
+            }
+        }
+    }
+    let measured = read(&text).unwrap();
+    assert_eq!((measured.devices.len(), measured.ramps.len(), measured.unit.as_str()), (2, 8, "uS"));
+    assert!(measured.ramps[0].reads[2].is_nan() && measured.ramps[0].reads[3] == 24.0);
+    assert!(measured.notes[0].contains("remark"));
+    let errors = [
+        ("device,pulse,conductance\n1,1,2\n", "the header must name \"direction\""),
+        ("pulse,direction,conductance\n1,sideways,2\n", "line 2: direction must be up or down"),
+        ("pulse,direction,conductance\n1.5,up,2\n", "pulse must be a whole number"),
+        ("pulse,direction,conductance\n1,up,2\n1000000000,up,3\n", "claims 1000000000 pulses for 2 reads"),
+        ("pulse,direction,conductance\n1,up,2\n1,up,3\n", "pulse 1 twice"),
+        ("pulse,direction,conductance\n1,up,high\n", "must be a number, got \"high\""),
+    ];
+    for (text, words) in errors {
+        let error = read(text).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn bad_cells_are_named_with_line_and_column() {
+    let error = |text: &str| read(text).unwrap_err().to_string();
+    assert_eq!(
+        error("up,down\n1,2\nx,3\n"),
+        "file.csv: line 3, column 1: must be a number, got \"x\"; only the first line may hold names"
+    );
+    assert!(error("1,2\n3,NaN\n").contains("line 2, column 2: must be finite"));
+    assert!(error("1,2\n3,inf\n").contains("leave the cell empty"));
+    assert!(error("\n# nothing\n").contains("no rows"));
+    assert_eq!(measurement(&[], &ReadOptions::default()).unwrap_err(), ReadError::NoFile);
+    let negative = ReadOptions { read_voltage: Some(-0.1), ..ReadOptions::default() };
+    assert_eq!(measurement(&[source("1,2\n")], &negative).unwrap_err(), ReadError::Voltage(-0.1));
+    let forced =
+        ReadOptions { format: Some(Format::Sequence), ramp_length: Some(10), ..ReadOptions::default() };
+    assert!(measurement(&[source("1,2\n")], &forced).unwrap_err().to_string().contains("must have one column"));
+}

@@ -1,0 +1,251 @@
+//! A fitted device, told: as text, as JSON, as a file that specs take, as figures and a page, and for other tools.
+
+mod elsewhere;
+mod figures;
+mod file;
+mod page;
+mod text;
+mod theory;
+
+use std::sync::Arc;
+
+use residuum::response::{Formula, FormulaError, Regularity, Tabulated, TabulatedError};
+use residuum::{Bounds, ResponseFunction};
+use residuum_fit::{DeviceFit, Direction, Estimate, Measurement, nonlinearity};
+use serde_json::{Value, json};
+use thiserror::Error;
+
+pub use theory::Prediction;
+
+/// A fit with what follows from it.
+#[derive(Debug)]
+pub struct FitReport {
+    /// What was found.
+    pub fit: DeviceFit,
+    /// What was measured.
+    pub measured: Measurement,
+    /// Where it came from, in words: names of files.
+    pub source: String,
+    /// q± of the mean device, 1 where a step is [`FitReport::pulse_step`].
+    pub response: Arc<dyn ResponseFunction>,
+    /// The mean step at the symmetric point, or in the middle of the range, in weights.
+    pub pulse_step: f64,
+    /// q_min, q_max and L_S where the device was seen.
+    pub bounds: Bounds,
+    /// The paper's definition, clause by clause.
+    pub regularity: Regularity,
+    /// NeuroSim's labels, up and down.
+    pub nonlinearity: [Option<f64>; 2],
+    /// Where training would end on a scalar problem.
+    pub predictions: Vec<Prediction>,
+}
+
+/// Why a fit is no device.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum NoDeviceError {
+    /// The curve is no response.
+    #[error("the fitted curve is no response: {0}; try another --model, or a --range that the ramps cover")]
+    Formula(#[from] FormulaError),
+    /// The table is none.
+    #[error("the fitted table is no response: {0}; try another --model, or a --range that the ramps cover")]
+    Table(#[from] TabulatedError),
+}
+
+impl FitReport {
+    /// Looks at a fit as a device to train on.
+    ///
+    /// # Errors
+    /// If the fitted curve is no response function, as when its steps are negative somewhere.
+    pub fn new(fit: DeviceFit, measured: Measurement, source: String) -> Result<Self, NoDeviceError> {
+        let pulse_step = fit.step.value / fit.per_weight();
+        let response = response(&fit, pulse_step)?;
+        let seen = fit.visited.intersect(response.range()).unwrap_or(fit.visited);
+        let labels = [Direction::Up, Direction::Down].map(|d| {
+            let span = fit.visited.hi - fit.visited.lo;
+            let from = if d == Direction::Up { fit.visited.lo } else { fit.visited.hi };
+            nonlinearity(|x| fit.curve.step(d, from + d.sign() * x * span) / span)
+        });
+        let predictions = theory::predict(&response, &fit);
+        Ok(Self {
+            bounds: response.bounds(seen),
+            regularity: Regularity::of(&*response, seen),
+            nonlinearity: labels,
+            predictions,
+            response,
+            pulse_step,
+            fit,
+            measured,
+            source,
+        })
+    }
+
+    /// The fit as JSON, schema `residuum.device-fit/1`: conductances in the unit of the file, parameters in weights.
+    pub fn to_json(&self) -> Value {
+        let f = &self.fit;
+        let point = &f.symmetric_point;
+        let at = point.weight.map(|w| w.map_linear(|w| f.conductance(w)));
+        let mut symmetric =
+            json!({ "value": at.map(|e| e.value), "low": at.map(|e| e.low), "high": at.map(|e| e.high) });
+        symmetric["kind"] = point.kind.word().into();
+        symmetric["unit"] = f.unit.as_str().into();
+        symmetric["weight"] = point.weight.map_or(Value::Null, estimate);
+        symmetric["agreement"] = point.agreement.into();
+        symmetric["everywhere"] = point.everywhere.into();
+        symmetric["crossings"] = point
+            .crossings
+            .iter()
+            .map(|c| json!({ "value": f.conductance(c.at), "weight": c.at, "attracting": c.attracting }))
+            .collect();
+        let with_unit = |e: Estimate| {
+            let mut value = estimate(e);
+            value["unit"] = f.unit.as_str().into();
+            value
+        };
+        let mut write_noise = with_unit(f.write_noise);
+        write_noise["additive"] = with_unit(f.additive);
+        write_noise["proportional"] = estimate(f.proportional);
+        let parameters: serde_json::Map<String, Value> =
+            f.parameters.iter().map(|(name, e)| (name.clone(), estimate(*e))).collect();
+        let candidates: Vec<Value> = f
+            .candidates
+            .iter()
+            .map(|c| {
+                json!({ "model": c.name, "parameters": c.parameters, "log_likelihood": c.log_likelihood, "aic": c.aic,
+                        "bic": c.bic, "held_out_log_likelihood": c.held_out.map(|h| h.log_likelihood),
+                        "held_out_ramp_error": c.held_out.map(|h| h.ramp_error), "note": c.note })
+            })
+            .collect();
+        let band: Vec<Value> = f
+            .band
+            .iter()
+            .map(|(w, up, down)| {
+                let per = f.per_weight();
+                json!({ "conductance": f.conductance(*w), "weight": w, "up": estimate(up.scaled(per)), "down": estimate(down.scaled(per)) })
+            })
+            .collect();
+        let drift: Vec<Value> = self.predictions.iter().map(Prediction::to_json).collect();
+        let finite = |x: f64| if x.is_finite() { json!(x) } else { Value::Null };
+        json!({
+            "schema": "residuum.device-fit/1",
+            "version": env!("CARGO_PKG_VERSION"),
+            "source": self.source,
+            "format": self.measured.format,
+            "devices": self.measured.devices.len(),
+            "ramps": { "up": self.measured.count(Direction::Up), "down": self.measured.count(Direction::Down) },
+            "reads": self.measured.reads(),
+            "unit": f.unit,
+            "range": { "low": f.range.lo, "high": f.range.hi, "given": f.range_given },
+            "model": f.model_name(),
+            "why": self.why(),
+            "parameters": parameters,
+            "symmetric_point": symmetric,
+            "step": with_unit(f.step),
+            "states": estimate(f.states),
+            "read_noise": with_unit(f.read_noise),
+            "write_noise": write_noise,
+            "device_spread": self.spread_json(),
+            "warnings": f.warnings,
+            "saturation": f.screening.plateaus.iter().map(|(d, ramps, level)| json!({
+                "direction": d.word(), "ramps": ramps, "value": f.conductance(*level), "weight": level })).collect::<Vec<_>>(),
+            "stuck": f.screening.stuck.iter().map(|&d| self.measured.devices[d].as_str()).collect::<Vec<_>>(),
+            "outliers": f.screening.outliers.iter().map(|o| json!({
+                "device": self.measured.devices[o.device], "cycle": o.cycle + 1, "direction": o.direction.word(),
+                "read": o.pulse + 1, "deviations": o.deviations })).collect::<Vec<_>>(),
+            "bootstrap": { "draws": f.draws.0, "drawn": f.draws.1 },
+            "candidates": candidates,
+            "curve": band,
+            "nonlinearity": { "up": self.nonlinearity[0], "down": self.nonlinearity[1] },
+            "asymmetry": self.largest_asymmetry(),
+            "hardware_condition": finite(self.bounds.hardware_condition()),
+            "visited": [f.visited.lo, f.visited.hi],
+            "regular": self.regularity.holds(),
+            "regularity": self.regularity.to_string(),
+            "drift": drift,
+        })
+    }
+
+    fn spread_json(&self) -> Value {
+        let Some(s) = &self.fit.spread else { return Value::Null };
+        let n = s.names.len();
+        let rows: Vec<Vec<f64>> = s.covariance.chunks(n).map(<[f64]>::to_vec).collect();
+        json!({ "parameters": s.names, "covariance": rows, "step": estimate(s.step), "imbalance": estimate(s.imbalance),
+                "bounds": s.bounds })
+    }
+
+    /// Largest |R| where the device was seen.
+    pub fn largest_asymmetry(&self) -> f64 {
+        let points = self.bounds.range.grid(129);
+        points
+            .into_iter()
+            .map(|w| self.response.asymmetry_ratio(w).abs())
+            .filter(|r| r.is_finite())
+            .fold(0.0, f64::max)
+    }
+
+    /// Why this model, in a sentence.
+    pub fn why(&self) -> String {
+        let [best, others @ ..] = self.fit.candidates.as_slice() else { return String::new() };
+        let Some(second) = others.iter().min_by(|a, b| a.bic.total_cmp(&b.bic)) else { return String::new() };
+        let how = if second.bic < best.bic {
+            format!("asked for, although {} has a BIC smaller by {:.0}", second.name, best.bic - second.bic)
+        } else {
+            format!("smallest BIC; the next, {}, is worse by {:.0}", second.name, second.bic - best.bic)
+        };
+        let misses = self.worst();
+        format!("{how}. {misses}")
+    }
+
+    /// What the model gets wrong: the state where it is furthest from the table that has no model.
+    fn worst(&self) -> String {
+        let f = &self.fit;
+        let Some(error) = f.candidates[0].held_out else {
+            return "Its ramps left out could not be tested.".into();
+        };
+        let noise = f.read_noise.value;
+        let least =
+            f.candidates.iter().filter_map(|c| c.held_out).map(|h| h.ramp_error).fold(f64::INFINITY, f64::min);
+        format!(
+            "Whole ramps that it has not seen are predicted from their first read within {} {} (root mean square; the best model \
+             here reaches {}, a read alone scatters by {})",
+            number(error.ramp_error * f.per_weight()),
+            f.unit,
+            number(least * f.per_weight()),
+            number(noise)
+        )
+    }
+}
+
+fn response(fit: &DeviceFit, unit: f64) -> Result<Arc<dyn ResponseFunction>, NoDeviceError> {
+    let range = fit.hard_range();
+    Ok(match fit.curve.expressions(unit) {
+        Some([plus, minus]) => Arc::new(Formula::parse(&plus, &minus, range)?),
+        None => {
+            let points = file::points(fit, unit);
+            let column = |i: usize| points.iter().map(|p| p[i]).collect::<Vec<f64>>();
+            Arc::new(Tabulated::new(&column(0), &column(1), &column(2))?)
+        }
+    })
+}
+
+fn estimate(e: Estimate) -> Value {
+    let finite = |x: f64| if x.is_finite() { json!(x) } else { Value::Null };
+    json!({ "value": finite(e.value), "low": finite(e.low), "high": finite(e.high) })
+}
+
+/// Four significant digits.
+pub(crate) fn number(x: f64) -> String {
+    if x == 0.0 {
+        return "0".into();
+    }
+    if !x.is_finite() {
+        return "–".into();
+    }
+    if (1e-3..1e5).contains(&x.abs()) {
+        let digits = (3 - x.abs().log10().floor() as i32).max(0) as usize;
+        let text = format!("{x:.digits$}");
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+    } else {
+        format!("{x:.3e}")
+    }
+}

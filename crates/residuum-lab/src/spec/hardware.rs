@@ -1,0 +1,130 @@
+//! `[hardware]`: what an operation costs.
+
+use residuum::rule::Operations;
+
+use super::section::{Optional, Or, section};
+use super::types::{count, number};
+
+section! {
+    /// What operations cost: with it, records tell reads, conversions, digital operations, bytes, time and energy of every epoch.
+    /// Times and energies of arrays are those of multi-tile Residual Learning (arXiv 2510.02516, appendix I), digital ones those of
+    /// M. Horowitz (ISSCC 2014, 45 nm). Layers work one after the other, the tiles of a layer at once; evaluation is not counted.
+    pub(crate) struct HardwareTable {
+        /// of a slot of a train
+        pulse_time: f64 = number().not_negative(), "s", Or("5e-9");
+        /// of a train
+        train_slots: Option<u64> = count().at_least(1), "slots", Optional("longest train of the rule's `pulses`");
+        /// of a product, or of the read of a column
+        read_time: f64 = number().not_negative(), "s", Or("40e-9");
+        /// of a product W x of a tile of `tile_cells`; smaller tiles cost their share
+        forward_energy: f64 = number().not_negative(), "J", Or("7.29e-9");
+        /// of a product Wᵀ δ of the same tile
+        backward_energy: f64 = number().not_negative(), "J", Or("2.15e-9");
+        /// of the tile whose energies these are; ours, as the source does not say: 512 × 512
+        tile_cells: f64 = number().positive(), "cells", Or("262144.0");
+        /// of a pulse that reaches a cell
+        pulse_energy: Option<f64> = number().not_negative(), "J", Optional("`device.pulse_energy`, or 0");
+        /// of a number applied to a line, beyond what the energies of products contain
+        input_energy: f64 = number().not_negative(), "J", Or("0.0");
+        /// of a number read from a line, beyond the same
+        output_energy: f64 = number().not_negative(), "J", Or("0.0");
+        /// of a digital addition or multiplication
+        digital_energy: f64 = number().not_negative(), "J", Or("0.9e-12");
+        /// of a byte of digital memory, an 8 kB cache
+        byte_energy: f64 = number().not_negative(), "J", Or("1.25e-12");
+        /// digital operations in a second; ours
+        digital_rate: f64 = number().positive(), "1/s", Or("1e12");
+    }
+}
+
+/// What operations cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HardwareSpec {
+    pulse_time: f64,
+    train_slots: f64,
+    read_time: f64,
+    forward_energy: f64,
+    backward_energy: f64,
+    tile_cells: f64,
+    pulse_energy: f64,
+    input_energy: f64,
+    output_energy: f64,
+    digital_energy: f64,
+    byte_energy: f64,
+    digital_rate: f64,
+}
+
+impl HardwareTable {
+    /// With what the rule and the device say where the table does not.
+    pub(super) fn hardware(self, slots: u32, pulse_energy: Option<f64>) -> HardwareSpec {
+        HardwareSpec {
+            pulse_time: self.pulse_time,
+            train_slots: self.train_slots.unwrap_or(u64::from(slots)) as f64,
+            read_time: self.read_time,
+            forward_energy: self.forward_energy,
+            backward_energy: self.backward_energy,
+            tile_cells: self.tile_cells,
+            pulse_energy: self.pulse_energy.or(pulse_energy).unwrap_or(0.0),
+            input_energy: self.input_energy,
+            output_energy: self.output_energy,
+            digital_energy: self.digital_energy,
+            byte_energy: self.byte_energy,
+            digital_rate: self.digital_rate,
+        }
+    }
+}
+
+impl HardwareSpec {
+    /// Seconds of these operations.
+    pub fn time(&self, operations: &Operations) -> f64 {
+        operations.read_rounds as f64 * self.read_time
+            + operations.write_rounds as f64 * self.train_slots * self.pulse_time
+            + operations.digital as f64 / self.digital_rate
+    }
+
+    /// Joules of these operations and of pulses.
+    pub fn energy(&self, operations: &Operations, pulses: u64) -> f64 {
+        let share = |cells: u64, energy: f64| cells as f64 / self.tile_cells * energy;
+        share(operations.forward_cells, self.forward_energy)
+            + share(operations.backward_cells, self.backward_energy)
+            + operations.digital_to_analog as f64 * self.input_energy
+            + operations.analog_to_digital as f64 * self.output_energy
+            + operations.digital as f64 * self.digital_energy
+            + operations.bytes as f64 * self.byte_energy
+            + pulses as f64 * self.pulse_energy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_and_energy_are_sums_of_their_parts() {
+        let hardware = HardwareSpec {
+            pulse_time: 1.0,
+            train_slots: 2.0,
+            read_time: 10.0,
+            forward_energy: 3.0,
+            backward_energy: 5.0,
+            tile_cells: 4.0,
+            pulse_energy: 7.0,
+            input_energy: 11.0,
+            output_energy: 13.0,
+            digital_energy: 17.0,
+            byte_energy: 19.0,
+            digital_rate: 0.5,
+        };
+        let none = Operations::default();
+        let time = |operations| hardware.time(&operations);
+        assert_eq!(time(Operations { read_rounds: 3, ..none }), 30.0);
+        assert_eq!(time(Operations { write_rounds: 3, ..none }), 6.0);
+        assert_eq!(time(Operations { digital: 3, ..none }), 6.0);
+        let energy = |operations| hardware.energy(&operations, 0);
+        assert_eq!(energy(Operations { forward_cells: 8, ..none }), 6.0);
+        assert_eq!(energy(Operations { backward_cells: 8, ..none }), 10.0);
+        assert_eq!(energy(Operations { digital_to_analog: 1, analog_to_digital: 1, ..none }), 24.0);
+        assert_eq!(energy(Operations { digital: 1, bytes: 1, ..none }), 36.0);
+        assert_eq!(hardware.energy(&none, 2), 14.0);
+    }
+}

@@ -1,0 +1,339 @@
+//! Nothing silently wrong: what a spec says and the program could not do is refused while the spec is read, and a run that no
+//! longer means anything ends with a sentence.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use residuum_lab::plan::plans;
+use residuum_lab::progress::Silent;
+use residuum_lab::run::run;
+use residuum_lab::spec::{Experiment, Folders, Spec};
+use residuum_lab::store::{Row, Store};
+use residuum_lab::sweep::sweep;
+
+use super::sweep_common::{Spy, options};
+
+const NETWORK: &str = r#"
+[network]
+model = "mlp"
+hidden = [12]
+[data]
+set = "digits"
+[device]
+response = "power"
+shape = 1.0
+radius = 0.6
+states = 1200
+[rule]
+kind = "analog"
+learning_rate = 0.1
+[training]
+epochs = 1
+batch_size = 10
+"#;
+
+const PROBLEM: &str = r#"
+steps = 200
+[problem]
+kind = "quadratic"
+curvature = 1.0
+minimizer = 0.5
+[device]
+response = "power"
+shape = 1.0
+[rule]
+kind = "analog"
+learning_rate = 0.1
+"#;
+
+/// A spec with pieces replaced.
+fn with(text: &str, changes: &[(&str, &str)]) -> String {
+    changes.iter().fold(text.to_string(), |text, (piece, by)| {
+        assert!(text.contains(piece), "{piece:?}");
+        text.replacen(piece, by, 1)
+    })
+}
+
+/// What the reader says, and that it says it at once.
+fn said(text: &str) -> String {
+    let start = Instant::now();
+    let message = match plans(text, &Folders::new("."), None, "spec") {
+        Ok(_) => "accepted".to_string(),
+        Err(error) => error.to_string(),
+    };
+    assert!(start.elapsed() < Duration::from_secs(20), "{message} after {:?}", start.elapsed());
+    message
+}
+
+fn refused(text: &str, changes: &[(&str, &str)], expected: &str) {
+    assert_eq!(said(text), "accepted");
+    let message = said(&with(text, changes));
+    assert!(message.contains(expected), "{changes:?}\n  expected {expected}\n  got      {message}");
+}
+
+#[test]
+fn names_of_layers_that_the_model_does_not_have_are_refused() {
+    for analog in ["fc9", "1, fc9", "layer4.*"] {
+        refused(
+            NETWORK,
+            &[("hidden = [12]", &format!("hidden = [12]\nanalog = {analog:?}"))],
+            &format!(
+                "network.analog must name layers of this model, got {:?}: the layers are 1, 3",
+                analog.trim_start_matches("1, ")
+            ),
+        );
+    }
+    refused(
+        NETWORK,
+        &[("hidden = [12]", "frozen = \"fc9\"")],
+        "network.frozen must name layers of this model, got \"fc9\": the layers are 1, 3",
+    );
+    // Many layers are not all listed.
+    let resnet =
+        with(NETWORK, &[("model = \"mlp\"\nhidden = [12]", "model = \"resnet18\""), ("digits", "cifar10")]);
+    refused(
+        &resnet,
+        &[("\"resnet18\"", "\"resnet18\"\nanalog = \"layer1.0.conv3\"")],
+        "…, fc; the nearest name is layer1.0.conv",
+    );
+    // What exists is taken, and normalisations can be frozen though they are not on tiles.
+    assert_eq!(said(&with(NETWORK, &[("hidden = [12]", "analog = \"1\"\nfrozen = \"3\"")])), "accepted");
+    assert_eq!(
+        said(&with(&resnet, &[("\"resnet18\"", "\"resnet18\"\nfrozen = \"bn1, layer*.bn2\"")])),
+        "accepted"
+    );
+    // A rule name without layers, whatever it is called.
+    refused(&resnet, &[("\"resnet18\"", "\"resnet18\"\nanalog = \"bn1\"")], "network.analog must name layers");
+}
+
+#[test]
+fn an_analog_rule_without_a_layer_is_refused() {
+    refused(
+        NETWORK,
+        &[("hidden = [12]", "analog = \"none\"")],
+        "network.analog = \"none\" leaves an analog rule nothing",
+    );
+    assert_eq!(
+        said(&with(
+            NETWORK,
+            &[("hidden = [12]", "analog = \"none\""), ("\"analog\"\nlearning", "\"digital\"\nlearning")]
+        )),
+        "accepted"
+    );
+}
+
+#[test]
+fn cells_of_one_sign_are_refused_where_weights_have_both() {
+    let device = "response = \"power\"\nshape = 1.0\nradius = 0.6\nstates = 1200";
+    let cure = "pair its cells: cell = { kind = \"one_sided\" }";
+    refused(
+        NETWORK,
+        &[(device, "preset = \"pcm\"")],
+        "device holds weights from 0 to 2, but those of a network have both signs",
+    );
+    refused(NETWORK, &[(device, "preset = \"pcm\"")], cure);
+    refused(
+        NETWORK,
+        &[(device, "response = \"soft_bounds\"\nbounds = [0.0, 1.0]\nstates = 100")],
+        "device holds weights from 0 to 1",
+    );
+    refused(NETWORK, &[(device, "preset = \"pcm\"\ncell = { kind = \"vector\" }")], cure);
+    for paired in [
+        "preset = \"pcm\"\ncell = { kind = \"one_sided\" }",
+        "preset = \"pcm\"\ncell = { kind = \"vector\", tiles = 2, gains = [1.0, -1.0] }",
+        "preset = \"pcm\"\nreference = { mean = 1.0 }",
+    ] {
+        assert_eq!(said(&with(NETWORK, &[(device, paired)])), "accepted", "{paired}");
+    }
+    // A problem may stay on one side.
+    let pcm = with(PROBLEM, &[("response = \"power\"\nshape = 1.0", "array = \"tile\"\npreset = \"pcm\"")]);
+    refused(
+        &pcm,
+        &[("minimizer = 0.5", "minimizer = -0.5")],
+        "device holds weights from 0 to 2, but the minimizer has -0.5",
+    );
+    let two = "residual_learning\"\ntransfer_rate = 0.1\nmixing = 1.0\nsymmetric_point = ";
+    refused(
+        &pcm,
+        &[("analog\"", &format!("{two}\"zero\""))],
+        "those of a residual array around 0 have both signs",
+    );
+    assert_eq!(said(&with(&pcm, &[("analog\"", &format!("{two}0.7"))])), "accepted");
+}
+
+#[test]
+fn a_step_of_more_images_than_there_are_is_refused() {
+    refused(
+        NETWORK,
+        &[("batch_size = 10", "batch_size = 2000")],
+        "training.batch_size must be at most the 1442 training images, got 2000",
+    );
+    refused(
+        NETWORK,
+        &[("batch_size = 10", "batch_size = 31"), ("\"digits\"", "\"digits\"\ntrain_per_class = 3")],
+        "training.batch_size must be at most the 30 training images, got 31",
+    );
+    refused(
+        NETWORK,
+        &[("batch_size = 10", "batch_size = 800"), ("\"digits\"", "\"digits\"\nhalf = \"first\"")],
+        "training.batch_size must be at most the 7",
+    );
+    refused(NETWORK, &[("\"digits\"", "\"digits\"\ntrain_per_class = 5000")], "data: ");
+    let mnist = with(NETWORK, &[("\"digits\"", "\"mnist\"")]);
+    refused(
+        &mnist,
+        &[("batch_size = 10", "batch_size = 60001")],
+        "at most the 60000 training images, got 60001",
+    );
+    assert_eq!(said(&with(NETWORK, &[("batch_size = 10", "batch_size = 1442")])), "accepted");
+}
+
+#[test]
+fn images_that_a_model_cannot_take_are_refused() {
+    refused(
+        NETWORK,
+        &[("model = \"mlp\"\nhidden = [12]", "model = \"fcn\"")],
+        "network.model must fit data.set: it takes images of 28×28×1 and 10 classes, got 8×8×1 and 10",
+    );
+}
+
+#[test]
+fn what_would_fill_the_memory_or_take_for_ever_is_refused_at_once() {
+    refused(
+        NETWORK,
+        &[("[12]", "[1000000000000]")],
+        "network: layer 1: 1000000000000 × 64 weights: a network must have at most 1000000000",
+    );
+    refused(NETWORK, &[("[12]", "[30000, 40000, 30000]")], "a network must have at most 1000000000");
+    refused(
+        NETWORK,
+        &[("\"digits\"", "\"digits\"\nresize = 1000000")],
+        "data.resize must be between 1 and 4096",
+    );
+    refused(
+        NETWORK,
+        &[("states = 1200", "states = 1200\ncell = { kind = \"vector\", tiles = 1000000000 }")],
+        "device.cell.tiles must be between 1 and 256",
+    );
+    refused(
+        PROBLEM,
+        &[("minimizer = 0.5", "minimizer = 0.5\ndim = 99999999")],
+        "problem.dim must be between 1 and 10000000",
+    );
+    refused(PROBLEM, &[("minimizer = 0.5", "minimizer = 0.5\ndim = 9999999")], "record would write");
+    let residual = |point: &str| {
+        format!("residual_learning\"\ntransfer_rate = 0.1\nmixing = 1.0\nsymmetric_point = {point}")
+    };
+    let shift = |pairs: u64| residual(&format!("{{ zero_shift = {{ pairs = {pairs}, pulse_step = 0.01 }} }}"));
+    refused(PROBLEM, &[("analog\"", &shift(1 << 32))], "pairs must be between 1 and 100000000, got 4294967296");
+    refused(
+        NETWORK,
+        &[("analog\"", &residual("{ pairs = 4294967296 }"))],
+        "pairs must be between 1 and 100000000",
+    );
+    // A check does not measure.
+    assert_eq!(said(&with(PROBLEM, &[("analog\"", &shift(100_000_000))])), "accepted");
+    assert_eq!(said(&with(NETWORK, &[("analog\"", &residual("{ pairs = 100000000 }"))])), "accepted");
+}
+
+#[test]
+fn rates_of_an_extreme_problem_are_refused_at_once() {
+    let chosen = |choice: &str| format!("residual_learning\"\nrates = {choice:?}");
+    for curvature in ["1e300", "1e-300", "1.7e308"] {
+        for choice in ["practical", "lemma"] {
+            let text = with(
+                PROBLEM,
+                &[
+                    ("analog\"\nlearning_rate = 0.1", &chosen(choice)),
+                    ("curvature = 1.0", &format!("curvature = {curvature}")),
+                    ("[device]", "[noise]\nkind = \"gaussian\"\ndeviation = 0.1\n[device]"),
+                ],
+            );
+            // Whatever it says, it says it.
+            said(&text);
+        }
+    }
+}
+
+#[test]
+fn a_problem_that_explodes_ends_with_a_sentence() {
+    // 1 − 2.5 = −1.5: a factor of 1.5 per step, 1e35 after 200, and no infinity.
+    let text = with(
+        PROBLEM,
+        &[
+            ("[device]\nresponse = \"power\"\nshape = 1.0\n", ""),
+            ("\"analog\"\nlearning_rate = 0.1", "\"digital\"\nlearning_rate = 2.5"),
+        ],
+    );
+    let spec = Spec::parse(&text, Path::new(".")).unwrap();
+    let message = run(&spec, &Silent).unwrap_err().to_string();
+    assert!(message.contains("the iteration diverges, try a smaller rule.learning_rate"), "{message}");
+    // Where it is recorded makes no difference.
+    let seldom = format!("{text}[record]\nsteps = [0]\nmetrics = [\"gap\"]\n");
+    let spec = Spec::parse(&seldom, Path::new(".")).unwrap();
+    assert!(run(&spec, &Silent).unwrap_err().to_string().contains("diverges"));
+    // Broken twin: what only swings stays.
+    let spec = Spec::parse(&text.replace("2.5", "1.9"), Path::new(".")).unwrap();
+    run(&spec, &Silent).unwrap();
+}
+
+fn losses(text: &str) -> Vec<f64> {
+    let folder = tempfile::tempdir().unwrap();
+    let plans = plans(text, &Folders::new("."), None, "spec").unwrap();
+    let store = Store::create(folder.path().join("store")).unwrap();
+    let summary = sweep(&plans, &store, &options(1, 2), &Spy::default()).unwrap();
+    assert_eq!(summary.done, plans.len(), "{summary:?}");
+    let mut rows: Vec<Row> = store.records(&plans[0].id()).unwrap();
+    rows.retain(|row| row.metric == "test_loss");
+    rows.into_iter().map(|row| row.value).collect()
+}
+
+/// An inference study: weights that were programmed once, drift, and are never written again.
+#[test]
+fn frozen_layers_age() {
+    let text = with(
+        NETWORK,
+        &[
+            ("hidden = [12]", "hidden = [12]\nfrozen = \"all\""),
+            ("epochs = 1", "epochs = 3\nseeds = [4]"),
+            (
+                "states = 1200",
+                "states = 1200\ndrift = { exponent = 0.4, onset_s = 1.0, step_s = 50.0, spread = 0.8 }",
+            ),
+        ],
+    );
+    let aged = losses(&text);
+    assert!(aged.windows(2).any(|pair| pair[0] != pair[1]), "{aged:?}");
+    // Broken twin: without drift nothing moves.
+    let text = text.lines().filter(|line| !line.starts_with("drift")).collect::<Vec<_>>().join("\n");
+    let still = losses(&text);
+    assert!(still.windows(2).all(|pair| pair[0] == pair[1]), "{still:?}");
+}
+
+#[test]
+fn a_network_that_explodes_is_a_failed_trial() {
+    let text = with(
+        NETWORK,
+        &[
+            ("[device]\nresponse = \"power\"\nshape = 1.0\nradius = 0.6\nstates = 1200\n", ""),
+            ("\"analog\"\nlearning_rate = 0.1", "\"digital\"\nlearning_rate = 1e12"),
+            ("hidden = [12]", "hidden = [12]\nactivation = \"relu\""),
+        ],
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let plans = plans(&text, &Folders::new("."), None, "spec").unwrap();
+    let store = Store::create(folder.path().join("store")).unwrap();
+    let summary = sweep(&plans, &store, &options(1, 2), &Spy::default()).unwrap();
+    assert_eq!((summary.done, summary.failed.len()), (0, 1), "{summary:?}");
+    let sentence = store.failures().unwrap()[0].sentence.clone();
+    assert!(sentence.contains("loss must stay below 1e9"), "{sentence}");
+}
+
+/// The catalogue and the shipped experiments name layers that exist; an experiment is read with the same checks.
+#[test]
+fn shipped_experiments_pass_the_checks() {
+    for shipped in residuum_lab::train::CATALOGUE {
+        Experiment::parse(shipped.text, Path::new("../../experiments"), None)
+            .unwrap_or_else(|e| panic!("{}: {e}", shipped.name));
+    }
+}
