@@ -13,8 +13,10 @@ mod command;
 mod display;
 mod error;
 mod figure;
+mod function;
 mod key;
 mod lab;
+mod layer;
 mod numpy_io;
 mod problem;
 mod records;
@@ -22,8 +24,10 @@ mod response;
 mod rule;
 mod spec;
 mod store;
+mod tensors;
 mod theory;
 mod threads;
+mod trial;
 mod value;
 
 /// The part of the package `residuum` that is written in Rust.
@@ -38,9 +42,13 @@ mod _residuum {
     #[pymodule_export]
     use super::figure::PyFigure;
     #[pymodule_export]
+    use super::function::{apply, apply_back, loss};
+    #[pymodule_export]
     use super::key::PyKey;
     #[pymodule_export]
     use super::lab::{PyReproduction, PyVerification, compare, reproduce, verify};
+    #[pymodule_export]
+    use super::layer::PyTileMatrix;
     #[pymodule_export]
     use super::problem::{PyProblem, minimize};
     #[pymodule_export]
@@ -60,6 +68,8 @@ mod _residuum {
     };
     #[pymodule_export]
     use super::threads::{set_threads, threads};
+    #[pymodule_export]
+    use super::trial::{PyEpoch, PyTrial};
 
     /// Version of the package.
     #[allow(non_upper_case_globals)]

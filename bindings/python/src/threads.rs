@@ -58,6 +58,23 @@ pub fn compute<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> Resu
     py.detach(|| bounded(work))
 }
 
+/// The same for work that is done sooner than another thread would wake up: `size` is its number of multiplications.
+pub fn compute_sized<R: Send>(
+    py: Python<'_>,
+    size: usize,
+    work: impl FnOnce() -> R + Send,
+) -> Result<R, Failure> {
+    /// About a millisecond of work.
+    const BRIEF: usize = 1 << 22;
+    py.detach(|| {
+        if size < BRIEF {
+            alone();
+            return Ok(work());
+        }
+        bounded(work)
+    })
+}
+
 /// Runs a computation on the threads that are allowed. With one thread it stays on the caller's: a layer of a network takes
 /// microseconds, and handing it over would too.
 pub fn bounded<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R, Failure> {

@@ -63,12 +63,38 @@ fn write(path: &Path, bytes: &[u8], settle: impl FnOnce(&File) -> io::Result<()>
     let failed = |source| FileError::Write { path: path.into(), source };
 
     let (partial, mut file) = create_partial(folder, name).map_err(failed)?;
-    let written = file.write_all(bytes).and_then(|()| settle(&file)).and_then(|()| fs::rename(&partial, path));
+    // Says that somebody writes it; where there are no locks, nothing is tidied either.
+    let _ = file.try_lock();
+    let written = file.write_all(bytes).and_then(|()| settle(&file));
+    let written = written.and_then(|()| match fs::rename(&partial, path) {
+        // Tidied by another writer before it was locked: the bytes are at hand.
+        Err(gone) if gone.kind() == ErrorKind::NotFound && folder.is_dir() => fs::write(path, bytes),
+        renamed => renamed,
+    });
+    if written.is_ok() {
+        tidy(folder, name);
+    }
     written.map_err(|source| {
         // Report the first error, whether or not the clean-up succeeds.
         let _ = fs::remove_file(&partial);
         failed(source)
     })
+}
+
+/// Removes what killed writers of this file have left: partial files that nobody holds.
+pub(crate) fn tidy(folder: &Path, name: &OsStr) {
+    let start = format!(".{}.", name.to_string_lossy());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let own = entry.file_name();
+        let own = own.to_string_lossy();
+        let is_partial = own.strip_prefix(&start).is_some_and(|rest| {
+            rest.strip_suffix(".partial").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
+        });
+        // It only takes space; failing to remove it does no harm.
+        if is_partial && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Why a figure could not be saved.
@@ -151,6 +177,21 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_is_removed_and_what_a_live_one_writes_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in [".page.html.1-0.partial", ".page.html.2-7.partial", ".other.html.1-0.partial"] {
+            fs::write(at(name), "half").unwrap();
+        }
+        let live = File::open(at(".page.html.2-7.partial")).unwrap();
+        live.try_lock().unwrap();
+        write_atomic(at("page.html"), b"whole").unwrap();
+        assert_eq!(fs::read(at("page.html")).unwrap(), b"whole");
+        assert!(!at(".page.html.1-0.partial").exists());
+        assert!(at(".page.html.2-7.partial").exists() && at(".other.html.1-0.partial").exists());
     }
 
     #[test]

@@ -82,19 +82,21 @@ pub fn level() -> Level {
     }
 }
 
+/// Goes back to a level, even if work panics.
+struct Back(Level);
+
+impl Drop for Back {
+    fn drop(&mut self) {
+        LEVEL.store(self.0 as u8, Ordering::Relaxed);
+    }
+}
+
 /// Does some work with all kernels of the process at one level, one such work at a time.
 ///
 /// # Panics
 /// If this CPU does not have it.
 pub fn at<T>(forced: Level, work: impl FnOnce() -> T) -> T {
     assert!(forced.is_available(), "{forced:?} must be an instruction set of this CPU");
-    /// Goes back even if the work panics.
-    struct Back(Level);
-    impl Drop for Back {
-        fn drop(&mut self) {
-            LEVEL.store(self.0 as u8, Ordering::Relaxed);
-        }
-    }
     let _one = CHOOSING.lock().unwrap_or_else(PoisonError::into_inner);
     let _back = Back(level());
     LEVEL.store(forced as u8, Ordering::Relaxed);

@@ -2,12 +2,14 @@
 
 NumPy level: ``Response``, ``Array``, ``Rule``, ``Problem``, ``minimize``, ``theory``.
 Specs and results: ``run``, ``check``, ``explain``, ``report``, ``compare``, ``verify``, ``reproduce``, ``Store``.
+PyTorch: ``residuum.torch``; configurations of AIHWKIT: ``residuum.aihwkit``.
 Everything that is random takes a ``Key`` or a seed; the same seed gives the same bits on any number of threads.
 """
 
 from . import theory
 from ._residuum import (
     Array,
+    Epoch,
     Explanation,
     Figure,
     Key,
@@ -20,6 +22,8 @@ from ._residuum import (
     Rule,
     Run,
     Store,
+    TileMatrix,
+    Trial,
     Verification,
     __version__,
     check,
@@ -30,9 +34,11 @@ from ._residuum import (
     threads,
 )
 from ._runs import compare, reproduce, run, verify
+from ._seed import manual_seed
 
 __all__ = [
     "Array",
+    "Epoch",
     "Explanation",
     "Figure",
     "Key",
@@ -45,11 +51,14 @@ __all__ = [
     "Rule",
     "Run",
     "Store",
+    "TileMatrix",
+    "Trial",
     "Verification",
     "__version__",
     "check",
     "compare",
     "explain",
+    "manual_seed",
     "minimize",
     "report",
     "reproduce",

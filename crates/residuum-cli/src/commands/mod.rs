@@ -18,6 +18,7 @@ pub mod run;
 pub mod runs;
 pub mod schema;
 mod slurm;
+pub mod tune;
 pub mod verify;
 
 use std::path::{Path, PathBuf};

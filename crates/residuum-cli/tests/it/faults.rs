@@ -246,9 +246,10 @@ fn memory_that_is_refused_is_told() {
 /// A check does nothing worth saving, so the first Ctrl-C ends it.
 #[test]
 fn a_check_is_interrupted_at_once() {
+    let formula = "\"0.5 + 0.1*sin(i)*exp(cos(i/n))\"";
     let long = PROBLEM
-        .replace("minimizer = 0.5", "minimizer = \"0.5 + 0.1*sin(i)*exp(cos(i/n))\"\ndim = 9999999")
-        .replace("shape = 1.0", "shape = { normal = [1.0, 0.01] }");
+        .replace("minimizer = 0.5", &format!("minimizer = {formula}\ndim = 9999999"))
+        .replace("curvature = 1.0", &format!("curvature = {formula}"));
     let folder = with(&long);
     let child = command(&["check", "spec.toml"], folder.path())
         .stdout(Stdio::null())

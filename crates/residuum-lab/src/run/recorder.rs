@@ -92,7 +92,7 @@ impl<'a> Recorder<'a> {
     /// Refuses weights that have left the scale of the problem, or the numbers.
     pub(super) fn check_bounded(&self, step: u64, rule: &dyn Rule) -> Result<(), ProblemRunError> {
         for (variable, state) in rule.states() {
-            if let Some(index) = state.iter().position(|w| !(w.abs() <= self.largest)) {
+            if let Some(index) = state.iter().position(|w| w.is_nan() || w.abs() > self.largest) {
                 return Err(ProblemRunError::Diverged {
                     seed: self.seed,
                     step,

@@ -16,6 +16,7 @@ use super::grid::{Change, Grid, Point, is_plain};
 use super::hardware::HardwareSpec;
 use super::network::NetworkSpec;
 use super::node::{Node, SpecError};
+use super::presets::with_rule_preset;
 use super::readout::ReadoutSpec;
 use super::resolved::{Resolved, describe};
 use super::rule::{ResidualSpec, RuleKind, RuleSpec};
@@ -94,7 +95,8 @@ impl TrialSpec {
     /// Reads one point of a grid.
     pub(crate) fn read(point: &Point<'_>, folders: &Folders) -> Result<Self, SpecError> {
         let context = Context::new(Kind::Network, folders);
-        let root = Table::root(&point.node, context.clone())?;
+        let preset = with_rule_preset(&point.node)?;
+        let root = Table::root(preset.as_ref().unwrap_or(&point.node), context.clone())?;
         let file = FileTable::read(&root)?;
         let missing = |name: &str| root.missing(name);
         let at = |name: &'static str| {
@@ -102,7 +104,7 @@ impl TrialSpec {
             Ok(root.at(name, node, true))
         };
         let network = NetworkSpec::new(file.network.ok_or_else(|| missing("network"))?, &at("network")?)?;
-        let data = DataSpec::new(file.data.ok_or_else(|| missing("data"))?, &at("data")?);
+        let data = DataSpec::new(file.data.ok_or_else(|| missing("data"))?, &at("data")?)?;
         let readout = file.readout;
         let mut rule = file.rule.ok_or_else(|| missing("rule"))?;
         rule.read_through(&readout.transfer);
@@ -110,7 +112,9 @@ impl TrialSpec {
         rule.follow_states(devices.as_ref(), &root)?;
         let digital = DigitalSpec::new(file.digital, &rule, &root)?;
         let training = file.training.ok_or_else(|| missing("training"))?;
-        let training = TrainingSpec::new(training, &network.model, &root.child("training"))?;
+        let training =
+            TrainingSpec::new(training, &network.model, data.is_regression(), &root.child("training"))?;
+        network.check_shapes(&data, &root)?;
         let mapping = file.mapping.mapping();
         network.check(data.image(), rule.is_digital(), &root)?;
         data.check_batch(training.batch_size, &root)?;
@@ -170,7 +174,11 @@ impl TrialSpec {
 }
 
 /// Builds the rule once for a small tile: what cannot be is refused while the line is at hand.
-fn check_rule(root: &Table<'_>, rule: &RuleSpec, devices: Option<&Devices>) -> Result<(), SpecError> {
+pub(super) fn check_rule(
+    root: &Table<'_>,
+    rule: &RuleSpec,
+    devices: Option<&Devices>,
+) -> Result<(), SpecError> {
     if let RuleKind::Residual(ResidualSpec { chosen_by: Some(_), .. }) = rule.kind {
         return Err(root.error("rule.rates must not be given with [network]: the theory covers problems only"));
     }

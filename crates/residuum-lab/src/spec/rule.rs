@@ -14,10 +14,10 @@ use super::build::{Builder, Number, RuleBuildError};
 use super::multi_tile::{ByStates, WarmStartSpec, WarmStartTable, warm_start};
 use super::node::{Node, SpecError, Value};
 use super::rate::{Rate, rate};
-use super::section::{Declaration, Optional, Or, Required, Section as _, Takes, section};
+use super::section::{Declaration, Field, Optional, Or, Required, Section as _, Takes, section};
 use super::symmetric_point::{SymmetricPointField, SymmetricPointSpec, ZeroShiftTable, zero_shift};
 use super::table::{At, Table};
-use super::types::{TakesExt as _, choice, count, flag, list, number, table, word};
+use super::types::{TakesExt as _, choice, count, flag, list, number, table, text, word};
 
 section! {
     /// How weights learn. Residual Learning is W̄ = W + γ(P − W⋄); P ← P + A(−α ∇f(W̄; ξ); P); W ← W + A(βγ(P − W⋄); W), with
@@ -27,6 +27,9 @@ section! {
         /// Learning, the same through a digital buffer, the cascade, and the
         /// Manhattan rule, which sends one pulse against the sign of each gradient and has no learning rate
         kind: &'static str = word(RATED.iter().copied().chain(["manhattan"])), "–", Required;
+        /// a kind of rule with the settings that `residuum tune` found for it on the preset of the device, instead of `kind`; fields
+        /// beside it override them. With `[network]`
+        preset: Option<String> = text("a kind of rule"), "–", Optional("none");
         /// α
         learning_rate: Option<Rate> = rate(), "weight²/objective per step", Optional("required unless `rates` chooses it"), of kind RATED;
         /// of a gradient, at and below which a cell gets no pulse
@@ -118,6 +121,15 @@ section! {
         /// levels of inputs
         quantize_inputs: Option<Quantize> = table::<LevelsTable>().map(LevelsTable::quantize), "–", Optional("off"), of kind ["mixed_precision"];
     }
+}
+
+/// Whether rules of this kind have a field.
+pub(crate) fn rule_has(kind: &str, field: &str) -> bool {
+    let of_kind = |field: &Field| {
+        let kinds = field.conditions.iter().filter(|condition| condition.field == "kind");
+        kinds.into_iter().all(|condition| condition.values.contains(&kind))
+    };
+    RuleTable::declaration().fields.iter().any(|own| own.name == field && of_kind(own))
 }
 
 /// Rules with a learning rate.

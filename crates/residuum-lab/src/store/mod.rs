@@ -30,7 +30,7 @@ pub use lease::Lease;
 pub use manifest::{Failure, StoredParameter, TrialManifest};
 pub use row::{Row, RowError, rows_from_csv, rows_to_csv};
 
-use crate::files::write_atomic;
+use crate::files::{tidy, write_atomic};
 
 const STORE: &str = "store.json";
 const SCHEMA: &str = "residuum.store/1";
@@ -103,6 +103,8 @@ impl Store {
             }
             opened => {
                 probe(path).map_err(refused)?;
+                // Of a process that was killed while another made the store.
+                tidy(path, STORE.as_ref());
                 opened?
             }
         };

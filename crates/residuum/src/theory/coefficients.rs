@@ -303,13 +303,13 @@ impl Problem {
         let mut good = 2.0 * fails;
         while !holds(good) {
             // Nor does a search end among numbers that are not.
-            if !(good < MOST) {
+            if good.is_nan() || good >= MOST {
                 return u64::MAX;
             }
             fails = good;
             good *= 2.0;
         }
-        if !(good < MOST) {
+        if good.is_nan() || good >= MOST {
             return u64::MAX;
         }
         while good - fails > 1.0 {
