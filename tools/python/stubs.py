@@ -115,6 +115,8 @@ def main() -> None:
     for name, thing in sorted(public.items()):
         if callable(thing) and not inspect.isclass(thing):
             lines.append(signature(name, thing, RESULTS.get(name, "Any"), False))
+    # Names that a later build adds are Any until the stubs are renewed.
+    lines += ["", "def __getattr__(name: str) -> Any: ..."]
     text = "\n".join(lines) + "\n"
     if len(sys.argv) > 1:
         pathlib.Path(sys.argv[1]).write_text(text)
