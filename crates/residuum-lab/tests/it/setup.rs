@@ -88,7 +88,10 @@ fn measured_points_stand_in_the_spec_itself() {
     assert!(outside.contains("weights must be inside the dynamic range"), "{outside}");
     for (device, sentence) in [
         (json!({ "response": "table" }), "device.csv is missing"),
-        (json!({ "response": "table", "csv": "x", "points": points }), "device.points must not stand beside csv"),
+        (
+            json!({ "response": "table", "csv": "x", "points": points }),
+            "device.points must not stand beside csv",
+        ),
         (json!({ "response": "table", "points": [[0.0, 1.0], [1.0, 1.0]] }), "device.points"),
         (json!({ "response": "table", "points": [[1.0, 1.0, 1.0], [0.0, 1.0, 1.0]] }), "device.points: "),
     ] {
