@@ -21,12 +21,12 @@ TRIALS = int(sys.argv[1]) if len(sys.argv) > 1 else 100
 
 SPEC = {
     "name": "cluster",
-    "steps": 600_000,
+    "steps": 100_000,
     "problem": {"kind": "quadratic", "curvature": 1.0, "minimizer": 0.5},
     "noise": {"kind": "gaussian", "deviation": 0.5},
     "device": {"response": "power", "shape": 1.0, "radius": 1.0},
     "rule": {"kind": "analog", "learning_rate": 0.02},
-    "record": {"metrics": ["gap", "effective"], "every": 60_000},
+    "record": {"metrics": ["gap", "effective"], "every": 10_000},
 }
 
 

@@ -60,6 +60,17 @@ def test_a_notebook_runs(path, tmp_path):
     assert not any(output.output_type == "error" for output in outputs)
 
 
+def test_the_stubs_are_those_of_the_package():
+    """Every signature in the stubs is one that the package has now."""
+    import subprocess
+
+    made = subprocess.run([sys.executable, ROOT / "tools/python/stubs.py"], capture_output=True, text=True, check=True).stdout
+    kept = (ROOT / "bindings/python/python/residuum/_residuum.pyi").read_text()
+    assert len(kept.splitlines()) > 150
+    stale = set(kept.splitlines()) - set(made.splitlines())
+    assert not stale, "UPDATE_STUBS=1 tools/python/check renews them:\n" + "\n".join(sorted(stale))
+
+
 @pytest.mark.timeout(300)
 def test_types_are_right(tmp_path):
     """The stubs are what the package has, and a type checker takes the package and a program, and refuses a wrong one."""

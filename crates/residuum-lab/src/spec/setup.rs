@@ -67,7 +67,7 @@ fn with_rates(document: &Node) -> (Node, [bool; 2]) {
         let rule = document.field("rule");
         let kind = rule.and_then(|rule| rule.field("kind")).and_then(Node::as_text);
         let given = |name: &&str| rule.is_some_and(|rule| rule.field(name).is_some());
-        kind.is_some_and(|kind| kinds.contains(&kind)) && !names.iter().any(|name| given(name))
+        kind.is_some_and(|kind| kinds.contains(&kind)) && !names.iter().any(given)
     };
     let lacks = [
         missing(&["learning_rate", "rates"], RATED),

@@ -87,9 +87,12 @@ fn measured_points_stand_in_the_spec_itself() {
     let outside = table.array_f64([1, 1], &[1.5], Key::new(0)).unwrap_err().to_string();
     assert!(outside.contains("weights must be inside the dynamic range"), "{outside}");
     for (device, sentence) in [
-        (json!({ "response": "table" }), "device.csv or points must be given, got neither"),
-        (json!({ "response": "table", "csv": "x", "points": points }), "got both"),
-        (json!({ "response": "table", "points": [[0.0, 1.0], [1.0, 1.0]] }), "rows [w, q_plus, q_minus]"),
+        (json!({ "response": "table" }), "device.csv is missing"),
+        (
+            json!({ "response": "table", "csv": "x", "points": points }),
+            "device.points must not stand beside csv",
+        ),
+        (json!({ "response": "table", "points": [[0.0, 1.0], [1.0, 1.0]] }), "device.points"),
         (json!({ "response": "table", "points": [[1.0, 1.0, 1.0], [0.0, 1.0, 1.0]] }), "device.points: "),
     ] {
         let said = array(&json!({ "device": device })).unwrap_err();
