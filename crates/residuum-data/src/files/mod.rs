@@ -55,7 +55,7 @@ fn classes(
     if let Some(count) = count {
         let names = (0..count).map(|class| class.to_string()).collect();
         let number = |(label, place): &(String, String)| match whole(label) {
-            Some(class) if (0..count as i64).contains(&class) => Ok(class as u32),
+            Some(class) if usize::try_from(class).is_ok_and(|class| class < count) => Ok(class as u32),
             _ => {
                 let message =
                     format!("the label must be a whole number from 0 to {}, got {label:?}", count - 1);
