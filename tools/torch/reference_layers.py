@@ -1,6 +1,6 @@
 """Outputs and gradients of single layers, losses and short training runs, as PyTorch computes them.
 
-    python tools/torch/reference_layers.py        writes golden/torch/layers.json, training.json, tiny.safetensors
+    python tools/torch/reference_layers.py        writes golden/torch/layers.json, lists.json, training.json, tiny.safetensors
 """
 
 import torch
@@ -79,6 +79,84 @@ def layers():
     yield case("residual_down", "residual", Block(4, 6, 2), image, outputs=6, stride=2)
 
 
+class Both(nn.Module):
+    """A block around named layers: their sum with a shortcut, or their outputs side by side."""
+
+    def __init__(self, join, *branches):
+        super().__init__()
+        self.join = join
+        for i, branch in enumerate(branches):
+            self.add_module(str(i), branch)
+
+    def forward(self, x):
+        return self.join([branch(x) for branch in self.children()])
+
+
+class Plain(nn.Sequential):
+    """A residual block whose main path goes by the name of the block, without anything after the sum."""
+
+    def forward(self, x):
+        return super().forward(x) + x
+
+
+def listed():
+    """Layers that networks have as lists: built from the list in `options`, so that the builder is tested with them."""
+    image, vector, line = (2, 4, 6, 5), (5, 12), (3, 4, 9)
+
+    def one(name, layer, shape, spec, **more):
+        return case(name, "list", layer, shape, layers=spec, **more)
+
+    conv = {"kind": "conv2d", "outputs": 6}
+    for name, kernel, stride, padding, dilation, groups in [
+        ("list_conv_dilated", 3, 1, 2, 2, 1), ("list_conv_dilated_strided", 3, 2, 1, 2, 1),
+        ("list_conv_grouped", 3, 1, 1, 1, 2), ("list_conv_grouped_strided", 3, 2, 1, 1, 2),
+        ("list_conv_dilated_grouped", 2, 1, 0, 3, 2),
+    ]:
+        layer = nn.Sequential(nn.Conv2d(4, 6, kernel, stride, padding, dilation, groups))
+        options = {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        yield one(name, layer, image, [conv | options])
+    yield one("list_conv_pairs", nn.Sequential(nn.Conv2d(4, 6, (3, 2), (2, 1), (1, 0), (1, 2), bias=False)), image,
+              [conv | {"kernel": [3, 2], "stride": [2, 1], "padding": [1, 0], "dilation": [1, 2], "bias": False}])
+    yield one("list_depthwise", nn.Sequential(nn.Conv2d(4, 4, 3, 1, 1, groups=4)), image,
+              [{"kind": "conv2d", "outputs": 4, "kernel": 3, "padding": 1, "groups": 4}])
+    for name, kernel, stride, padding, dilation, groups in [
+        ("list_conv1d", 3, 1, 0, 1, 1), ("list_conv1d_padded", 5, 2, 2, 1, 1), ("list_conv1d_dilated", 3, 1, 2, 2, 2),
+    ]:
+        layer = nn.Sequential(nn.Conv1d(4, 6, kernel, stride, padding, dilation, groups))
+        options = {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        yield one(name, layer, line, [{"kind": "conv1d", "outputs": 6} | options])
+    yield one("list_pool1d", nn.Sequential(nn.MaxPool1d(3, 2, 1)), line,
+              [{"kind": "max_pool1d", "kernel": 3, "stride": 2, "padding": 1}])
+    yield one("list_avg_pool1d", nn.Sequential(nn.AvgPool1d(2)), line, [{"kind": "avg_pool1d", "kernel": 2}])
+    yield one("list_norm_vector", nn.Sequential(nn.BatchNorm1d(12)), vector, ["batch_norm"], scale=3.0, shift=1.0)
+    yield one("list_layer_norm", nn.Sequential(nn.LayerNorm(12)), vector, ["layer_norm"], scale=3.0, shift=1.0)
+    yield one("list_layer_norm_image", nn.Sequential(nn.LayerNorm([4, 6, 5])), image, ["layer_norm"], scale=2.0)
+    yield one("list_layer_norm_line", nn.Sequential(nn.LayerNorm([4, 9], eps=0.01)), line,
+              [{"kind": "layer_norm", "epsilon": 0.01}])
+    yield one("list_leaky_relu", nn.Sequential(nn.LeakyReLU()), image, ["leaky_relu"])
+    yield one("list_silu", nn.Sequential(nn.SiLU()), image, ["silu"], scale=4.0)
+    concat, total = lambda ys: torch.cat(ys, 1), lambda ys: sum(ys[1:], ys[0])
+    small = {"kind": "conv2d", "outputs": 3, "kernel": 1}
+    wide = {"kind": "conv2d", "outputs": 2, "kernel": 3, "padding": 1}
+    yield one("list_concat",
+              nn.Sequential(Both(concat, nn.Sequential(nn.Conv2d(4, 3, 1)),
+                                 nn.Sequential(nn.Conv2d(4, 2, 3, padding=1), nn.Tanh()), nn.Sequential())),
+              image, [{"kind": "parallel", "branches": [[small], [wide, "tanh"], []]}])
+    yield one("list_add",
+              nn.Sequential(Both(total, nn.Sequential(nn.Linear(12, 5)), nn.Sequential(nn.Linear(12, 5), nn.Sigmoid()))),
+              vector,
+              [{"kind": "parallel", "join": "add", "branches": [
+                  [{"kind": "linear", "outputs": 5}], [{"kind": "linear", "outputs": 5}, "sigmoid"]]}])
+    yield one("list_residual_plain", nn.Sequential(Plain(nn.Linear(12, 12), nn.Tanh())), vector,
+              [{"kind": "residual", "activation": "none", "main": [{"kind": "linear", "outputs": 12}, "tanh"]}])
+    yield one("list_lenet",
+              nn.Sequential(nn.Conv2d(4, 6, 3, padding=1), nn.BatchNorm2d(6), nn.Tanh(), nn.AvgPool2d(2), nn.Flatten(),
+                            nn.Linear(36, 12), nn.LayerNorm(12), nn.SiLU(), nn.Linear(12, 5), nn.LogSoftmax(1)),
+              image,
+              [conv | {"kernel": 3, "padding": 1}, "batch_norm", "tanh", {"kind": "avg_pool", "kernel": 2}, "flatten",
+               {"kind": "linear", "outputs": 12}, "layer_norm", "silu", {"kind": "linear", "outputs": 5}, "log_softmax"])
+
+
 def losses():
     scores, labels = 3 * tensor("scores", 6, 5), torch.tensor([0, 4, 2, 2, 1, 3])
     for name, loss in [
@@ -90,6 +168,11 @@ def losses():
         value.backward()
         yield {"name": name, "scores": flat(scores), "labels": labels.tolist(), "loss": value.item(),
                "errors": flat(x.grad)}
+    x, targets = scores.clone().requires_grad_(), tensor("targets", 6, 5)
+    value = F.mse_loss(x, targets)
+    value.backward()
+    yield {"name": "mean_square", "scores": flat(scores), "targets": flat(targets), "loss": value.item(),
+           "errors": flat(x.grad)}
 
 
 def tiny():
@@ -130,6 +213,7 @@ def run(name, model, shape, loss, rate, momentum, decay, steps=6, batch=8):
 
 def main():
     write_json("layers.json", {"torch": torch.__version__, "layers": list(layers()), "losses": list(losses())})
+    write_json("lists.json", {"torch": torch.__version__, "layers": list(listed())})
     model = tiny()
     write_safetensors(GOLDEN / "tiny.safetensors", model.state_dict())
     runs = [

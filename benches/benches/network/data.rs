@@ -38,7 +38,7 @@ pub fn digits() -> Samples {
     let set = idx::read("mnist", &images, &labels, CLASSES as usize).expect("MNIST must be in the folder");
     let pixels = (0..count).flat_map(|i| set.image(i).iter().map(|byte| f32::from(*byte) / 255.0));
     let images = pixels.collect();
-    let labels = (0..count).map(|i| u32::from(set.labels()[i])).collect();
+    let labels = (0..count).map(|i| set.labels()[i]).collect();
     Samples { name: "MNIST".into(), shape, images, labels }
 }
 

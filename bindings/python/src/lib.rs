@@ -7,22 +7,34 @@
 // The macros also make items that cannot carry comments, take arguments by value, and call methods on `self` that need none.
 #![allow(missing_docs, clippy::needless_pass_by_value, clippy::unused_self, clippy::trivially_copy_pass_by_ref)]
 
+mod array;
 mod arrow;
 mod command;
 mod display;
 mod error;
 mod figure;
+mod function;
 mod key;
 mod lab;
+mod layer;
+mod numpy_io;
+mod problem;
 mod records;
+mod response;
+mod rule;
 mod spec;
 mod store;
+mod tensors;
+mod theory;
 mod threads;
+mod trial;
 mod value;
 
 /// The part of the package `residuum` that is written in Rust.
 #[pyo3::pymodule]
 mod _residuum {
+    #[pymodule_export]
+    use super::array::PyArray;
     #[pymodule_export]
     use super::command::command;
     #[pymodule_export]
@@ -30,17 +42,34 @@ mod _residuum {
     #[pymodule_export]
     use super::figure::PyFigure;
     #[pymodule_export]
+    use super::function::{apply, apply_back, loss};
+    #[pymodule_export]
     use super::key::PyKey;
     #[pymodule_export]
     use super::lab::{PyReproduction, PyVerification, compare, reproduce, verify};
     #[pymodule_export]
+    use super::layer::PyTileMatrix;
+    #[pymodule_export]
+    use super::problem::{PyProblem, minimize};
+    #[pymodule_export]
     use super::records::PyRecords;
     #[pymodule_export]
-    use super::spec::{PyExplanation, PyRun, check, explain, run};
+    use super::response::PyResponse;
+    #[pymodule_export]
+    use super::rule::PyRule;
+    #[pymodule_export]
+    use super::spec::{PyExplanation, PyRun, check, explain, run, spec_values, trials};
     #[pymodule_export]
     use super::store::{PyReport, PyStore, report};
     #[pymodule_export]
+    use super::theory::{
+        coefficients, drift, drift_zeros, implicit_penalty, magnitude, mean_drift, practical, stationary_law,
+        zero_shift_cycle,
+    };
+    #[pymodule_export]
     use super::threads::{set_threads, threads};
+    #[pymodule_export]
+    use super::trial::{PyEpoch, PyTrial};
 
     /// Version of the package.
     #[allow(non_upper_case_globals)]

@@ -38,19 +38,31 @@ pub struct Reading {
     pub seed: Option<u64>,
     pub variant: Vec<String>,
     pub data: Option<PathBuf>,
+    /// Ids of the trials to take; all if there are none.
+    pub only: Vec<String>,
 }
 
 impl Reading {
     pub fn plans(&self, source: &SpecSource) -> Result<Vec<Plan>, Failure> {
         let root = data_root(self.data.as_deref());
         let plans = source.plans(&root, self.profile.as_deref(), self.seed)?;
-        Ok(selected(plans, &self.variant)?)
+        let mut plans = selected(plans, &self.variant)?;
+        if !self.only.is_empty() {
+            plans.retain(|plan| self.only.contains(&plan.id()));
+            if plans.len() != self.only.len() {
+                let (found, asked) = (plans.len(), self.only.len());
+                return Err(refuse(format!(
+                    "only must name trials of the spec by their ids, got {asked} of which it has {found}"
+                )));
+            }
+        }
+        Ok(plans)
     }
 }
 
 /// Runs the trials of a spec that are not in the store yet. `show` is called with lines of progress if it is given.
 #[pyfunction]
-#[pyo3(signature = (spec, *, out = None, jobs = None, seed = None, profile = None, variant = Vec::new(), shard = None, data = None, quiet = false, show = None))]
+#[pyo3(signature = (spec, *, out = None, jobs = None, seed = None, profile = None, variant = Vec::new(), shard = None, only = Vec::new(), data = None, quiet = false, show = None))]
 #[allow(clippy::too_many_arguments)]
 pub fn run(
     py: Python<'_>,
@@ -61,12 +73,13 @@ pub fn run(
     profile: Option<String>,
     variant: Vec<String>,
     shard: Option<(usize, usize)>,
+    only: Vec<String>,
     data: Option<PathBuf>,
     quiet: bool,
     show: Option<Py<PyAny>>,
 ) -> Result<PyRun, Failure> {
     let source = source(spec)?;
-    let reading = Reading { profile, seed, variant, data };
+    let reading = Reading { profile, seed, variant, data, only };
     let display = Display::new(quiet, show);
     let threads = threads();
     let done = watched(
@@ -93,6 +106,34 @@ pub fn run(
     Ok(PyRun { execution })
 }
 
+/// The trials of a spec in their order: id, name of the point, seed.
+#[pyfunction]
+#[pyo3(signature = (spec, *, seed = None, profile = None, variant = Vec::new(), data = None))]
+pub fn trials(
+    py: Python<'_>,
+    spec: &Bound<'_, PyAny>,
+    seed: Option<u64>,
+    profile: Option<String>,
+    variant: Vec<String>,
+    data: Option<PathBuf>,
+) -> Result<Vec<(String, String, u64)>, Failure> {
+    let source = source(spec)?;
+    let reading = Reading { profile, seed, variant, data, only: Vec::new() };
+    let plans = compute(py, || reading.plans(&source))??;
+    Ok(plans.into_iter().map(|plan| (plan.id(), plan.name, plan.seed)).collect())
+}
+
+/// A spec as a dict that needs no file; files that it names stay where they are.
+#[pyfunction]
+pub fn spec_values<'py>(py: Python<'py>, spec: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Failure> {
+    let source = source(spec)?;
+    let mut values = source.document.to_value();
+    if let Some(fields) = values.as_object_mut() {
+        fields.entry("name").or_insert_with(|| source.stem.into());
+    }
+    Ok(to_python(py, &values)?)
+}
+
 /// Reads the whole grid of a spec and says what is in it; a fault is an exception.
 #[pyfunction]
 #[pyo3(signature = (spec, *, seed = None, profile = None, data = None))]
@@ -104,7 +145,7 @@ pub fn check<'py>(
     data: Option<PathBuf>,
 ) -> Result<Bound<'py, PyDict>, Failure> {
     let source = source(spec)?;
-    let reading = Reading { profile, seed, variant: Vec::new(), data };
+    let reading = Reading { profile, seed, variant: Vec::new(), data, only: Vec::new() };
     let (plans, missing) = compute(py, || {
         let plans = reading.plans(&source)?;
         let missing = missing_data(&plans, &data_root(reading.data.as_deref()));
@@ -130,7 +171,7 @@ pub fn explain(
     data: Option<PathBuf>,
 ) -> Result<PyExplanation, Failure> {
     let source = source(spec)?;
-    let reading = Reading { profile, seed, variant: Vec::new(), data };
+    let reading = Reading { profile, seed, variant: Vec::new(), data, only: Vec::new() };
     let threads = threads();
     let explanation = watched(
         py,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use residuum_lab::report::{Bands, Report, ReportOptions, StoredTrial, check_metrics, load};
 use residuum_lab::store::{Store, TrialState};
 
@@ -32,6 +32,31 @@ impl PyStore {
     #[new]
     fn open(path: PathBuf) -> Result<Self, Failure> {
         Ok(Self { store: Store::open(path)? })
+    }
+
+    /// The store at `path`, for writing; made if the folder is new or empty.
+    #[staticmethod]
+    fn create(path: PathBuf) -> Result<Self, Failure> {
+        Ok(Self { store: Store::create(path)? })
+    }
+
+    /// The files of a trial by their paths in its folder.
+    fn files<'py>(&self, py: Python<'py>, id: &str) -> Result<Bound<'py, PyDict>, Failure> {
+        let files = PyDict::new(py);
+        for (place, bytes) in py.detach(|| self.store.files(id))? {
+            files.set_item(place, PyBytes::new(py, &bytes))?;
+        }
+        Ok(files)
+    }
+
+    /// Takes over a trial that was run elsewhere, by its files; records are written last. Gives the state it then has.
+    fn adopt(&self, py: Python<'_>, id: &str, files: &Bound<'_, PyDict>) -> Result<&'static str, Failure> {
+        let mut all = Vec::new();
+        for (place, bytes) in files {
+            all.push((place.extract::<String>()?, bytes.extract::<Vec<u8>>()?));
+        }
+        py.detach(|| self.store.adopt(id, &all))?;
+        Ok(self.state(id))
     }
 
     /// Its folder.

@@ -58,15 +58,36 @@ pub fn compute<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> Resu
     py.detach(|| bounded(work))
 }
 
+/// The same for work that is done sooner than another thread would wake up: `size` is its number of multiplications.
+pub fn compute_sized<R: Send>(
+    py: Python<'_>,
+    size: usize,
+    work: impl FnOnce() -> R + Send,
+) -> Result<R, Failure> {
+    /// About a millisecond of work.
+    const BRIEF: usize = 1 << 22;
+    py.detach(|| {
+        if size < BRIEF {
+            alone();
+            return Ok(work());
+        }
+        bounded(work)
+    })
+}
+
 /// Runs a computation on the threads that are allowed. With one thread it stays on the caller's: a layer of a network takes
 /// microseconds, and handing it over would too.
 pub fn bounded<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R, Failure> {
-    let mut own = pool();
-    if own.threads == 1 {
-        drop(own);
-        alone()?;
+    if pool().threads == 1 {
+        alone();
         return Ok(work());
     }
+    pooled(work)
+}
+
+/// Runs a computation on the threads of the pool.
+fn pooled<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R, Failure> {
+    let mut own = pool();
     let (process, threads) = (std::process::id(), own.threads);
     let made = match &own.made {
         Some((of, made)) if *of == process => made.clone(),
@@ -85,9 +106,9 @@ pub fn bounded<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R, Failure> {
 }
 
 /// Makes this thread the one worker of a pool, once.
-fn alone() -> Result<(), Failure> {
-    if ALONE.get() {
-        return Ok(());
+fn alone() {
+    if ALONE.replace(true) {
+        return;
     }
     let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
     // A thread that is a worker already, as that of a callback, keeps its pool.
@@ -95,8 +116,6 @@ fn alone() -> Result<(), Failure> {
         // Dropping it would end the worker, which is this thread.
         std::mem::forget(pool);
     }
-    ALONE.set(true);
-    Ok(())
 }
 
 /// Tells long work whether to stop.
@@ -122,7 +141,7 @@ pub fn watched<R: Send>(
     let mut raised = None;
     let result = std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            let result = bounded(|| work(&watch));
+            let result = pooled(|| work(&watch));
             *done.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(());
             done.1.notify_all();
             result

@@ -6,6 +6,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Map, Number, Value};
 
 use crate::error::{Failure, refuse};
+use crate::response::PyResponse;
 
 /// A dict as the tree of values that the lab reads; `path` names it in errors and is empty for a whole spec.
 pub fn from_python(value: &Bound<'_, PyAny>, path: &str) -> Result<Value, Failure> {
@@ -45,6 +46,9 @@ pub fn from_python(value: &Bound<'_, PyAny>, path: &str) -> Result<Value, Failur
         let items = value.try_iter()?.enumerate();
         let items = items.map(|(i, item)| from_python(&item?, &format!("{path}[{i}]")));
         return Ok(Value::Array(items.collect::<Result<_, _>>()?));
+    }
+    if let Ok(response) = value.cast::<PyResponse>() {
+        return Ok(response.get().words().clone());
     }
     // Paths, and the arrays and numbers of NumPy and torch.
     if value.hasattr("__fspath__")? {

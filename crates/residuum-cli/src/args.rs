@@ -80,6 +80,7 @@ pub enum Command {
     Export(ExportArgs),
     Convert(ConvertArgs),
     Rates(RatesArgs),
+    Tune(TuneArgs),
     Device(DeviceArgs),
     Verify(VerifyArgs),
     Reproduce(ReproduceArgs),
@@ -116,6 +117,13 @@ Examples:
 pub struct EvalArgs {
     #[command(flatten)]
     pub trial: TrialSettings,
+    /// Program the trained weights onto new tiles (with write noise), let these times pass and test, with and without a global
+    /// drift compensation: `1s,1h,1d`. With --out, also draws accuracy against time.
+    #[arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = residuum_lab::train::parse_time)]
+    pub after: Vec<f64>,
+    /// How often the weights are programmed for each time of --after.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub repeats: usize,
     /// Folder that holds the data sets, as for `residuum data --dir`.
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,

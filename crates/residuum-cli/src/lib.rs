@@ -54,6 +54,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         Some(Command::Export(options)) => commands::export::export(&context, options),
         Some(Command::Convert(options)) => commands::convert::convert(&context, options),
         Some(Command::Rates(options)) => commands::rates::rates(&context, options),
+        Some(Command::Tune(options)) => commands::tune::tune(&context, options),
         Some(Command::Device(options)) => commands::device::device(&context, options),
         Some(Command::Verify(options)) => commands::verify::verify(&context, options),
         Some(Command::Reproduce(options)) => commands::reproduce::reproduce(&context, options),

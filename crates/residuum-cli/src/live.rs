@@ -185,6 +185,8 @@ fn left(state: &ProgressState, out: &mut dyn fmt::Write) {
 fn measured(metric: &str, value: f64) -> String {
     match metric {
         "test_accuracy" => format!("test {:.2} %", 100.0 * value),
+        "validation_accuracy" => format!("validation {:.2} %", 100.0 * value),
+        "test_r2" | "validation_r2" => format!("{} R² {:.2} %", metric.trim_end_matches("_r2"), 100.0 * value),
         _ => format!("{} {value:.4e}", metric.replace('_', " ")),
     }
 }

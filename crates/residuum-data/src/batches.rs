@@ -7,13 +7,15 @@ use residuum::{Key, ParameterError};
 use super::transform::{Workspace, require};
 use super::{Dataset, ImageShape, Pipeline, Prefetch};
 
-/// Transformed images, or inputs computed from them, with their labels.
+/// Transformed images, or inputs computed from them, with their labels or targets.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Batch {
     /// Images one after another, each in row, column, channel order.
     pub images: Vec<f32>,
-    /// The class of each image.
-    pub labels: Vec<u8>,
+    /// The class of each image; empty for a regression.
+    pub labels: Vec<u32>,
+    /// The target values of a regression, sample after sample; empty for classes.
+    pub targets: Vec<f32>,
 }
 
 /// A data set split into mini-batches. Cloning shares the images.
@@ -148,14 +150,21 @@ impl Epoch {
         let samples = &self.order[start..(start + batch_size).min(self.order.len())];
         let values = self.batches.input_shape().values();
         batch.labels.clear();
-        batch.labels.extend(samples.iter().map(|&s| dataset.labels()[s]));
+        batch.targets.clear();
+        match dataset.targets() {
+            None => batch.labels.extend(samples.iter().map(|&s| dataset.labels()[s])),
+            Some(targets) => {
+                let each = dataset.outputs();
+                batch.targets.extend(samples.iter().flat_map(|&s| &targets[s * each..][..each]));
+            }
+        }
         batch.images.resize(samples.len() * values, 0.0);
         for (&sample, out) in samples.iter().zip(batch.images.chunks_exact_mut(values)) {
             match stored {
                 Some(stored) => out.copy_from_slice(&stored.inputs[sample * values..][..values]),
                 None => {
                     let key = self.key.fold(sample as u64);
-                    pipeline.apply_with(dataset.image(sample), key, out, &mut self.workspace);
+                    pipeline.apply_with(dataset.sample(sample), key, out, &mut self.workspace);
                 }
             }
         }

@@ -86,6 +86,7 @@ impl Records {
             let (labels, planes) = record.split_at(cifar.label_bytes());
             let label = labels[labels.len() - 1];
             if usize::from(label) >= cifar.classes() {
+                let label = u32::from(label);
                 return Err(DataError::Label { name: file.into(), index, label, classes: cifar.classes() });
             }
             self.labels.push(label);

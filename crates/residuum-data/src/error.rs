@@ -104,7 +104,7 @@ pub enum DataError {
         /// Position of the label.
         index: usize,
         /// The label.
-        label: u8,
+        label: u32,
         /// Number of classes.
         classes: usize,
     },
@@ -131,6 +131,40 @@ pub enum DataError {
         wanted: usize,
         /// Images found.
         present: usize,
+    },
+    /// A sample that is not finite.
+    #[error("{name}: values must be finite, got {value} in sample {index}")]
+    Value {
+        /// The data set.
+        name: String,
+        /// Position of the sample.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+    /// A share of a class that is none of it or all of it.
+    #[error(
+        "{name}: a share of {share} must take at least one sample of class {class} and leave one, but it has {present}"
+    )]
+    Share {
+        /// The data set.
+        name: String,
+        /// The class.
+        class: String,
+        /// The share asked for.
+        share: f64,
+        /// Samples of the class.
+        present: usize,
+    },
+    /// A row of a file, or a file of a folder, that cannot be used.
+    #[error("{file}{place}: {message}")]
+    Row {
+        /// The file.
+        file: String,
+        /// Where in it, such as `, row 3, column "width"`.
+        place: String,
+        /// What must hold and what was given.
+        message: String,
     },
     /// A name that is not in the catalogue.
     #[error("data set must be one of {known}, got {name:?}")]

@@ -1,4 +1,4 @@
-//! Data sets: labelled images in memory, transforms, and the order of samples.
+//! Data sets: labelled images, tables and arrays in memory, transforms, and the order of samples.
 //!
 //! ```
 //! use residuum::Key;
@@ -24,6 +24,7 @@ mod dataset;
 pub mod embedded;
 mod error;
 pub mod fetch;
+pub mod files;
 pub mod idx;
 mod prefetch;
 mod resize;
@@ -33,7 +34,7 @@ pub use batches::{Batch, Batches, Epoch};
 pub use catalogue::load;
 pub use check::Verified;
 pub use cifar::Cifar;
-pub use dataset::{ChannelStatistics, Dataset, Description, ImageShape, Split};
+pub use dataset::{ChannelStatistics, Dataset, Description, Goals, ImageShape, Sample, Split};
 pub use error::DataError;
 pub use prefetch::Prefetch;
 pub use transform::{Pipeline, Transform};

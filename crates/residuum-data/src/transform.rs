@@ -3,7 +3,7 @@
 use residuum::{Key, ParameterError};
 
 use super::resize::Resize;
-use super::{Dataset, ImageShape};
+use super::{Dataset, ImageShape, Sample};
 
 /// One preprocessing step. Values are in [0, 1] before the first.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,19 +119,24 @@ impl Pipeline {
         self.output
     }
 
-    /// Transforms the image `bytes` into `out`. All randomness comes from `key`.
-    pub fn apply(&self, bytes: &[u8], key: Key, out: &mut [f32]) {
-        self.apply_with(bytes, key, out, &mut Workspace::default());
+    /// Transforms a sample into `out`; numbers stay as they are before the first transform. All randomness comes from `key`.
+    pub fn apply<'a>(&self, sample: impl Into<Sample<'a>>, key: Key, out: &mut [f32]) {
+        self.apply_with(sample.into(), key, out, &mut Workspace::default());
     }
 
-    pub(super) fn apply_with(&self, bytes: &[u8], key: Key, out: &mut [f32], workspace: &mut Workspace) {
-        assert_eq!(bytes.len(), self.input.values(), "bytes of an image and values of its shape");
+    pub(super) fn apply_with(&self, sample: Sample<'_>, key: Key, out: &mut [f32], workspace: &mut Workspace) {
+        assert_eq!(sample.len(), self.input.values(), "numbers of a sample and values of its shape");
         assert_eq!(out.len(), self.output.values(), "room for an image and values of its shape");
         let Workspace { image, spare, lines } = workspace;
         image.resize(self.largest, 0.0);
         spare.resize(self.largest, 0.0);
-        for (value, &byte) in image.iter_mut().zip(bytes) {
-            *value = f32::from(byte) / self.full_scale;
+        match sample {
+            Sample::Values(values) => image[..values.len()].copy_from_slice(values),
+            Sample::Bytes(bytes) => {
+                for (value, &byte) in image.iter_mut().zip(bytes) {
+                    *value = f32::from(byte) / self.full_scale;
+                }
+            }
         }
         for (index, step) in (0_u64..).zip(&self.steps) {
             let (from, to) = (&mut image[..step.from.values()], &mut spare[..step.to.values()]);

@@ -2,7 +2,7 @@
 //!
 //!   cargo run --release -p residuum-fit --example coverage -- [replicas] [devices] [case]
 //!
-//! The figures of `docs/device-lab.md` come from 200 replicas of 1 and of 30 devices.
+//! The figures of `docs/book/src/tutorial/measured.md` come from 200 replicas of 1 and of 30 devices.
 #![allow(clippy::print_stdout)]
 
 use std::collections::BTreeMap;

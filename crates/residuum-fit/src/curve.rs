@@ -241,13 +241,15 @@ impl Curve {
 
     /// The range on which the device lives: its bounds where they are near, otherwise that of the weights.
     pub fn dynamic_range(&self) -> Range {
-        // A bound that lies much further out is not one that the data know.
-        let near = |bound: Option<f64>| bound.filter(|b| (0.3..1.5).contains(&b.abs()));
+        // A bound that lies much further out is not one that the data know; one inside the weights always ends them, since
+        // steps would be negative beyond.
         let soft = self.model != Model::Line || self.is_soft(Range { lo: -1.0, hi: 1.0 });
-        Range {
-            lo: near(self.bound(Direction::Down)).filter(|_| soft).unwrap_or(-1.0),
-            hi: near(self.bound(Direction::Up)).filter(|_| soft).unwrap_or(1.0),
-        }
+        let end = |direction: Direction| {
+            let bound = self.bound(direction).map(|b| direction.sign() * b);
+            let near = bound.filter(|b| (0.05..1.0).contains(b) || (soft && (1.0..1.5).contains(b)));
+            direction.sign() * near.unwrap_or(1.0)
+        };
+        Range { lo: end(Direction::Down), hi: end(Direction::Up) }
     }
 }
 

@@ -19,6 +19,7 @@ pub mod store;
 pub mod sweep;
 pub mod table;
 pub mod train;
+pub mod tune;
 pub mod verify;
 
 pub use residuum_plot as figure;

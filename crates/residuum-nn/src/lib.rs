@@ -51,7 +51,7 @@ pub mod weights;
 pub use residuum_data as data;
 
 pub use layer::{Layer, Mode, Pass};
-pub use loss::Loss;
+pub use loss::{Loss, Targets};
 pub use model::Network;
 pub use tensor::{Shape, Tensor};
 pub use weights::{DigitalWeights, Sgd, TrainStepError, Weights};

@@ -6,7 +6,32 @@ use residuum::math::exp;
 use crate::Tensor;
 use crate::layer::log_softmax;
 
-/// A loss of class scores against labels, averaged over the batch.
+/// What the outputs of a batch should be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Targets<'a> {
+    /// The class of each sample.
+    Classes(&'a [u32]),
+    /// The values of each sample, one sample after another.
+    Values(&'a [f32]),
+}
+
+impl<'a, L: AsRef<[u32]> + ?Sized> From<&'a L> for Targets<'a> {
+    fn from(labels: &'a L) -> Self {
+        Self::Classes(labels.as_ref())
+    }
+}
+
+impl Targets<'_> {
+    /// Number of samples, each with so many outputs.
+    pub fn samples(&self, outputs: usize) -> usize {
+        match self {
+            Self::Classes(labels) => labels.len(),
+            Self::Values(values) => values.len() / outputs,
+        }
+    }
+}
+
+/// A loss of class scores against labels, or of outputs against values, averaged over the batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Loss {
     /// `−y_label` of log-probabilities y.
@@ -16,6 +41,8 @@ pub enum Loss {
         /// Share of the target spread over all classes, in [0, 1].
         smoothing: f32,
     },
+    /// `(y − t)²` of outputs y and target values t, averaged over both.
+    MeanSquare,
 }
 
 /// Loss and hits of a batch.
@@ -25,6 +52,8 @@ pub struct BatchOutcome {
     pub loss: f64,
     /// Samples whose largest score is that of the label.
     pub correct: usize,
+    /// Mean of the target values, and of their squares; 0 for classes.
+    pub targets: [f64; 2],
 }
 
 impl Loss {
@@ -42,11 +71,49 @@ impl Loss {
         }
     }
 
+    /// Whether it compares outputs with values, not with classes.
+    pub fn is_regression(self) -> bool {
+        self == Self::MeanSquare
+    }
+
     /// The loss of a batch. `errors`, if wanted, become ∂(mean loss)/∂scores.
     ///
     /// # Panics
-    /// If there is not one label per sample, or a label is out of range.
-    pub fn evaluate(self, scores: &Tensor, labels: &[u32], mut errors: Option<&mut Tensor>) -> BatchOutcome {
+    /// If there is not one label, or one value for each output, per sample, a label is out of range, or the loss is of the other
+    /// kind.
+    pub fn evaluate<'a>(
+        self,
+        scores: &Tensor,
+        targets: impl Into<Targets<'a>>,
+        errors: Option<&mut Tensor>,
+    ) -> BatchOutcome {
+        match targets.into() {
+            Targets::Classes(labels) => self.of_classes(scores, labels, errors),
+            Targets::Values(values) => self.of_values(scores, values, errors),
+        }
+    }
+
+    fn of_values(self, scores: &Tensor, values: &[f32], errors: Option<&mut Tensor>) -> BatchOutcome {
+        assert!(self.is_regression(), "a loss of classes needs labels");
+        assert_eq!(values.len(), scores.values().len(), "one target for each output");
+        let n = values.len().max(1) as f64;
+        if let Some(errors) = errors {
+            errors.resize(scores.batch(), scores.shape());
+            for ((e, y), t) in errors.values_mut().iter_mut().zip(scores.values()).zip(values) {
+                *e = (2.0 * (f64::from(*y) - f64::from(*t)) / n) as f32;
+            }
+        }
+        let mut outcome = BatchOutcome::default();
+        for (y, t) in scores.values().iter().zip(values) {
+            let (y, t) = (f64::from(*y), f64::from(*t));
+            outcome.loss += (y - t) * (y - t) / n;
+            outcome.targets[0] += t / n;
+            outcome.targets[1] += t * t / n;
+        }
+        outcome
+    }
+
+    fn of_classes(self, scores: &Tensor, labels: &[u32], mut errors: Option<&mut Tensor>) -> BatchOutcome {
         assert_eq!(labels.len(), scores.batch(), "one label for each sample");
         let classes = scores.shape().len();
         if let Some(errors) = errors.as_deref_mut() {
@@ -80,6 +147,7 @@ impl Loss {
                     }
                     -log_probabilities.iter().enumerate().map(|(j, &y)| target(j) * f64::from(y)).sum::<f64>()
                 }
+                Self::MeanSquare => panic!("a loss of values needs values"),
             };
         }
         outcome.loss /= labels.len().max(1) as f64;

@@ -66,6 +66,17 @@ pub trait Weights: State + Debug + Send + Sync {
         let _ = key;
     }
 
+    /// Remembers how strongly the matrix answers, for [`Weights::compensate`]. `key` decides the calibration inputs.
+    fn calibrate(&mut self, key: Key) {
+        let _ = key;
+    }
+
+    /// Global drift compensation: from now on outputs are scaled by one factor so that the matrix answers to the inputs of
+    /// [`Weights::calibrate`], which must have the same key, as strongly as then.
+    fn compensate(&mut self, key: Key) {
+        let _ = key;
+    }
+
     /// Whether [`Weights::step`] can change anything. Errors are not propagated below the first layer that learns.
     fn trains(&self) -> bool {
         true
@@ -169,6 +180,11 @@ impl Parameter {
         self.sgd.is_some()
     }
 
+    /// Leaves the parameters to someone else, who sets `values`.
+    pub fn freeze(&mut self) {
+        self.sgd = None;
+    }
+
     /// One step along `gradient`.
     pub fn step(&mut self, k: u64) {
         if let Some(sgd) = self.sgd {
@@ -180,10 +196,29 @@ impl Parameter {
     pub(crate) fn collect(&self, name: &str, role: Role, out: &mut Collection) {
         let shape = [self.values.len()];
         out.tensor(name, role, &shape, self.values.clone());
-        if self.sgd.is_some_and(|sgd| sgd.momentum > 0.0) {
-            let velocity = padded(&self.velocity, self.values.len());
+        if let Some(velocity) = self.velocity() {
             out.tensor(&format!("{name}.velocity"), Role::Optimizer, &shape, velocity);
         }
+    }
+
+    /// The same in another shape and order.
+    pub(crate) fn collect_as(
+        &self,
+        name: &str,
+        shape: &[usize],
+        reorder: impl Fn(&[f32]) -> Vec<f32>,
+        out: &mut Collection,
+    ) {
+        out.tensor(name, Role::Parameter, shape, reorder(&self.values));
+        if let Some(velocity) = self.velocity() {
+            out.tensor(&format!("{name}.velocity"), Role::Optimizer, shape, reorder(&velocity));
+        }
+    }
+
+    /// What a checkpoint holds of the velocity.
+    fn velocity(&self) -> Option<Vec<f32>> {
+        let uses = self.sgd.is_some_and(|sgd| sgd.momentum > 0.0);
+        uses.then(|| padded(&self.velocity, self.values.len()))
     }
 
     /// Loads those that `from` has.
@@ -231,6 +266,14 @@ impl Weights for Still {
 
     fn age(&mut self, key: Key) {
         self.0.age(key);
+    }
+
+    fn calibrate(&mut self, key: Key) {
+        self.0.calibrate(key);
+    }
+
+    fn compensate(&mut self, key: Key) {
+        self.0.compensate(key);
     }
 
     fn trains(&self) -> bool {

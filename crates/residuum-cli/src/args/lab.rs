@@ -96,6 +96,7 @@ Examples:
   residuum run digits --jobs 2
   residuum run mnist-fcn --profile quick --data ~/data --variant residual
   residuum run my.toml --out results --shard 0/4   every fourth trial; 1/4, 2/4, 3/4 elsewhere
+  residuum run my.toml --out results --slurm=50 | sbatch
   residuum eval runs/digits name=residual seed=0
   residuum report runs/digits --to report.html")]
 pub struct RunArgs {
@@ -113,6 +114,10 @@ pub struct RunArgs {
     /// Run only every N-th trial, starting with the I-th, counted from 0.
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     pub shard: Option<(usize, usize)>,
+    /// Print a script for `sbatch` that runs the trials as an array of TASKS jobs with --shard, instead of running them; one
+    /// job for each trial, at most 100, by default. The jobs share the store.
+    #[arg(long, value_name = "TASKS", num_args = 0..=1, require_equals = true, default_missing_value = "0", conflicts_with = "shard")]
+    pub slurm: Option<usize>,
     /// Same as --out.
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
@@ -135,6 +140,45 @@ fn parse_shard(text: &str) -> Result<(usize, usize), String> {
         Some((i, n)) if i < n => Ok((i, n)),
         _ => Err(format!("must be I/N with I < N, counted from 0, like 0/2, got {text:?}")),
     }
+}
+
+/// Search settings for the rule of a network, judged on held-out training samples, never on the test samples.
+///
+/// Searches every point of the spec (or those of --variant) for the fields that its rule has: rates, and mixing. Most trials are
+/// short and start from a quasi-random sequence around what the stationary laws and the steps of the device suggest; some look
+/// around the best of these; the best are trained with all epochs, and the best of those with further seeds. Trials go to the same
+/// store as those of `residuum run`: a search that was killed continues with the same command and ends with the same bits. Writes
+/// the spec to run and a picture of how much each field matters.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum tune digits --variant residual
+  residuum tune my.toml --trials 30 --jobs 2
+  residuum tune my.toml --minutes 20")]
+pub struct TuneArgs {
+    /// A spec file with [network], or the name of a built-in spec.
+    #[arg(value_name = "NAME|SPEC.toml")]
+    pub spec: String,
+    /// Search only this point, or those matching a pattern; may be repeated.
+    #[arg(long, value_name = "NAME")]
+    pub variant: Vec<String>,
+    /// Most trials for each point.
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub trials: usize,
+    /// Most minutes for each point, beside --trials. The number of trials that fit is decided from the first of them and kept.
+    #[arg(long, value_name = "MINUTES")]
+    pub minutes: Option<f64>,
+    /// Seeds with which the best settings are tried.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub seeds: usize,
+    /// Number of trials to run at a time, sharing --threads; one per thread by default.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Same as --out.
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    #[command(flatten)]
+    pub settings: SpecSettings,
 }
 
 /// List, show, remove and export the trials of a store.

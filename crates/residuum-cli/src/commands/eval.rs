@@ -1,3 +1,5 @@
+use anyhow::bail;
+use residuum_lab::files::save_figure;
 use residuum_lab::source::data_root;
 use residuum_lab::train::{Damage, Opened};
 use serde_json::json;
@@ -12,6 +14,9 @@ pub fn eval(context: &Context, options: &EvalArgs) -> anyhow::Result<bool> {
     let root = data_root(options.data.as_deref());
     let damage = if options.trial.allow_older { Damage::AllowOlder } else { Damage::Refuse };
     let mut run = Opened::new(&store, &id, &root, &options.trial.base, damage)?;
+    if !options.after.is_empty() {
+        return after(context, options, &mut run);
+    }
     let evaluation = run.evaluate()?;
     let (manifest, epochs, steps) = (&run.manifest, run.epochs(), run.steps);
     let title = title(manifest);
@@ -36,5 +41,33 @@ pub fn eval(context: &Context, options: &EvalArgs) -> anyhow::Result<bool> {
             evaluation.samples
         ))?;
     }
+    Ok(true)
+}
+
+/// The network on new tiles, some time after it was programmed.
+fn after(context: &Context, options: &EvalArgs, run: &mut Opened) -> anyhow::Result<bool> {
+    if options.repeats == 0 {
+        bail!("--repeats must be at least 1, got 0");
+    }
+    let aged = run.after(&options.after, options.repeats)?;
+    let title = title(&run.manifest);
+    let mut files = Vec::new();
+    if let Some(out) = &context.out {
+        let (svg, png) = save_figure(&aged.figure(&title), out, "after")?;
+        files.extend([svg.display().to_string(), png.display().to_string()]);
+    }
+    if context.json {
+        let mut json = aged.to_json();
+        json["schema"] = json!("residuum.after/1");
+        json["trial"] = json!(title);
+        json["id"] = json!(run.manifest.id);
+        json["repeats"] = json!(options.repeats);
+        json["files"] = json!(files);
+        Context::print_json(&json)?;
+        return Ok(true);
+    }
+    let written = if files.is_empty() { String::new() } else { format!("written: {}\n", files.join(", ")) };
+    let head = format!("{title}, seed {}, programmed {} times\n", run.manifest.seed, options.repeats);
+    terminal::print(&format!("{head}{}{written}", aged.to_text()))?;
     Ok(true)
 }

@@ -17,6 +17,8 @@ pub mod reproduce;
 pub mod run;
 pub mod runs;
 pub mod schema;
+mod slurm;
+pub mod tune;
 pub mod verify;
 
 use std::path::{Path, PathBuf};

@@ -39,6 +39,10 @@ pub fn run(context: &Context, options: &RunArgs) -> anyhow::Result<bool> {
     }
     let out = options.store.clone().or_else(|| context.out.clone());
     let store = out.unwrap_or_else(|| default_store(&plans));
+    if let Some(tasks) = options.slurm {
+        terminal::print(&super::slurm::script(context, options, &plans, &store, tasks))?;
+        return Ok(true);
+    }
     let settings = SweepOptions {
         jobs: options.jobs.unwrap_or_else(|| default_jobs(&plans, context.threads)),
         threads: context.threads,

@@ -189,6 +189,33 @@ fn shards_fill_one_store() {
     assert!(text(&output.stderr).contains("must be I/N with I < N"), "{}", text(&output.stderr));
 }
 
+/// The script does what it says: each of its jobs, run by a shell, leaves its share of the trials.
+#[cfg(unix)]
+#[test]
+fn a_slurm_array_fills_the_store() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("own spec.toml"), SPEC).unwrap();
+    let script = told(&["run", "own spec.toml", "--out", "s", "--slurm=3", "--threads", "1"], folder.path());
+    assert!(script.starts_with("#!/bin/bash\n#SBATCH --job-name=small\n#SBATCH --array=0-2\n"), "{script}");
+    assert!(!folder.path().join("s").exists());
+    let program = std::path::PathBuf::from(Command::cargo_bin("residuum").unwrap().get_program());
+    for task in 0..3 {
+        let done = std::process::Command::new("bash")
+            .args(["-c", &script])
+            .current_dir(folder.path())
+            .env("PATH", format!("{}:/usr/bin:/bin", program.parent().unwrap().display()))
+            .env("SLURM_ARRAY_TASK_ID", task.to_string())
+            .env("SLURM_CPUS_PER_TASK", "1")
+            .output()
+            .unwrap();
+        assert!(done.status.success(), "{}", text(&done.stderr));
+    }
+    let said = told(&["run", "own spec.toml", "--out", "s"], folder.path());
+    assert!(said.contains("\n4 trials: 0 done, 4 already done; in s\n"), "{said}");
+    let script = told(&["run", "own spec.toml", "--slurm"], folder.path());
+    assert!(script.contains("--array=0-3\n") && script.contains("4 trials in 4 jobs"), "{script}");
+}
+
 #[test]
 fn a_failing_trial_is_told_and_the_others_are_run() {
     let folder = TempDir::new().unwrap();

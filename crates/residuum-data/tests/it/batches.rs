@@ -29,7 +29,7 @@ fn augmented(seed: u64) -> Batches {
     Batches::new(data, pipeline, 32, Key::new(seed)).unwrap().shuffled()
 }
 
-fn labels(batches: impl Iterator<Item = Batch>) -> Vec<u8> {
+fn labels(batches: impl Iterator<Item = Batch>) -> Vec<u32> {
     batches.flat_map(|b| b.labels).collect()
 }
 
@@ -40,12 +40,12 @@ fn an_epoch_holds_every_sample_once_with_its_own_image() {
         let all: Vec<Batch> = batches.epoch(0).collect();
         assert_eq!(all.iter().map(|b| b.labels.len()).collect::<Vec<_>>(), [vec![7; 14], vec![3]].concat());
         for batch in &all {
-            let expected: Vec<f32> = batch.labels.iter().map(|&l| f32::from(l) / 100.0).collect();
+            let expected: Vec<f32> = batch.labels.iter().map(|&l| l as f32 / 100.0).collect();
             assert_eq!(batch.images, expected);
         }
         let mut seen = labels(all.into_iter());
         seen.sort_unstable();
-        assert_eq!(seen, (0..101).collect::<Vec<u8>>());
+        assert_eq!(seen, (0..101).collect::<Vec<u32>>());
     }
 }
 
@@ -59,7 +59,7 @@ fn the_last_batch_can_be_dropped_only_when_it_is_smaller() {
 #[test]
 fn order_depends_on_key_and_epoch() {
     let batches = plain(101, 7).shuffled();
-    assert_eq!(labels(plain(101, 7).epoch(5)), (0..101).collect::<Vec<u8>>());
+    assert_eq!(labels(plain(101, 7).epoch(5)), (0..101).collect::<Vec<u32>>());
     assert_eq!(labels(batches.epoch(5)), labels(batches.clone().epoch(5)));
     assert_ne!(labels(batches.epoch(5)), labels(batches.epoch(6)));
     // The batch size cuts the order and does not change it.
@@ -155,7 +155,7 @@ fn stored_inputs_take_the_place_of_images_and_keep_the_order() {
     assert_eq!(stored.input_shape(), ImageShape::new(1, 1, 2));
     for (image, input) in images.epoch(3).zip(stored.prefetch(3, 2)) {
         assert_eq!(image.labels, input.labels);
-        let expected = input.labels.iter().flat_map(|&l| [f32::from(l), -f32::from(l)]);
+        let expected = input.labels.iter().flat_map(|&l| [l as f32, -(l as f32)]);
         assert_eq!(input.images, expected.collect::<Vec<_>>());
     }
     for wrong in [0, 100, 201] {

@@ -8,6 +8,7 @@ mod batches;
 mod cifar;
 #[cfg(feature = "fetch")]
 mod fetch;
+mod files;
 #[cfg(feature = "fetch")]
 mod import;
 mod readers;

@@ -1,9 +1,12 @@
 //! Explains a spec: every parameter with its unit and origin, effective rates, the number of trials, and their cost.
 
 mod report;
+mod shapes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+pub use shapes::{DataShapes, ExplainedLayer, NetworkShapes, shapes, shapes_text};
 
 use residuum::rule::EffectiveRates;
 use residuum::{Key, ParameterError, Schedule};
@@ -38,6 +41,10 @@ pub struct Explanation {
     pub cost: Result<Cost, String>,
     /// Missing data sets.
     pub missing: Vec<MissingData>,
+    /// Layers, parameters and tiles of every different network.
+    pub networks: Vec<NetworkShapes>,
+    /// Sizes and classes of all data that need no download.
+    pub data: Vec<DataShapes>,
 }
 
 /// How fast the arrays of a point of the grid move at the first step.
@@ -127,7 +134,10 @@ impl Explanation {
     /// estimate the time of all, `jobs` at a time.
     pub fn new(plans: &[Plan], root: &Path, jobs: usize) -> Self {
         let points: Vec<&Plan> = points(plans).collect();
+        let (networks, data) = shapes(plans);
         Self {
+            networks,
+            data,
             experiment: plans.first().map(|p| p.experiment.clone()).unwrap_or_default(),
             points: points.len(),
             trials: plans.len(),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{Cost, Explanation, PointRates};
+use super::{Cost, DataShapes, Explanation, NetworkShapes, PointRates, shapes_text};
 
 /// Points whose rates are printed; JSON has all.
 const SHOWN_POINTS: usize = 12;
@@ -35,6 +35,9 @@ impl Explanation {
                 let _ = write!(text, "{cell:<width$}  ");
             }
             let _ = writeln!(text, "{}", row[4]);
+        }
+        if !self.networks.is_empty() {
+            text += &format!("\n{}", shapes_text(&self.networks, &self.data));
         }
         self.write_rates(&mut text);
         match &self.cost {
@@ -112,6 +115,8 @@ impl Explanation {
             "parameters": parameters,
             "effective_rates": rates,
             "theory": self.theory,
+            "networks": self.networks.iter().map(NetworkShapes::to_json).collect::<Vec<_>>(),
+            "data": self.data.iter().map(DataShapes::to_json).collect::<Vec<_>>(),
             "cost": cost,
             "missing_data": self.missing.iter().map(|m| m.set.clone()).collect::<Vec<_>>(),
         })

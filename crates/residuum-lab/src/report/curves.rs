@@ -23,7 +23,15 @@ const LOG_RATIO: f64 = 30.0;
 const ENTRIES: usize = 20;
 
 /// Metrics with a curve, in this order.
-const NETWORK: [&str; 3] = ["test_accuracy", "train_loss", "test_loss"];
+const NETWORK: [&str; 7] = [
+    "test_accuracy",
+    "test_r2",
+    "validation_accuracy",
+    "validation_r2",
+    "train_loss",
+    "test_loss",
+    "validation_loss",
+];
 const PROBLEM: [&str; 6] = ["gap", "distance", "objective", "effective_mean", "effective_std", "main_mean"];
 
 /// The learning curves of a study, a chart for each block and metric.

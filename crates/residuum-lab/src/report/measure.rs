@@ -38,8 +38,18 @@ pub(super) struct Measure {
 }
 
 /// Metrics of networks that make a column of their own, most important first.
-const NETWORK: [&str; 6] =
-    ["test_accuracy", "test_loss", "train_loss", "pulses", "training_time", "training_energy"];
+const NETWORK: [&str; 10] = [
+    "test_accuracy",
+    "test_r2",
+    "validation_accuracy",
+    "validation_r2",
+    "test_loss",
+    "validation_loss",
+    "train_loss",
+    "pulses",
+    "training_time",
+    "training_energy",
+];
 /// Metrics of problems, most important first; others follow in the order they were recorded.
 const PROBLEM: [&str; 4] = ["gap", "distance", "objective", "effective"];
 
@@ -59,6 +69,10 @@ impl Measure {
     pub fn new(metric: &str) -> Self {
         let (head, scale, goal) = match metric {
             "test_accuracy" => ("test accuracy (%)", 100.0, Goal::Higher),
+            "test_r2" => ("test R² (%)", 100.0, Goal::Higher),
+            "validation_accuracy" => ("validation accuracy (%)", 100.0, Goal::Higher),
+            "validation_r2" => ("validation R² (%)", 100.0, Goal::Higher),
+            "validation_loss" => ("validation loss", 1.0, Goal::Lower),
             "train_accuracy" => ("training accuracy (%)", 100.0, Goal::Higher),
             "test_loss" => ("test loss", 1.0, Goal::Lower),
             "train_loss" => ("training loss", 1.0, Goal::Lower),

@@ -23,7 +23,7 @@ const ROUNDING: f64 = 1e-12;
 const ROWS: usize = 60;
 /// Metrics of problems that fit a terminal.
 const COLUMNS: usize = 6;
-/// The metric that networks are judged by.
+/// The metric that networks are judged by, unless they have none: a regression, or one that is measured on its validation part.
 const ACCURACY: &str = "test_accuracy";
 
 /// The trials of some plans that are done, with their records, in the order of the plans and under their names.
@@ -108,7 +108,10 @@ impl<'a> RunOutcome<'a> {
     /// A row for each point: where it ended, with the deviation between seeds.
     pub fn table(&self) -> Table {
         let (columns, row): (Vec<Column>, Box<dyn Fn(&Arm<'a>) -> Vec<String> + '_>) = match self.study.kind {
-            Kind::Network => (network_columns(), Box::new(network_cells)),
+            Kind::Network => {
+                let judged = self.judged().unwrap_or_else(|| Measure::new(ACCURACY));
+                (network_columns(&judged), Box::new(move |arm| network_cells(arm, &judged)))
+            }
             Kind::Problem => {
                 let measures: Vec<Measure> = measures(&self.study, &[]).into_iter().take(COLUMNS).collect();
                 let heads = ["seeds".to_string()].into_iter().chain(measures.iter().map(|m| m.head.clone()));
@@ -147,7 +150,9 @@ impl<'a> RunOutcome<'a> {
         }
         let epochs = tail(self.points().map(|(_, arm)| epochs(arm)).max().unwrap_or(0));
         let over = if epochs > 1 { format!("mean of the last {epochs} epochs") } else { "last epoch".into() };
-        format!("accuracy: {over}; ± deviation between seeds")
+        let what = self.judged().map_or("accuracy".into(), |measure| measure.head);
+        let what = if what == Measure::new(ACCURACY).head { "accuracy" } else { &what };
+        format!("{what}: {over}; ± deviation between seeds")
     }
 
     /// The table and the sentences.
@@ -160,7 +165,7 @@ impl<'a> RunOutcome<'a> {
     /// Curves over time, or densities where there is one time alone; none if there is nothing to draw.
     pub fn figure(&self) -> Option<Figure> {
         let metrics = match self.study.kind {
-            Kind::Network => vec![ACCURACY.into()],
+            Kind::Network => vec![self.judged().map_or_else(|| ACCURACY.into(), |measure| measure.metric)],
             Kind::Problem => Vec::new(),
         };
         let options = ReportOptions { metrics, spread: Bands::Range, ..ReportOptions::default() };
@@ -247,13 +252,14 @@ fn seconds(arm: &Arm<'_>) -> String {
     format!("{:.1}", arm.runs.iter().map(|t| t.manifest.seconds).sum::<f64>())
 }
 
-fn network_columns() -> Vec<Column> {
-    ["epochs", "test accuracy", "training loss", "pulses", "seconds"].map(Column::numbers).into()
+fn network_columns(judged: &Measure) -> Vec<Column> {
+    let head = judged.head.trim_end_matches(" (%)");
+    ["epochs", head, "training loss", "pulses", "seconds"].map(Column::numbers).into()
 }
 
 /// Pulses and seconds are those of all seeds together.
-fn network_cells(arm: &Arm<'_>) -> Vec<String> {
-    let accuracy = Measure::new(ACCURACY).summary(arm);
+fn network_cells(arm: &Arm<'_>, judged: &Measure) -> Vec<String> {
+    let accuracy = judged.summary(arm);
     let deviation = if accuracy.n > 1 { format!(" ± {:.1}", accuracy.std) } else { String::new() };
     let at_end = |metric: &'static str| {
         let of = move |t: &&StoredTrial| {

@@ -1,18 +1,76 @@
 //! Devices of AIHWKIT from files of parameters: `{ "class": "PowStepDevice", "dw_min": 0.001, … }`, what is left out being
-//! AIHWKIT's default. In Python, `json.dump({"class": type(device).__name__, **dataclasses.asdict(device)}, file)` writes one.
+//! AIHWKIT's default, or from the same as a table. In Python, `json.dump({"class": type(device).__name__, **dataclasses.asdict(device)}, file)` writes one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use residuum::device::aihwkit::{Class, Value};
 use residuum::tile::Device;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::folders::digest;
-use super::node::SpecError;
-use super::table::Table;
+use super::node::{Node, SpecError, Value as NodeValue};
+use super::section::Takes;
+use super::table::{At, Table};
+use super::types::path;
+
+/// Class and parameters of a device.
+#[derive(Clone, Debug)]
+pub(crate) enum Parameters {
+    /// In a file.
+    File(PathBuf),
+    /// In the spec itself.
+    Table(Json),
+}
+
+/// `aihwkit`, a path or a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ParametersField;
+
+impl Takes for ParametersField {
+    type Value = Parameters;
+
+    fn accepts(&self, node: &Node) -> bool {
+        path().accepts(node) || matches!(node.value, NodeValue::Table(_))
+    }
+
+    fn read(&self, at: &At<'_>) -> Result<Parameters, SpecError> {
+        if let NodeValue::Table(_) = at.node.value {
+            at.list_whole();
+            return Ok(Parameters::Table(at.node.to_json()));
+        }
+        path().read(at).map(Parameters::File)
+    }
+
+    fn noun(&self) -> String {
+        "a path in quotes or a table".into()
+    }
+
+    fn words(&self) -> String {
+        "path, or table".into()
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "anyOf": [
+            { "type": "string" },
+            { "type": "object", "required": ["class"], "properties": { "class": { "type": "string" } } },
+        ] })
+    }
+}
+
+impl Parameters {
+    /// The device.
+    pub(super) fn device(&self, at: &Table<'_>) -> Result<Device, SpecError> {
+        match self {
+            Self::File(path) => read(path, at),
+            Self::Table(parameters) => {
+                device(parameters).map_err(|e| at.error(format!("{}: {e}", at.path("aihwkit"))))
+            }
+        }
+    }
+}
 
 /// Reads the device of a file.
-pub(super) fn read(path: &Path, at: &Table<'_>) -> Result<Device, SpecError> {
+fn read(path: &Path, at: &Table<'_>) -> Result<Device, SpecError> {
     let wrong =
         |e: &dyn std::fmt::Display| at.error(format!("{}: {}: {e}", at.path("aihwkit"), path.display()));
     let text = std::fs::read_to_string(path).map_err(|e| wrong(&e))?;

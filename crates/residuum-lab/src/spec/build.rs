@@ -103,22 +103,22 @@ impl Number for f64 {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Start<'a> {
     /// W₀; at 0, as near as the range allows, if it is programmed later.
-    main: Option<&'a [f64]>,
+    pub(super) main: Option<&'a [f64]>,
     /// P₀, if it is not the symmetric point.
-    residual: Option<&'a VectorSpec>,
+    pub(super) residual: Option<&'a VectorSpec>,
 }
 
 /// One rule to be built.
 pub(super) struct Builder<'a> {
-    rule: &'a RuleSpec,
-    devices: &'a Devices,
-    shape: Shape,
-    start: Start<'a>,
-    key: Key,
+    pub(super) rule: &'a RuleSpec,
+    pub(super) devices: &'a Devices,
+    pub(super) shape: Shape,
+    pub(super) start: Start<'a>,
+    pub(super) key: Key,
 }
 
 impl Builder<'_> {
-    fn build<T: Number>(&self) -> Result<Box<dyn Rule<T>>, RuleBuildError> {
+    pub(super) fn build<T: Number>(&self) -> Result<Box<dyn Rule<T>>, RuleBuildError> {
         self.rule.on(self)
     }
 
@@ -215,32 +215,11 @@ impl Builder<'_> {
         start: Option<&[f64]>,
         field: &str,
     ) -> Result<Box<dyn Array<T>>, RuleBuildError> {
-        if device.is_tile() {
-            let mut array = T::tile(device, self.shape, scheme, self.key.named(name))?;
-            if let Some(start) = start {
-                let start: Vec<T> = start.iter().map(|w| T::from_f64(*w)).collect();
-                array.program(&start, self.key.named(name).named("initial"))?;
-            }
-            return Ok(array);
-        }
-        let cells = self.cells_of(device, name)?;
-        let first = |i: usize| start.map_or_else(|| cells.response(i).range().clip(0.0), |start| start[i]);
-        let start: Vec<f64> = (0..self.cells()).map(first).collect();
-        if let Some((i, w)) = start.iter().enumerate().find(|(i, w)| !cells.response(*i).range().contains(**w))
-        {
-            let range = cells.response(i).range();
-            let message = format!("{field} must be inside the dynamic range {range} of cell {i}, got {w}");
-            return Err(RuleBuildError::Field(message));
-        }
-        let start: Vec<T> = start.iter().map(|w| T::from_f64(*w)).collect();
-        let array =
-            ExactArray::new(&start, cells, device.update()).and_then(|array| array.with_shape(self.shape));
-        array.map(|array| Box::new(array) as Box<dyn Array<T>>).map_err(of(name))
+        one_array(device, self.shape, scheme, start, self.key.named(name), [name, field])
     }
 
     fn cells_of(&self, device: &DeviceSpec, name: &str) -> Result<Arc<dyn Cells>, RuleBuildError> {
-        let cells = device.cells(self.cells(), self.key.named(name).named("device"));
-        cells.map_err(|e| RuleBuildError::Field(format!("{name} array: {e}")))
+        cells_of(device, self.cells(), self.key.named(name), name)
     }
 
     /// A residual array at the point that the rule believes to be symmetric, and that point unless it is 0.
@@ -359,6 +338,53 @@ impl Builder<'_> {
             _ => [known(&self.devices.main, &*w, "main")?, known(&self.devices.residual, &*p, "residual")?],
         }))
     }
+}
+
+/// An array alone, at `weights`.
+pub(super) fn array<T: Number>(
+    device: &DeviceSpec,
+    shape: Shape,
+    scheme: Scheme,
+    weights: &[f64],
+    key: Key,
+) -> Result<Box<dyn Array<T>>, RuleBuildError> {
+    one_array(device, shape, scheme, Some(weights), key, ["main", "weights"])
+}
+
+/// An array of its own key; its name and the field of its first state are for errors.
+fn one_array<T: Number>(
+    device: &DeviceSpec,
+    shape: Shape,
+    scheme: Scheme,
+    start: Option<&[f64]>,
+    key: Key,
+    [name, field]: [&str; 2],
+) -> Result<Box<dyn Array<T>>, RuleBuildError> {
+    if device.is_tile() {
+        let mut array = T::tile(device, shape, scheme, key)?;
+        if let Some(start) = start {
+            let start: Vec<T> = start.iter().map(|w| T::from_f64(*w)).collect();
+            array.program(&start, key.named("initial"))?;
+        }
+        return Ok(array);
+    }
+    let n = shape.rows * shape.cols;
+    let cells = cells_of(device, n, key, name)?;
+    let first = |i: usize| start.map_or_else(|| cells.response(i).range().clip(0.0), |start| start[i]);
+    let start: Vec<f64> = (0..n).map(first).collect();
+    if let Some((i, w)) = start.iter().enumerate().find(|(i, w)| !cells.response(*i).range().contains(**w)) {
+        let range = cells.response(i).range();
+        let message = format!("{field} must be inside the dynamic range {range} of cell {i}, got {w}");
+        return Err(RuleBuildError::Field(message));
+    }
+    let start: Vec<T> = start.iter().map(|w| T::from_f64(*w)).collect();
+    let array = ExactArray::new(&start, cells, device.update()).and_then(|array| array.with_shape(shape));
+    array.map(|array| Box::new(array) as Box<dyn Array<T>>).map_err(of(name))
+}
+
+fn cells_of(device: &DeviceSpec, n: usize, key: Key, name: &str) -> Result<Arc<dyn Cells>, RuleBuildError> {
+    let cells = device.cells(n, key.named("device"));
+    cells.map_err(|e| RuleBuildError::Field(format!("{name} array: {e}")))
 }
 
 /// Says what could not be measured.

@@ -12,6 +12,7 @@ use residuum::tile::{
 use residuum::{Key, Pulses, Range, ResponseFunction, Rounding, Update};
 use serde_json::{Value as Json, json};
 
+use super::aihwkit::{Parameters, ParametersField};
 use super::device_file::with_file;
 use super::node::{Node, SpecError, Value};
 use super::response::{OfFamily, Parts, ResponseSpec, curves, parameter, ranged, responses};
@@ -53,8 +54,8 @@ section! {
         response: Option<&'static str> = word(responses().map(|(name, _)| name)), "–", Optional("required without preset and file");
         /// a device of the literature; on a tile other fields change it
         preset: Option<fn() -> Device> = choice(PRESETS), "–", Optional("none");
-        /// a JSON file with the class and the parameters of an AIHWKIT device
-        aihwkit: Option<PathBuf> = path(), "–", Optional("none");
+        /// a JSON file with the class and the parameters of an AIHWKIT device, or a table of them
+        aihwkit: Option<Parameters> = ParametersField, "–", Optional("none");
         /// a device file, as `residuum device fit --to` writes it: its fields hold unless they stand here too
         file: Option<PathBuf> = path(), "–", Optional("none");
 
@@ -507,7 +508,7 @@ fn exact(f: &DeviceTable, at: &Table<'_>) -> Result<DeviceSpec, SpecError> {
 fn named_device(f: &DeviceTable, at: &Table<'_>, step: f32) -> Result<Device, SpecError> {
     match (f.preset, &f.aihwkit, f.response) {
         (Some(preset), ..) => Ok(preset()),
-        (_, Some(path), _) => super::aihwkit::read(path, at),
+        (_, Some(parameters), _) => parameters.device(at),
         (_, _, Some(_)) => Ok(Device::ideal(exp_step(f), step, -1.0, 1.0)),
         _ => Err(at.missing("response")),
     }

@@ -11,7 +11,21 @@ use super::overlay::IDENTITIES;
 const ASIDE: [&str; 3] = ["title", "name", "seeds"];
 
 /// Fields that name a file or a folder, in whichever table.
-const PATHS: [&str; 3] = ["csv", "weights", "directory"];
+const PATHS: [&str; 13] = [
+    "csv",
+    "weights",
+    "directory",
+    "npz",
+    "test",
+    "images",
+    "labels",
+    "test_images",
+    "test_labels",
+    "x",
+    "y",
+    "x_test",
+    "y_test",
+];
 
 /// A field that two documents do not share.
 #[derive(Clone, Debug)]

@@ -102,7 +102,7 @@ impl TrialSpec {
             Ok(root.at(name, node, true))
         };
         let network = NetworkSpec::new(file.network.ok_or_else(|| missing("network"))?, &at("network")?)?;
-        let data = DataSpec::new(file.data.ok_or_else(|| missing("data"))?, &at("data")?);
+        let data = DataSpec::new(file.data.ok_or_else(|| missing("data"))?, &at("data")?)?;
         let readout = file.readout;
         let mut rule = file.rule.ok_or_else(|| missing("rule"))?;
         rule.read_through(&readout.transfer);
@@ -110,7 +110,9 @@ impl TrialSpec {
         rule.follow_states(devices.as_ref(), &root)?;
         let digital = DigitalSpec::new(file.digital, &rule, &root)?;
         let training = file.training.ok_or_else(|| missing("training"))?;
-        let training = TrainingSpec::new(training, &network.model, &root.child("training"))?;
+        let training =
+            TrainingSpec::new(training, &network.model, data.is_regression(), &root.child("training"))?;
+        network.check_shapes(&data, &root)?;
         let mapping = file.mapping.mapping();
         network.check(data.image(), rule.is_digital(), &root)?;
         data.check_batch(training.batch_size, &root)?;
@@ -170,7 +172,11 @@ impl TrialSpec {
 }
 
 /// Builds the rule once for a small tile: what cannot be is refused while the line is at hand.
-fn check_rule(root: &Table<'_>, rule: &RuleSpec, devices: Option<&Devices>) -> Result<(), SpecError> {
+pub(super) fn check_rule(
+    root: &Table<'_>,
+    rule: &RuleSpec,
+    devices: Option<&Devices>,
+) -> Result<(), SpecError> {
     if let RuleKind::Residual(ResidualSpec { chosen_by: Some(_), .. }) = rule.kind {
         return Err(root.error("rule.rates must not be given with [network]: the theory covers problems only"));
     }

@@ -12,6 +12,7 @@ use residuum_nn::state::read_safetensors;
 use sha2::{Digest as _, Sha256};
 
 use super::data::DataSpec;
+use super::own_data::OwnData;
 
 /// Bytes of a digest: enough that no two files share one by chance.
 const DIGEST_BYTES: usize = 16;
@@ -24,6 +25,8 @@ pub struct Folders {
     digests: Mutex<BTreeMap<PathBuf, Option<String>>>,
     /// What is wrong with files of weights.
     faults: Mutex<BTreeMap<PathBuf, Option<String>>>,
+    /// Data of one's own, by all that says what they are.
+    own: Mutex<BTreeMap<String, Result<OwnData, String>>>,
 }
 
 impl Folders {
@@ -42,9 +45,22 @@ impl Folders {
         &self.base
     }
 
-    /// The digest of a file; none if it cannot be read, which is reported when it is needed.
+    /// The digest of a file, or of all files in a folder with their names; none if it cannot be read, which is reported when it
+    /// is needed.
     pub(crate) fn file(&self, path: &Path) -> Option<String> {
-        once(&self.digests, path, || digest_of_file(path).ok())
+        once(&self.digests, path, || {
+            if path.is_dir() { digest_of_folder(path) } else { digest_of_file(path) }.ok()
+        })
+    }
+
+    /// Data of one's own, read once.
+    pub(crate) fn own_data(
+        &self,
+        key: &str,
+        read: impl FnOnce() -> Result<OwnData, String>,
+    ) -> Result<OwnData, String> {
+        let mut known = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(key.into()).or_insert_with(read).clone()
     }
 
     /// What is wrong with a file of weights; a missing one is reported when it is needed.
@@ -95,6 +111,26 @@ fn digest_of_file(path: &Path) -> io::Result<String> {
             count => hash.update(&buffer[..count]),
         }
     }
+}
+
+/// Of the relative names and contents of all files below a folder, in the order of their names.
+fn digest_of_folder(folder: &Path) -> io::Result<String> {
+    fn files(folder: &Path, all: &mut Vec<PathBuf>) -> io::Result<()> {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() { files(&path, all)? } else { all.push(path) }
+        }
+        Ok(())
+    }
+    let mut all = Vec::new();
+    files(folder, &mut all)?;
+    all.sort();
+    let mut hash = Sha256::new();
+    for path in all {
+        let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().replace('\\', "/");
+        hash.update(format!("{} {name} {}\n", name.len(), digest_of_file(&path)?));
+    }
+    Ok(hex(&hash.finalize()))
 }
 
 fn hex(sum: &[u8]) -> String {

@@ -16,6 +16,7 @@
 //! first, the sweep over all of them; a profile may change the sweep itself.
 
 use super::node::{Node, SpecError, Value};
+use super::rule::rule_has;
 use super::section::{Optional, Required, section};
 use super::types::{table, text};
 
@@ -94,6 +95,8 @@ struct Axis {
     path: String,
     line: Option<usize>,
     values: Vec<AxisValue>,
+    /// Whether it is a field of the rule that no rule of the grid has: a mistake, which reading a point reports.
+    of_no_rule: bool,
 }
 
 #[derive(Debug)]
@@ -124,6 +127,8 @@ pub(crate) struct Grid {
     axes: Vec<Vec<Axis>>,
     exclusions: Vec<Exclusion>,
     line: Option<usize>,
+    /// Whether a field of the rule other than its kind is swept.
+    sweeps_rule: bool,
 }
 
 /// One point: what is laid over the file, and what comes of it.
@@ -153,6 +158,7 @@ impl Grid {
             axes: Vec::new(),
             exclusions: Vec::new(),
             line: document.line,
+            sweeps_rule: false,
         };
         let sweep = match (document.field("sweep"), profile.and_then(|p| p.field("sweep"))) {
             (Some(below), Some(over)) => Some(below.overlaid(over)),
@@ -161,6 +167,14 @@ impl Grid {
         if let Some(sweep) = &sweep {
             grid.line = sweep.line;
             grid.axes = read_axes(sweep)?;
+            let of_rule = |axis: &Axis| axis.path.starts_with("rule.") && axis.path != "rule.kind";
+            grid.sweeps_rule = grid.axes.iter().flatten().any(of_rule);
+            let kinds = grid.all_kinds();
+            let lacks = |axis: &Axis| !kinds.iter().any(|kind| grid.applies(axis, kind.as_deref()));
+            let of_none: Vec<bool> = grid.axes.iter().flatten().map(lacks).collect();
+            for (axis, of_none) in grid.axes.iter_mut().flatten().zip(of_none) {
+                axis.of_no_rule = of_none;
+            }
         }
         let points = grid.sizes().iter().map(|&n| n as u64).fold(1, u64::saturating_mul);
         if points > MAX_TRIALS {
@@ -188,8 +202,71 @@ impl Grid {
         SpecError { line: self.line, message }
     }
 
-    /// The places of all points that are not excluded, in order: the last dimension moves fastest.
+    /// The kind of rule at a place, if there is one.
+    fn rule_kind(&self, place: &[usize]) -> Option<String> {
+        let (cell, variant) = (self.cells[place[0]].as_ref(), self.variants[place[1]].as_ref());
+        let changes = [cell, variant].into_iter().flatten().map(|change| &change.changes);
+        let own = |rule: &Node| rule.field("kind")?.as_text().map(String::from);
+        let kind = |node: &Node| own(node.field("rule")?);
+        let below = [&self.common].into_iter().chain(changes).chain(&self.profile).filter_map(kind).last();
+        let swept = (self.axes.iter().zip(&place[2..])).flat_map(|(zip, &i)| {
+            zip.iter().filter_map(move |axis| match axis.path.as_str() {
+                "rule" => own(&axis.values[i].node),
+                "rule.kind" => axis.values[i].node.as_text().map(String::from),
+                _ => None,
+            })
+        });
+        swept.last().or(below)
+    }
+
+    /// The kinds of all rules of the grid.
+    fn all_kinds(&self) -> Vec<Option<String>> {
+        let (cells, variants) = (0..self.cells.len(), 0..self.variants.len());
+        let swept: usize = (self.axes.iter())
+            .filter(|zip| zip.iter().any(|axis| axis.path == "rule" || axis.path == "rule.kind"))
+            .map(|zip| zip[0].values.len())
+            .max()
+            .unwrap_or(1);
+        let mut kinds = Vec::new();
+        for cell in cells {
+            for variant in variants.clone() {
+                for i in 0..swept {
+                    let axes = self.axes.iter().map(|zip| i.min(zip[0].values.len() - 1));
+                    let place: Vec<usize> = [cell, variant].into_iter().chain(axes).collect();
+                    let kind = self.rule_kind(&place);
+                    if !kinds.contains(&kind) {
+                        kinds.push(kind);
+                    }
+                }
+            }
+        }
+        kinds
+    }
+
+    /// Whether a swept field is one of a rule of this kind; fields of other tables always are.
+    fn applies(&self, axis: &Axis, kind: Option<&str>) -> bool {
+        let Some(field) = axis.path.strip_prefix("rule.").filter(|field| *field != "kind") else { return true };
+        let field = field.split('.').next().unwrap_or(field);
+        kind.is_none_or(|kind| rule_has(kind, field))
+    }
+
+    /// The places of all points that are not excluded, in order: the last dimension moves fastest. Where a rule does not have a
+    /// swept field, one point stands for all values of it.
     pub(crate) fn places(&self) -> Result<Vec<Vec<usize>>, SpecError> {
+        let all = self.all_places()?;
+        if !self.sweeps_rule {
+            return Ok(all);
+        }
+        let stands = |place: &Vec<usize>| {
+            let kind = self.rule_kind(place);
+            (self.axes.iter().zip(&place[2..])).all(|(zip, &i)| {
+                i == 0 || zip.iter().any(|axis| axis.of_no_rule || self.applies(axis, kind.as_deref()))
+            })
+        };
+        Ok(all.into_iter().filter(stands).collect())
+    }
+
+    fn all_places(&self) -> Result<Vec<Vec<usize>>, SpecError> {
         let sizes = self.sizes();
         let mut used = vec![false; self.exclusions.len()];
         let mut places = Vec::new();
@@ -223,8 +300,10 @@ impl Grid {
         for over in changes.chain(&self.profile) {
             node = node.overlaid(over);
         }
+        let kind = if self.sweeps_rule { self.rule_kind(place) } else { None };
         let chosen: Vec<(&Axis, &AxisValue)> = (self.axes.iter().zip(&place[2..]))
             .flat_map(|(zip, &i)| zip.iter().map(move |axis| (axis, &axis.values[i])))
+            .filter(|(axis, _)| axis.of_no_rule || self.applies(axis, kind.as_deref()))
             .collect();
         // A swept table comes before fields of it, wherever the spec names them.
         let mut by_depth = chosen.clone();
@@ -397,7 +476,7 @@ fn read_lists(table: &Node, prefix: &str, axes: &mut Vec<Axis>) -> Result<(), Sp
                     );
                 }
                 let values = items.iter().map(AxisValue::read).collect();
-                axes.push(Axis { path, line: node.line, values });
+                axes.push(Axis { path, line: node.line, values, of_no_rule: false });
             }
             _ => {
                 return Err(node.error(format!(

@@ -15,10 +15,13 @@ mod file;
 mod folders;
 mod grid;
 mod hardware;
+mod layer;
+mod layers;
 mod multi_tile;
 mod network;
 mod node;
 mod overlay;
+mod own_data;
 mod problem;
 mod rate;
 mod readout;
@@ -30,6 +33,7 @@ mod rule;
 mod schema;
 mod section;
 mod seeds;
+mod setup;
 mod signs;
 mod symmetric_point;
 mod table;
@@ -39,7 +43,7 @@ mod vector;
 
 pub use build::RuleBuildError;
 pub(crate) use data::batch_sentence;
-pub use data::{Augment, DataSpec, DataSpecError, Half, Normalize};
+pub use data::{Augment, DataSpec, DataSpecError, Half, HeldOut, Normalize};
 pub use device::{CellSpec, DeviceSpec, Devices, device_presets};
 pub(crate) use difference::{Difference, joined};
 pub use experiment::{Experiment, TrialSpec};
@@ -48,11 +52,14 @@ pub use folders::Folders;
 pub(crate) use folders::digest as digest_of;
 pub(crate) use grid::{Grid, MAX_TRIALS, Point};
 pub use hardware::HardwareSpec;
+pub use layer::LayerSpec;
+pub use layers::ListedLayers;
 pub use multi_tile::{ByStates, WarmStartSpec};
 pub(crate) use network::shape_sentence;
 pub use network::{Frozen, Model, NetworkSpec};
-pub(crate) use node::Node;
 pub use node::SpecError;
+pub(crate) use node::{Node, Value};
+pub use own_data::OwnData;
 pub use problem::{ProblemError, ProblemSpec, noisy};
 pub use rate::Rate;
 pub use readout::ReadoutSpec;
@@ -60,9 +67,11 @@ pub use record::{InitialSpec, Metric, RecordSpec, Variable};
 pub use resolved::Resolved;
 pub(crate) use resolved::describe;
 pub use response::{CatalogueEntry, ResponseSpec, catalogue};
+pub(crate) use rule::rule_has;
 pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec};
 pub use schema::schema;
 pub use section::{Declaration, Default, Field, FieldCondition};
+pub use setup::{ArraySetup, Setup, noisy_problem};
 pub use symmetric_point::SymmetricPointSpec;
 pub use training::{DigitalSpec, EarlyStopSpec, ScheduleSpec, TrainingSpec};
 pub use vector::{MatrixSpec, VectorSpec};
@@ -98,6 +107,26 @@ impl Document {
     /// If a value has no counterpart in a spec.
     pub fn from_value(value: &serde_json::Value) -> Result<Self, SpecError> {
         Node::from_json(value).map(Self)
+    }
+
+    /// The tree of values, without lines.
+    pub fn to_value(&self) -> serde_json::Value {
+        self.0.to_json()
+    }
+}
+
+impl Document {
+    /// The document of every point of the grid, with the name of the point where the grid gives it one.
+    pub(crate) fn points(&self, profile: Option<&str>) -> Result<Vec<(Option<String>, Node)>, SpecError> {
+        let grid = Grid::read(&self.0, profile)?;
+        let mut points = Vec::new();
+        for place in grid.places()? {
+            let point = grid.point(&place)?;
+            let changes = [point.cell, point.variant].into_iter().flatten().map(|change| change.name.as_str());
+            let words: Vec<&str> = changes.chain(point.swept.iter().map(|(_, label)| *label)).collect();
+            points.push(((!words.is_empty()).then(|| words.join("-")), point.node));
+        }
+        Ok(points)
     }
 }
 

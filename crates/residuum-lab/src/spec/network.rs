@@ -4,20 +4,27 @@ use std::path::PathBuf;
 
 use residuum::{Key, ParameterError};
 use residuum_nn::layer::Activation;
-use residuum_nn::model::{BuildError, Factory, Planner, ResNet, Select, cnn, fcn, mlp, resnet};
+use residuum_nn::model::{BuildError, Factory, LayerList, MNIST, Planner, ResNet, Select, layer_of};
 use residuum_nn::weights::{Parameter, Still};
 use residuum_nn::{Network, Shape, Weights};
 
-use super::node::SpecError;
-use super::section::{Optional, Or, Required, section};
-use super::table::{At, Table};
+use super::data::DataSpec;
+use super::file::Kind;
+use super::folders::Folders;
+use super::layers::{LayerField, Listed, ListedLayers};
+use super::node::{Node, SpecError, Value};
+use super::section::{Optional, Or, Section as _, section};
+use super::table::{At, Context, Table};
 use super::types::{choice, count, flag, list, path, text, word};
 
 section! {
     /// Which layers, where their weights live, and what they start from.
-    pub(crate) struct NetworkTable by model {
-        /// the architecture
-        model: &'static str = word(["fcn", "cnn", "mlp", "resnet18", "resnet34", "resnet50", "keras_resnet50"]), "–", Required;
+    pub(crate) struct NetworkTable by model or layers {
+        /// the architecture, instead of `layers`
+        model: Option<&'static str> = word(["fcn", "cnn", "mlp", "resnet18", "resnet34", "resnet50", "keras_resnet50"]), "–", Optional("by `layers`");
+        /// the architecture as a list of layers from input to output, each a word such as `"relu"` or a table such as
+        /// `{ kind = "linear", outputs = 64 }`
+        layers: Option<Vec<Listed>> = list(LayerField, "a list of layers", [1, usize::MAX]), "–", Optional("by `model`");
         /// sizes of the hidden layers
         hidden: Vec<usize> = list(count().at_least(1).size(), "a list of sizes of at least 1", [0, usize::MAX]), "units",
             Or("[32]"), of model ["mlp"];
@@ -80,6 +87,8 @@ pub enum Model {
     },
     /// A residual network; its number of classes is that of the data.
     ResNet(ResNet),
+    /// A list of layers.
+    List(ListedLayers),
 }
 
 /// Layers that do not learn.
@@ -94,27 +103,66 @@ pub enum Frozen {
 impl Frozen {
     fn includes(&self, layer: &str) -> bool {
         match self {
-            Self::AllBut(head) => layer != head,
+            Self::AllBut(head) => layer_of(layer) != head,
             Self::Some(select) => select.includes(layer),
         }
     }
 }
 
 impl NetworkSpec {
+    /// Reads a `[network]` table made by a program.
+    ///
+    /// # Errors
+    /// The first fault.
+    pub fn from_value(value: &serde_json::Value) -> Result<Self, SpecError> {
+        let (node, folders) = (Node::from_json(value)?, Folders::new("."));
+        let document = Node { line: None, value: Value::Table(vec![("network".into(), node)]) };
+        let root = Table::root(&document, Context::new(Kind::Network, &folders))?;
+        let table = root.child("network");
+        let fields = NetworkTable::read(&table)?;
+        let node = root.node("network").unwrap_or(&document);
+        Self::new(fields, &root.at("network", node, true))
+    }
+
     pub(crate) fn new(fields: NetworkTable, at: &At<'_>) -> Result<Self, SpecError> {
         let table = at.table()?;
         // The number of classes is set when the data are known.
-        let model = match fields.model {
-            "fcn" => Model::Fcn,
-            "cnn" => Model::Cnn,
-            "mlp" => Model::Mlp { hidden: fields.hidden, activation: fields.activation },
-            "resnet18" => Model::ResNet(ResNet::resnet18(1)),
-            "resnet34" => Model::ResNet(ResNet::resnet34(1)),
-            "resnet50" => Model::ResNet(ResNet::resnet50(1)),
-            _ => Model::ResNet(ResNet::keras_resnet50(1)),
+        let model = match (fields.model, fields.layers) {
+            (Some(_), Some(_)) => {
+                return Err(
+                    table.error("network.layers must not stand beside model: one of them names the layers")
+                );
+            }
+            (None, Some(layers)) => Model::List(ListedLayers::new(layers)),
+            (None, None) => return Err(table.missing("model")),
+            (Some("fcn"), None) => Model::Fcn,
+            (Some("cnn"), None) => Model::Cnn,
+            (Some("mlp"), None) => Model::Mlp { hidden: fields.hidden, activation: fields.activation },
+            (Some("resnet18"), None) => Model::ResNet(ResNet::resnet18(1)),
+            (Some("resnet34"), None) => Model::ResNet(ResNet::resnet34(1)),
+            (Some("resnet50"), None) => Model::ResNet(ResNet::resnet50(1)),
+            (Some(_), None) => Model::ResNet(ResNet::keras_resnet50(1)),
         };
+        if let Model::List(layers) = &model {
+            if let Some((layer, line)) = layers.without_outputs() {
+                let message = format!(
+                    "network.layers: layer {layer} must say its outputs; only the last layer with weights need not"
+                );
+                return Err(SpecError { line, message });
+            }
+            if model.head().is_empty() {
+                return Err(
+                    table.error("network.layers must have a layer with weights: linear, conv2d or conv1d")
+                );
+            }
+        }
         let head = model.head();
-        let analog = Select::parse(&fields.analog, &head);
+        let mut analog = Select::parse(&fields.analog, &head);
+        if let Model::List(layers) = &model
+            && let Some(names) = layers.analog(&analog)?
+        {
+            analog = if names.is_empty() { Select::None } else { Select::Names(names) };
+        }
         let frozen = match fields.frozen.as_str() {
             "backbone" => Frozen::AllBut(head.clone()),
             patterns => Frozen::Some(Select::parse(patterns, &head)),
@@ -141,6 +189,32 @@ impl NetworkSpec {
         let mut only = true;
         network.visit_weights(&mut |layer, _| only &= layer == head || !self.analog.includes(layer));
         only
+    }
+
+    /// Refuses a list whose layers do not fit each other or the data, with the line of the layer.
+    pub(super) fn check_shapes(&self, data: &DataSpec, root: &Table<'_>) -> Result<(), SpecError> {
+        let Model::List(layers) = &self.model else { return Ok(()) };
+        if self.model.head().is_empty() {
+            return Err(root.error("network.layers must have a layer with weights: linear, conv2d or conv1d"));
+        }
+        let (image, outputs) = data.image();
+        let at = |layer: &str, message: String| {
+            let line = layers.line(layer).or_else(|| root.child("network").error("").line);
+            SpecError { line, message: format!("network.layers: {message}") }
+        };
+        let shapes = self.model.layers(outputs).shapes(image).map_err(|error| match &error {
+            BuildError::Layer { layer, .. } | BuildError::Twice { layer } => at(layer, error.to_string()),
+            other => root.error(format!("network.layers: {other}")),
+        })?;
+        let (Some(last), wanted) = (shapes.last(), Shape::flat(outputs)) else { return Ok(()) };
+        if last.output != wanted {
+            let what = if data.is_regression() { "target value" } else { "class" };
+            let (name, given) = (&last.name, last.output);
+            let message =
+                format!("layer {name} must give {wanted}, one value for each {what}, but gives {given}");
+            return Err(at(name, message));
+        }
+        Ok(())
     }
 
     /// Builds the network without its values, and refuses one that does not fit the images or the memory, names of layers that
@@ -202,33 +276,37 @@ impl NetworkSpec {
         key: Key,
     ) -> Result<Network, BuildError> {
         let factory = &mut Freezing { frozen: &self.frozen, inner: factory };
-        match &self.model {
-            Model::Fcn => fcn(factory, key),
-            Model::Cnn => cnn(factory, key),
-            Model::Mlp { hidden, activation } => {
-                let sizes: Vec<usize> = [&[input.len()], hidden.as_slice(), &[classes]].concat();
-                mlp(input, &sizes, *activation, factory, key)
-            }
-            Model::ResNet(model) => resnet(ResNet { classes, ..*model }, input, factory, key),
-        }
+        self.model.layers(classes).build(self.model.input().unwrap_or(input), factory, key)
     }
 }
 
 impl Model {
+    /// Its layers, for data with so many classes or target values.
+    pub fn layers(&self, outputs: usize) -> LayerList {
+        match self {
+            Self::Fcn => LayerList::fcn(),
+            Self::Cnn => LayerList::cnn(),
+            Self::Mlp { hidden, activation } => {
+                LayerList::mlp(&[hidden.as_slice(), &[outputs]].concat(), *activation)
+            }
+            Self::ResNet(model) => ResNet { classes: outputs, ..*model }.layers(),
+            Self::List(layers) => layers.list(outputs),
+        }
+    }
+
+    /// The images it is made for, if only these.
+    pub fn input(&self) -> Option<Shape> {
+        matches!(self, Self::Fcn | Self::Cnn).then_some(MNIST)
+    }
+
     /// Name of the last layer with weights.
     pub fn head(&self) -> String {
-        match self {
-            Self::Fcn => "5".into(),
-            Self::Cnn => "10".into(),
-            // A flatten, then linear layers with activations between them.
-            Self::Mlp { hidden, .. } => (2 * hidden.len() + 1).to_string(),
-            Self::ResNet(_) => "fc".into(),
-        }
+        self.layers(1).matrices().pop().unwrap_or_default()
     }
 
     /// Whether scores are log-probabilities.
     pub fn gives_log_probabilities(&self) -> bool {
-        matches!(self, Self::Fcn | Self::Cnn)
+        self.layers(1).gives_log_probabilities()
     }
 }
 

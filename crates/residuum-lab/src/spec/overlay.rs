@@ -3,7 +3,7 @@
 use super::node::{Node, SpecError, Value};
 
 /// Fields that say what a table is about: naming another one makes the other fields of the table below meaningless.
-pub(super) const IDENTITIES: [&str; 5] = ["kind", "response", "preset", "model", "set"];
+pub(super) const IDENTITIES: [&str; 6] = ["kind", "response", "preset", "model", "layers", "set"];
 
 impl Node {
     /// This document with `over` laid upon it, table by table. A table that names what it is about (a rule its `kind`, a

@@ -14,7 +14,7 @@ use super::build::{Builder, Number, RuleBuildError};
 use super::multi_tile::{ByStates, WarmStartSpec, WarmStartTable, warm_start};
 use super::node::{Node, SpecError, Value};
 use super::rate::{Rate, rate};
-use super::section::{Declaration, Optional, Or, Required, Section as _, Takes, section};
+use super::section::{Declaration, Field, Optional, Or, Required, Section as _, Takes, section};
 use super::symmetric_point::{SymmetricPointField, SymmetricPointSpec, ZeroShiftTable, zero_shift};
 use super::table::{At, Table};
 use super::types::{TakesExt as _, choice, count, flag, list, number, table, word};
@@ -120,8 +120,17 @@ section! {
     }
 }
 
+/// Whether rules of this kind have a field.
+pub(crate) fn rule_has(kind: &str, field: &str) -> bool {
+    let of_kind = |field: &Field| {
+        let kinds = field.conditions.iter().filter(|condition| condition.field == "kind");
+        kinds.into_iter().all(|condition| condition.values.contains(&kind))
+    };
+    RuleTable::declaration().fields.iter().any(|own| own.name == field && of_kind(own))
+}
+
 /// Rules with a learning rate.
-const RATED: &[&str] = &[
+pub(super) const RATED: &[&str] = &[
     "digital",
     "analog",
     "tiki_taka",
@@ -160,7 +169,7 @@ const SOURCED: &[&str] = &[
     "residual_cascade",
 ];
 /// Rules with arrays besides W.
-const TRANSFERRING: &[&str] = &[
+pub(super) const TRANSFERRING: &[&str] = &[
     "tiki_taka",
     "tiki_taka_2",
     "chopped_tiki_taka",
@@ -282,7 +291,7 @@ impl LevelsTable {
 /// Pairs of a zero-shift while a spec is checked: what cannot be measured shows at the first.
 const CHECKED_PAIRS: u64 = 4;
 
-fn scheme(fields: &TrainsTable, _: &At<'_>) -> Result<Scheme, SpecError> {
+pub(super) fn scheme(fields: &TrainsTable, _: &At<'_>) -> Result<Scheme, SpecError> {
     let trains = Trains { length: fields.length, management: fields.management };
     Ok(match fields.scheme {
         "stochastic" => Scheme::Stochastic(trains),

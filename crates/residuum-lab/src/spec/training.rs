@@ -22,8 +22,8 @@ section! {
         /// images per step
         batch_size: usize = count().at_least(1).size(), "samples", Required;
         /// the loss to minimise
-        loss: Option<&'static str> = word(["cross_entropy", NLL]), "–",
-            Optional("by the model: the latter for `fcn` and `cnn`, which end in log-probabilities");
+        loss: Option<&'static str> = word(["cross_entropy", NLL, MEAN_SQUARE]), "–",
+            Optional("by data and model: `mean_square` for a regression, `negative_log_likelihood` for models that end in log-probabilities");
         /// share of the target spread over all classes, with `cross_entropy`
         label_smoothing: Option<f64> = number().checked_later(", 0 to 1"), "share", Optional("0");
         /// factor applied to every rate given as a number
@@ -104,6 +104,7 @@ section! {
 }
 
 const NLL: &str = "negative_log_likelihood";
+const MEAN_SQUARE: &str = "mean_square";
 
 /// How a network of a spec is trained.
 #[derive(Clone, Debug, PartialEq)]
@@ -183,24 +184,52 @@ pub struct EarlyStopSpec {
 }
 
 impl TrainingSpec {
-    pub(crate) fn new(fields: TrainingTable, model: &Model, table: &Table<'_>) -> Result<Self, SpecError> {
+    pub(crate) fn new(
+        fields: TrainingTable,
+        model: &Model,
+        is_regression: bool,
+        table: &Table<'_>,
+    ) -> Result<Self, SpecError> {
         Ok(Self {
             epochs: fields.epochs,
             batch_size: fields.batch_size,
-            loss: loss(&fields, model, table)?,
+            loss: loss(&fields, model, is_regression, table)?,
             schedule: fields.schedule,
             seeds: fields.seeds,
-            early_stop: fields.early_stop.map(|stop| early_stop(&stop, table)).transpose()?,
+            early_stop: fields.early_stop.map(|stop| early_stop(&stop, is_regression, table)).transpose()?,
             checkpoint_every: fields.checkpoint_every,
             histograms: fields.histograms,
         })
     }
 }
 
-fn loss(fields: &TrainingTable, model: &Model, table: &Table<'_>) -> Result<Loss, SpecError> {
-    let natural = if model.gives_log_probabilities() { NLL } else { "cross_entropy" };
+fn loss(
+    fields: &TrainingTable,
+    model: &Model,
+    is_regression: bool,
+    table: &Table<'_>,
+) -> Result<Loss, SpecError> {
+    let natural = match (is_regression, model.gives_log_probabilities()) {
+        (true, _) => MEAN_SQUARE,
+        (false, true) => NLL,
+        (false, false) => "cross_entropy",
+    };
     if fields.loss.is_none() {
         table.defaulted("loss", format!("{natural:?}"));
+    }
+    let given = fields.loss.unwrap_or(natural);
+    if (given == MEAN_SQUARE) != is_regression {
+        let (path, goal) = (table.path("loss"), if is_regression { "target values" } else { "classes" });
+        return Err(table.error(format!("{path} must fit the data, which have {goal}, got {given:?}")));
+    }
+    if given == MEAN_SQUARE {
+        if fields.label_smoothing.is_some() {
+            let path = table.path("label_smoothing");
+            return Err(
+                table.error(format!("{path} has no effect with loss = {given:?}: it belongs to cross_entropy"))
+            );
+        }
+        return Ok(Loss::MeanSquare);
     }
     if fields.loss.unwrap_or(natural) == NLL {
         if !model.gives_log_probabilities() {
@@ -239,8 +268,16 @@ fn factor(fields: &FactorTable, at: &At<'_>) -> Result<ScheduleSpec, SpecError> 
     })
 }
 
-fn early_stop(fields: &EarlyStopTable, table: &Table<'_>) -> Result<EarlyStopSpec, SpecError> {
+fn early_stop(
+    fields: &EarlyStopTable,
+    is_regression: bool,
+    table: &Table<'_>,
+) -> Result<EarlyStopSpec, SpecError> {
     let EarlyStopTable { patience, min_delta, watch } = *fields;
+    if is_regression && watch == "accuracy" {
+        let path = table.path("early_stop.watch");
+        return Err(table.error(format!("{path} must be \"loss\" for target values: they have no accuracy")));
+    }
     // An accuracy is a share; a loss has no upper end.
     if watch == "accuracy" && min_delta > 1.0 {
         let path = table.path("early_stop.min_delta");

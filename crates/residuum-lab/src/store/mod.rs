@@ -309,6 +309,32 @@ impl Store {
         rows_from_csv(&text).map_err(|source| StoreError::Records { path, source })
     }
 
+    /// Takes over a trial that was run elsewhere: its files by their paths in its folder. Records are written last, so that
+    /// the trial is done only with all of them; files of an unfinished trial let this store continue it.
+    ///
+    /// # Errors
+    /// If another process runs it, a path leads out of its folder, or a file cannot be written.
+    pub fn adopt(&self, id: &str, files: &[(String, Vec<u8>)]) -> Result<TrialState, StoreError> {
+        let lease = match self.claim(id)? {
+            TrialClaim::Ours(lease) => lease,
+            TrialClaim::Settled(state) => return Ok(state),
+            TrialClaim::Busy => return Err(StoreError::Busy { id: id.into() }),
+        };
+        lease.adopt(files)?;
+        Ok(self.state(id))
+    }
+
+    /// The files of a trial by their paths in its folder, without what is being written.
+    ///
+    /// # Errors
+    /// If one cannot be read.
+    pub fn files(&self, id: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let mut files = Vec::new();
+        gather(&self.folder(id), "", &mut files)?;
+        files.sort();
+        Ok(files)
+    }
+
     /// Removes a trial.
     ///
     /// # Errors
@@ -322,6 +348,33 @@ impl Store {
             None => Err(StoreError::Busy { id: id.into() }),
         }
     }
+}
+
+/// Adds the files under `folder`.
+fn gather(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) -> Result<(), StoreError> {
+    let entries = match fs::read_dir(folder) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        read => read.map_err(StoreError::io(folder))?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(StoreError::io(folder))?;
+        let (name, path) = (entry.file_name().to_string_lossy().into_owned(), entry.path());
+        if name == LOCK || name.ends_with(".partial") {
+            continue;
+        }
+        let kind = entry.file_type().map_err(StoreError::io(&path))?;
+        let place = format!("{prefix}{name}");
+        if kind.is_dir() {
+            gather(&path, &format!("{place}/"), files)?;
+        } else if kind.is_file() {
+            match fs::read(&path) {
+                // An older checkpoint may make room for a newer one meanwhile.
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                read => files.push((place, read.map_err(StoreError::io(&path))?)),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Whether a file exists and is complete: a power cut may leave an empty one, or one that ends in zeros.

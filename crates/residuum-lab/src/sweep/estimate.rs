@@ -6,7 +6,7 @@ use std::time::Instant;
 use residuum::Key;
 use residuum_nn::layer::Pass;
 use residuum_nn::state::{Data, Scope};
-use residuum_nn::{Network, Tensor};
+use residuum_nn::{Network, Targets, Tensor};
 
 use crate::plan::{Plan, Work};
 use crate::progress::Silent;
@@ -288,7 +288,9 @@ fn step_seconds(
     let mut k = 0;
     let mut time = |network: &mut Network, images: &Tensor| -> Result<f64, String> {
         let labels: Vec<u32> = (0..images.batch() as u32).map(|i| i % classes).collect();
-        let (seconds, outcome) = seconds(|| network.train_step(images, &labels, loss, k, key));
+        let values = vec![0.5; images.batch() * classes as usize];
+        let targets = if loss.is_regression() { Targets::Values(&values) } else { Targets::Classes(&labels) };
+        let (seconds, outcome) = seconds(|| network.train_step(images, targets, loss, k, key));
         k += 1;
         outcome.map(|_| seconds).map_err(|e| e.to_string())
     };

@@ -3,7 +3,7 @@
 use residuum::Range;
 use residuum_nn::train::EpochRecord;
 
-use crate::spec::{Devices, HardwareSpec};
+use crate::spec::{Devices, HardwareSpec, TrialSpec};
 use crate::store::Row;
 use crate::train::{ArrayWeights, LayerWeights, Trained};
 
@@ -15,7 +15,8 @@ const BINS: usize = 64;
 ///
 /// | metric | part | value |
 /// |---|---|---|
-/// | `train_loss`, `train_accuracy`, `test_loss`, `test_accuracy`, `learning_rate` | – | after an epoch |
+/// | `train_loss`, `train_accuracy`, `test_loss`, `test_accuracy`, `learning_rate` | – | after an epoch; `validation_…` instead of `test_…` where the spec evaluates that part |
+/// | `test_r2` | – | after an epoch, instead of accuracies, for a regression: the share of the targets' variance that is explained |
 /// | `pulses` | layer | pulses its devices have taken |
 /// | `energy` | layer | joules, if the spec gives `device.pulse_energy` |
 /// | `reads`, `conversions`, `digital_operations`, `digital_bytes` | layer | since training began, if the spec has `[hardware]` |
@@ -24,12 +25,14 @@ const BINS: usize = 64;
 /// | `range_low`, `range_high` | the same | dynamic range of the mean device, in the same units |
 /// | `kappa2` | layer | q_max/q_min of the mean main device between the smallest and the largest weight of the main array before and after training |
 /// | `drift` | layer | mean of \|w − w⋄\| before training minus that after, over the main array: positive where weights were pulled towards the symmetric point |
-pub fn network_rows(trained: &Trained, devices: Option<&Devices>, hardware: Option<&HardwareSpec>) -> Vec<Row> {
+pub fn network_rows(trained: &Trained, spec: &TrialSpec) -> Vec<Row> {
     let records = &trained.summary.records;
+    let devices = spec.devices.as_ref();
     let pulse_energy = devices.and_then(|devices| devices.pulse_energy);
+    let (part, hardware) = (spec.data.evaluated_part(), spec.hardware.as_ref());
     let mut rows: Vec<Row> = Vec::new();
     for record in records {
-        rows.extend(epoch_rows(record, pulse_energy));
+        rows.extend(epoch_rows(record, part, pulse_energy));
         if let Some(hardware) = hardware {
             ledger_rows(record, hardware, &mut rows);
         }
@@ -57,14 +60,18 @@ impl At {
     }
 }
 
-fn epoch_rows(record: &EpochRecord, pulse_energy: Option<f64>) -> Vec<Row> {
+fn epoch_rows(record: &EpochRecord, part: &str, pulse_energy: Option<f64>) -> Vec<Row> {
     let at = At { epoch: record.epoch, step: record.steps };
-    let mut rows = vec![
-        at.row("train_loss", "", record.train_loss),
-        at.row("train_accuracy", "", record.train_accuracy),
-        at.row("test_loss", "", record.test_loss),
-        at.row("test_accuracy", "", record.test_accuracy),
-    ];
+    let of_part = |metric: &str, value: f64| at.row(&format!("{part}_{metric}"), "", value);
+    let mut rows = vec![at.row("train_loss", "", record.train_loss)];
+    match record.explained {
+        None => rows.extend([
+            at.row("train_accuracy", "", record.train_accuracy),
+            of_part("loss", record.test_loss),
+            of_part("accuracy", record.test_accuracy),
+        ]),
+        Some(share) => rows.extend([of_part("loss", record.test_loss), of_part("r2", share)]),
+    }
     rows.extend(record.learning_rate.map(|rate| at.row("learning_rate", "", rate)));
     rows.extend(record.pulses.iter().map(|(layer, &pulses)| at.row("pulses", layer, pulses as f64)));
     if let Some(joules) = pulse_energy {

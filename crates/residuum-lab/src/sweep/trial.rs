@@ -185,10 +185,7 @@ fn network(
         }) => Ok(Outcome::Interrupted),
         Ok(trained) => {
             let seconds = trained.summary.records.iter().map(|r| r.seconds).sum();
-            Ok(Outcome::Rows {
-                rows: network_rows(&trained, spec.devices.as_ref(), spec.hardware.as_ref()),
-                seconds,
-            })
+            Ok(Outcome::Rows { rows: network_rows(&trained, spec), seconds })
         }
         Err(error) => match error {
             NetworkError::Train(TrainError::Step { .. } | TrainError::TestDiverged { .. }) => {
@@ -254,7 +251,12 @@ impl train::TrainingListener for Watch<'_, '_> {
     }
 
     fn evaluated(&mut self, record: &EpochRecord) {
-        self.listener.trial_measured(self.plan, "test_accuracy", record.test_accuracy);
+        let Work::Network(spec) = &self.plan.work else { return };
+        let (metric, value) = match record.explained {
+            None => ("accuracy", record.test_accuracy),
+            Some(share) => ("r2", share),
+        };
+        self.listener.trial_measured(self.plan, &format!("{}_{metric}", spec.data.evaluated_part()), value);
     }
 
     fn warned(&mut self, warning: &Warning) {

@@ -18,6 +18,8 @@ macro_rules! shipped {
 /// Every experiment with networks in `experiments/`.
 pub const CATALOGUE: &[Shipped] = shipped![
     "digits",
+    "coarse-states",
+    "wrong-references",
     "mnist-fcn",
     "mnist-cnn",
     "mnist-table",
@@ -28,4 +30,6 @@ pub const CATALOGUE: &[Shipped] = shipped![
     "cifar10-features",
     "cifar10-small",
     "ablation",
+    "lenet5",
+    "resnet-small",
 ];

@@ -158,7 +158,7 @@ fn features(backbone: &mut Network, batches: &Batches, samples: Range<usize>) ->
     let mut images = Tensor::zeros(samples.len(), backbone.input_shape());
     let values = backbone.input_shape().len();
     for (sample, image) in samples.zip(images.values_mut().chunks_exact_mut(values)) {
-        batches.pipeline().apply(batches.dataset().image(sample), key, image);
+        batches.pipeline().apply(batches.dataset().sample(sample), key, image);
     }
     backbone.forward(&images, Pass::evaluate(key)).values().to_vec()
 }
@@ -182,7 +182,7 @@ fn digest(model: &Model, backbone: &mut Network, batches: &Batches) -> String {
         hash.update(bytes);
     }
     for sample in 0..batches.dataset().len() {
-        hash.update(batches.dataset().image(sample));
+        hash.update(batches.dataset().sample(sample).to_bytes());
     }
     let mut name = String::new();
     for byte in &hash.finalize()[..8] {

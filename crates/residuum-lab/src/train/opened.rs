@@ -35,7 +35,7 @@ pub struct Opened {
     pub spec: Arc<TrialSpec>,
     /// Steps done.
     pub steps: u64,
-    trial: NetworkTrial,
+    pub(super) trial: NetworkTrial,
 }
 
 impl Opened {

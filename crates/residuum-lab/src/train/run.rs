@@ -48,6 +48,12 @@ pub enum NetworkError {
         /// The trial.
         id: String,
     },
+    /// The trial has no tiles to program.
+    #[error("trial {id} must have weights on tiles, got a digital rule or exact arrays")]
+    NoTiles {
+        /// The trial.
+        id: String,
+    },
     /// The manifest is not a valid spec.
     #[error("trial {id}: {source}")]
     Spec {

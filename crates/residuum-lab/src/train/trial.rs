@@ -169,7 +169,7 @@ impl NetworkTrial {
     pub fn prepare(spec: &TrialSpec, seed: u64, root: &Path, origin: WeightsFrom) -> Result<Self, TrialError> {
         let key = Key::new(seed);
         let split = spec.data.load(root)?;
-        let classes = split.train.classes();
+        let classes = split.train.outputs();
         let [train_pipeline, test_pipeline] = spec.data.pipelines(&split.train)?;
         let image = test_pipeline.output();
         let batch_size = spec.training.batch_size;
@@ -224,9 +224,9 @@ impl Shaped {
 
 /// The rule of a spec on tiles of any size.
 #[derive(Clone, Debug)]
-struct TileRecipe {
-    rule: RuleSpec,
-    devices: Devices,
+pub(super) struct TileRecipe {
+    pub(super) rule: RuleSpec,
+    pub(super) devices: Devices,
 }
 
 impl Recipe for TileRecipe {

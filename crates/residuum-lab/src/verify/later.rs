@@ -326,7 +326,7 @@ fn multi_tile_gap(context: &Context) -> Outcome {
 }
 
 fn calibration_pulses(context: &Context) -> Outcome {
-    let replicas = context.pick(4000, 1000);
+    let replicas = context.pick(40_000, 20_000);
     let mut checks = Vec::new();
     for step in [0.02, 0.005] {
         let power: Device = Arc::new(Power::new(1.0, 1.0)?);

@@ -458,3 +458,19 @@ fn every_shipped_experiment_is_a_grid_of_different_trials() {
         }
     }
 }
+
+#[test]
+fn a_swept_field_is_left_out_where_the_rule_does_not_have_it() {
+    let rules = "[[variant]]\nname = \"plain\"\nrule = { kind = \"analog\", learning_rate = 0.1 }\n[[variant]]\nname = \"residual\"\n\
+                 rule = { kind = \"residual_learning\", learning_rate = 0.1, transfer_rate = 0.1, mixing = 1.0 }\n\
+                 [sweep]\n\"rule.mixing\" = [0.1, 0.2, 0.4]\n\"rule.learning_rate\" = [0.01, 0.1]\n";
+    let names: BTreeSet<String> = problem(rules).into_iter().map(|plan| plan.name).collect();
+    let expected = ["plain-0.01", "plain-0.1"]
+        .into_iter()
+        .map(String::from)
+        .chain(["0.1", "0.2", "0.4"].iter().flat_map(|g| ["0.01", "0.1"].map(|a| format!("residual-{g}-{a}"))));
+    assert_eq!(names, expected.collect());
+    // A field that no rule of the grid has is still a mistake.
+    let error = refusal(&format!("{PROBLEM}[sweep]\n\"rule.tail_weight\" = [1.0, 2.0]\n"));
+    assert!(error.contains("rule.tail_weight has no effect with kind"), "{error}");
+}

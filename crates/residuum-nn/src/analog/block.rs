@@ -63,6 +63,19 @@ impl Block {
         Ok(block)
     }
 
+    /// The rule, and the rows and columns it holds.
+    pub(super) fn rule(&self) -> (Range<usize>, Range<usize>, &dyn Rule<f32>) {
+        (self.rows.clone(), self.cols.clone(), &*self.rule)
+    }
+
+    pub(super) fn running_scale(&self) -> Option<f32> {
+        self.scratch[0].running_scale()
+    }
+
+    pub(super) fn set_running_scale(&mut self, scale: Option<f32>) {
+        self.scratch[0].set_running_scale(scale);
+    }
+
     fn shape(&self) -> Shape {
         Shape { rows: self.rows.len(), cols: self.cols.len() }
     }
@@ -221,19 +234,51 @@ impl Block {
         self.rule.age(key.named("age"));
     }
 
-    /// ∂L/∂s = Σ_b δ · a · raw.
+    /// The gradient of s, where the block learns it.
     fn scale_gradient(&mut self, errors: &[f32]) {
-        let Some(learned) = &mut self.learned else { return };
-        assert_eq!(errors.len(), self.raw.len(), "a step follows the read of its own batch");
-        learned.gradient.fill(0.0);
+        let Some(mut learned) = self.learned.take() else { return };
+        if learned.trains() {
+            assert_eq!(errors.len(), self.raw.len(), "a step follows the read of its own batch");
+            self.add_scale_gradient(errors, &self.raw, &mut learned.gradient);
+        }
+        self.learned = Some(learned);
+    }
+
+    /// ∂L/∂s = Σ_b δ · a · raw.
+    fn add_scale_gradient(&self, errors: &[f32], raw: &[f32], gradient: &mut [f32]) {
+        gradient.fill(0.0);
         let rows = self.rows.len();
-        for (errors, raw) in errors.chunks_exact(rows).zip(self.raw.chunks_exact(rows)) {
+        for (errors, raw) in errors.chunks_exact(rows).zip(raw.chunks_exact(rows)) {
             for row in 0..rows {
                 let a = if self.mapped.len() == 1 { self.mapped[0] } else { self.mapped[row] };
-                let to = if learned.gradient.len() == 1 { 0 } else { row };
-                learned.gradient[to] += errors[row] * a * raw[row];
+                let to = if gradient.len() == 1 { 0 } else { row };
+                gradient[to] += errors[row] * a * raw[row];
             }
         }
+    }
+
+    /// The same for scales that someone else learns, from the outputs that [`Block::raw`] gave.
+    pub(super) fn outside_gradient(
+        &mut self,
+        errors: &[f32],
+        all_rows: usize,
+        raw: &[f32],
+        gradient: &mut [f32],
+    ) {
+        let mut own = std::mem::take(&mut self.errors);
+        take_lines(errors, all_rows, &self.rows, &mut own);
+        self.add_scale_gradient(&own, raw, gradient);
+        self.errors = own;
+    }
+
+    /// The outputs of the last read before s.
+    pub(super) fn raw(&self) -> &[f32] {
+        &self.raw
+    }
+
+    /// s, if it is learned.
+    pub(super) fn learned(&mut self) -> Option<&mut Parameter> {
+        self.learned.as_mut()
     }
 
     fn keep_raw(&mut self, outputs: &[f32]) {

@@ -11,8 +11,10 @@ mod factory;
 
 pub use factory::{AnalogFactory, Recipe};
 
+use std::ops::Range;
+
 use residuum::rule::Operations;
-use residuum::{Key, ParameterError, RateSchedules, Readout, State};
+use residuum::{Key, ParameterError, RateSchedules, Rates, Readout, Rule, State};
 
 use crate::state::{StateError, Tensors};
 use crate::weights::{TrainStepError, Weights, check_weights};
@@ -103,6 +105,9 @@ impl Reads {
     }
 }
 
+/// Inputs of a calibration.
+const CALIBRATIONS: usize = 16;
+
 /// A matrix on crossbar tiles.
 #[derive(Debug)]
 pub struct AnalogWeights {
@@ -115,6 +120,10 @@ pub struct AnalogWeights {
     /// Of this layer under this seed.
     key: Key,
     samples_read: u64,
+    /// What outputs are multiplied by: a global drift compensation.
+    gain: f32,
+    /// How strongly the matrix answered when it was calibrated.
+    answer: f64,
 }
 
 impl AnalogWeights {
@@ -145,12 +154,120 @@ impl AnalogWeights {
             }
         }
         let rates = factory.rates.clone().validate()?;
-        Ok(Self { rows, cols, blocks, mapping, rates, name: name.to_owned(), key, samples_read: 0 })
+        Ok(Self {
+            rows,
+            cols,
+            blocks,
+            mapping,
+            rates,
+            name: name.to_owned(),
+            key,
+            samples_read: 0,
+            gain: 1.0,
+            answer: 0.0,
+        })
+    }
+
+    /// The sum of |y| over a few inputs of random signs.
+    fn answer_to(&mut self, key: Key) -> f64 {
+        let mut draws = vec![0.0; CALIBRATIONS * self.cols];
+        key.named("calibration").fill_uniform(&mut draws);
+        let inputs: Vec<f32> = draws.iter().map(|&u| if u < 0.5 { -1.0 } else { 1.0 }).collect();
+        let mut outputs = vec![0.0; CALIBRATIONS * self.rows];
+        self.read(&inputs, &mut outputs, key.named("answer"));
+        outputs.iter().map(|&y| f64::from(y.abs())).sum()
+    }
+
+    /// The rates of its own schedules at step `k`.
+    pub fn rates(&self, k: u64) -> Rates {
+        self.rates.at(k)
+    }
+
+    /// [`Weights::step`] with rates of the caller's, such as those of a scheduler outside this library.
+    ///
+    /// # Errors
+    /// If a rule rejects the step.
+    pub fn step_at(
+        &mut self,
+        k: u64,
+        rates: &Rates,
+        errors: &[f32],
+        inputs: &[f32],
+        key: Key,
+    ) -> Result<(), TrainStepError> {
+        for (n, block) in self.blocks.iter_mut().enumerate() {
+            let shape = [self.rows, self.cols];
+            block.step(k, errors, inputs, shape, rates, key.fold(n as u64)).map_err(|mut e| {
+                e.array = format!("{} tile {n} {}", self.name, e.array);
+                TrainStepError::Refused(e.at(k))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// [`Weights::read`] that leaves no trace: running averages of the converters are what they were.
+    pub fn evaluate(&mut self, inputs: &[f32], outputs: &mut [f32], key: Key) {
+        let before: Vec<_> = self.blocks.iter().map(Block::running_scale).collect();
+        self.read(inputs, outputs, key);
+        for (block, scale) in self.blocks.iter_mut().zip(before) {
+            block.set_running_scale(scale);
+        }
+    }
+
+    /// Leaves output scales to someone else, who sets them before a read and takes their gradients; returns how many there are.
+    pub fn open_scales(&mut self) -> usize {
+        let own = self.blocks.iter_mut().filter_map(Block::learned);
+        own.map(|scale| {
+            scale.freeze();
+            scale.values.len()
+        })
+        .sum()
+    }
+
+    /// Sets the output scales, tile by tile.
+    ///
+    /// # Panics
+    /// If there are not as many as [`open_scales`](Self::open_scales) returned.
+    pub fn set_scales(&mut self, scales: &[f32]) {
+        let mut rest = scales;
+        for scale in self.blocks.iter_mut().filter_map(Block::learned) {
+            let (own, others) = rest.split_at(scale.values.len());
+            scale.values.copy_from_slice(own);
+            rest = others;
+        }
+        assert!(rest.is_empty(), "{} output scales too many", rest.len());
+    }
+
+    /// What the last read gave before the output scales, tile by tile.
+    pub fn unscaled(&self, out: &mut Vec<f32>) {
+        out.clear();
+        self.blocks.iter().for_each(|block| out.extend_from_slice(block.raw()));
+    }
+
+    /// ∂L/∂s of the output scales, from the errors of a read and what [`unscaled`](Self::unscaled) gave after it.
+    ///
+    /// # Panics
+    /// If lengths do not fit.
+    pub fn scale_gradients(&mut self, errors: &[f32], unscaled: &[f32], out: &mut [f32]) {
+        let (batch, rows) = (errors.len() / self.rows, self.rows);
+        let (mut raw, mut to) = (unscaled, out);
+        for block in &mut self.blocks {
+            let (height, width) = (block.rule().0.len(), block.learned().map_or(0, |scale| scale.values.len()));
+            let (own, others) = raw.split_at(batch * height);
+            let (gradient, rest) = std::mem::take(&mut to).split_at_mut(width);
+            block.outside_gradient(errors, rows, own, gradient);
+            (raw, to) = (others, rest);
+        }
+    }
+
+    /// The rule of every tile, with the rows and columns of the matrix that it holds.
+    pub fn tiles(&self) -> impl Iterator<Item = (Range<usize>, Range<usize>, &dyn Rule<f32>)> {
+        self.blocks.iter().map(Block::rule)
     }
 }
 
 /// Splits `n` lines into the fewest chunks of at most `most`, as equal as possible.
-fn split_evenly(n: usize, most: usize) -> Vec<std::ops::Range<usize>> {
+fn split_evenly(n: usize, most: usize) -> Vec<Range<usize>> {
     let chunks = n.div_ceil(most);
     (0..chunks).map(|c| c * n / chunks..(c + 1) * n / chunks).collect()
 }
@@ -173,6 +290,9 @@ impl Weights for AnalogWeights {
             let shape = [self.cols, self.rows];
             block.read(inputs, outputs, shape, key.fold(n as u64));
         }
+        if self.gain != 1.0 {
+            outputs.iter_mut().for_each(|y| *y *= self.gain);
+        }
     }
 
     fn read_transposed(&mut self, errors: &[f32], outputs: &mut [f32], key: Key) {
@@ -187,19 +307,25 @@ impl Weights for AnalogWeights {
 
     fn step(&mut self, k: u64, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), TrainStepError> {
         let rates = self.rates.at(k);
-        for (n, block) in self.blocks.iter_mut().enumerate() {
-            let shape = [self.rows, self.cols];
-            block.step(k, errors, inputs, shape, &rates, key.fold(n as u64)).map_err(|mut e| {
-                e.array = format!("{} tile {n} {}", self.name, e.array);
-                TrainStepError::Refused(e.at(k))
-            })?;
-        }
-        Ok(())
+        self.step_at(k, &rates, errors, inputs, key)
     }
 
     fn age(&mut self, key: Key) {
         for (n, block) in self.blocks.iter_mut().enumerate() {
             block.age(key.fold(n as u64));
+        }
+    }
+
+    fn calibrate(&mut self, key: Key) {
+        self.gain = 1.0;
+        self.answer = self.answer_to(key);
+    }
+
+    fn compensate(&mut self, key: Key) {
+        self.gain = 1.0;
+        let now = self.answer_to(key);
+        if now > 0.0 {
+            self.gain = (self.answer / now) as f32;
         }
     }
 

@@ -1,11 +1,11 @@
-//! Functions of one number: ReLU, sigmoid, tanh.
+//! Functions of one number: ReLU and its leaky kin, sigmoid, tanh, SiLU.
 
 use residuum::math::exp32;
 
 use super::{Layer, Pass, ShapeError, no_tensors};
 use crate::{Shape, Tensor, TrainStepError, kernel};
 
-/// A function of one number, applied to each. Errors of sigmoid and tanh are below 3e-7.
+/// A function of one number, applied to each. Relative errors are below 4e-7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Activation {
     /// max(0, x).
@@ -14,6 +14,10 @@ pub enum Activation {
     Sigmoid,
     /// The hyperbolic tangent.
     Tanh,
+    /// x where it is positive, a hundredth of x elsewhere.
+    LeakyRelu,
+    /// x/(1 + e^{−x}).
+    Silu,
 }
 
 no_tensors!(Activation);
@@ -22,6 +26,25 @@ no_tensors!(Activation);
 fn relu(x: f32) -> f32 {
     // As PyTorch's: NaN stays NaN.
     if x < 0.0 { 0.0 } else { x }
+}
+
+/// Slope of the leaky ReLU below zero, PyTorch's.
+const LEAK: f32 = 0.01;
+
+#[inline(always)]
+fn leaky_relu(x: f32) -> f32 {
+    if x < 0.0 { LEAK * x } else { x }
+}
+
+#[inline(always)]
+fn silu(x: f32) -> f32 {
+    x * sigmoid(x)
+}
+
+#[inline(always)]
+fn silu_slope(x: f32) -> f32 {
+    let s = sigmoid(x);
+    s * (1.0 + x * (1.0 - s))
 }
 
 #[inline(always)]
@@ -62,12 +85,14 @@ impl Layer for Activation {
             Self::Relu => kernel::map(out, x, relu),
             Self::Sigmoid => kernel::map(out, x, sigmoid),
             Self::Tanh => kernel::map(out, x, tanh),
+            Self::LeakyRelu => kernel::map(out, x, leaky_relu),
+            Self::Silu => kernel::map(out, x, silu),
         }
     }
 
     fn backward(
         &mut self,
-        _: &Tensor,
+        input: &Tensor,
         output: &Tensor,
         errors: &Tensor,
         input_errors: Option<&mut Tensor>,
@@ -75,12 +100,14 @@ impl Layer for Activation {
     ) -> Result<(), TrainStepError> {
         let Some(input_errors) = input_errors else { return Ok(()) };
         input_errors.resize(output.batch(), output.shape());
-        // All three derivatives are functions of the output.
+        // All derivatives but that of SiLU are functions of the output.
         let (out, e, y) = (input_errors.values_mut(), errors.values(), output.values());
         match self {
             Self::Relu => kernel::zip(out, e, y, |e, y| if y > 0.0 { e } else { 0.0 }),
             Self::Sigmoid => kernel::zip(out, e, y, |e, y| e * (y * (1.0 - y))),
             Self::Tanh => kernel::zip(out, e, y, |e, y| e * (1.0 - y * y)),
+            Self::LeakyRelu => kernel::zip(out, e, y, |e, y| if y > 0.0 { e } else { LEAK * e }),
+            Self::Silu => kernel::zip(out, e, input.values(), |e, x| e * silu_slope(x)),
         }
         Ok(())
     }

@@ -1,43 +1,15 @@
 //! Convolution: every window of the image is an input vector of the weights.
 
 use super::linear::check_bias;
-use super::linear::{collect_weights, restore_weights};
+use super::linear::{collect_weights, restore_matrix};
 use super::patches::Patches;
-use super::{Layer, Mode, Pass, ShapeError, join};
+use super::{Geometry, Layer, Mode, Pass, ShapeError, join};
 use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
 use crate::{Shape, Tensor, TrainStepError, Weights, kernel};
 
 /// Values of unfolded images that an evaluation holds at a time: a few megabytes for any batch.
 const EVALUATION: usize = 1 << 20;
-
-/// A sliding window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Geometry {
-    /// Rows of the window.
-    pub height: usize,
-    /// Columns of the window.
-    pub width: usize,
-    /// Positions between windows.
-    pub stride: usize,
-    /// Positions added around the image: zeros for a convolution, nothing for a pool.
-    pub padding: usize,
-}
-
-impl Geometry {
-    /// A square window.
-    pub const fn square(size: usize, stride: usize, padding: usize) -> Self {
-        Self { height: size, width: size, stride, padding }
-    }
-
-    /// Windows over an image of this shape, or `None` if no window fits.
-    pub fn output(&self, image: Shape, channels: usize) -> Option<Shape> {
-        let count = |size: usize, kernel: usize| {
-            (size + 2 * self.padding).checked_sub(kernel).map(|room| room / self.stride + 1)
-        };
-        Some(Shape::image(count(image.height, self.height)?, count(image.width, self.width)?, channels))
-    }
-}
 
 /// A convolution whose kernel is a matrix of one row per output channel; columns run over (row, column, channel) of the
 /// window.
@@ -47,6 +19,8 @@ pub struct Conv2d {
     bias: Option<Parameter>,
     geometry: Geometry,
     channels: usize,
+    /// Whether PyTorch's kernel has no rows: its `Conv1d`.
+    sequence: bool,
     patches: Vec<f32>,
     patch_errors: Vec<f32>,
 }
@@ -62,13 +36,19 @@ impl Conv2d {
         channels: usize,
         geometry: Geometry,
     ) -> Self {
-        assert_eq!(
-            weights.cols(),
-            geometry.height * geometry.width * channels,
-            "one column per value of a window"
-        );
+        assert_eq!(weights.cols(), geometry.positions() * channels, "one column per value of a window");
         check_bias(weights.as_ref(), bias.as_ref());
-        Self { weights, bias, geometry, channels, patches: Vec::new(), patch_errors: Vec::new() }
+        let (patches, patch_errors) = (Vec::new(), Vec::new());
+        Self { weights, bias, geometry, channels, sequence: false, patches, patch_errors }
+    }
+
+    /// The same convolution as PyTorch's `Conv1d`: its kernel has no dimension for rows.
+    ///
+    /// # Panics
+    /// If the window has several rows.
+    pub fn over_sequences(self) -> Self {
+        assert_eq!(self.geometry.height, 1, "a window over sequences has one row");
+        Self { sequence: true, ..self }
     }
 
     /// The weights.
@@ -86,7 +66,7 @@ impl Conv2d {
 
     /// (outputs, row, column, channel) ↔ PyTorch's (outputs, channel, row, column).
     fn transpose(&self, from: &[f32], to: &mut [f32], into_torch: bool) {
-        let (window, channels) = (self.geometry.height * self.geometry.width, self.channels);
+        let (window, channels) = (self.geometry.positions(), self.channels);
         for (i, kernel) in from.chunks_exact(window * channels).enumerate() {
             let to = &mut to[i * window * channels..][..window * channels];
             for position in 0..window {
@@ -105,10 +85,7 @@ impl Layer for Conv2d {
         if input.channels != self.channels {
             return Err(refuse(format!("{} channels", self.channels)));
         }
-        let Geometry { height, width, padding, .. } = self.geometry;
-        self.geometry
-            .output(input, self.weights.rows())
-            .ok_or_else(|| refuse(format!("at least {height}×{width} positions with {padding} of padding")))
+        self.geometry.output(input, self.weights.rows()).ok_or_else(|| refuse(self.geometry.least_image()))
     }
 
     fn forward(&mut self, input: &Tensor, output: &mut Tensor, pass: Pass) {
@@ -185,13 +162,37 @@ impl Layer for Conv2d {
     }
 }
 
-impl Named for Conv2d {
-    fn collect(&self, path: &str, out: &mut Collection) {
-        let shape = [self.weights.rows(), self.channels, self.geometry.height, self.geometry.width];
+impl Conv2d {
+    /// The kernel in PyTorch's order, with its shape.
+    pub(super) fn torch_kernel(&self) -> (Vec<usize>, Vec<f32>) {
+        let Geometry { height, width, .. } = self.geometry;
         let mut ours = vec![0.0; self.weights.rows() * self.weights.cols()];
         let mut torch = ours.clone();
         self.weights.effective_weights(&mut ours);
         self.transpose(&ours, &mut torch, true);
+        let window = if self.sequence { vec![width] } else { vec![height, width] };
+        ([vec![self.weights.rows(), self.channels], window].concat(), torch)
+    }
+
+    /// Programs a kernel in PyTorch's order, if there is one, and restores the state behind the weights.
+    pub(super) fn restore_kernel(
+        &mut self,
+        name: &str,
+        torch: Option<&[f32]>,
+        behind: &Tensors,
+    ) -> Result<(), StateError> {
+        let ours = torch.map(|torch| {
+            let mut ours = vec![0.0; torch.len()];
+            self.transpose(torch, &mut ours, false);
+            ours
+        });
+        restore_matrix(name, &mut *self.weights, ours.as_deref(), behind)
+    }
+}
+
+impl Named for Conv2d {
+    fn collect(&self, path: &str, out: &mut Collection) {
+        let (shape, torch) = self.torch_kernel();
         collect_weights(&join(path, "weight"), &*self.weights, &shape, torch, out);
         if let Some(bias) = &self.bias {
             bias.collect(&join(path, "bias"), Role::Parameter, out);
@@ -200,12 +201,8 @@ impl Named for Conv2d {
 
     fn restore(&mut self, path: &str, from: &Tensors) -> Result<(), StateError> {
         let name = join(path, "weight");
-        let mut ours = Vec::new();
-        if let Some(torch) = from.get(&name).and_then(|tensor| tensor.data.as_f32()) {
-            ours.resize(torch.len(), 0.0);
-            self.transpose(torch, &mut ours, false);
-        }
-        restore_weights(&name, &mut *self.weights, from, |_| ours.clone())?;
+        let torch = from.get(&name).and_then(|tensor| tensor.data.as_f32()).map(<[f32]>::to_vec);
+        self.restore_kernel(&name, torch.as_deref(), &from.within(&name))?;
         if let Some(bias) = &mut self.bias {
             bias.restore(&join(path, "bias"), from);
         }

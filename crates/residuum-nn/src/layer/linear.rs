@@ -129,10 +129,20 @@ pub(super) fn restore_weights(
     from: &Tensors,
     ours: impl Fn(&[f32]) -> Vec<f32>,
 ) -> Result<(), StateError> {
-    if let Some(values) = from.get(name).and_then(|tensor| tensor.data.as_f32()) {
-        let programmed = weights.set_weights(&ours(values));
+    let values = from.get(name).and_then(|tensor| tensor.data.as_f32()).map(ours);
+    restore_matrix(name, weights, values.as_deref(), &from.within(name))
+}
+
+/// The same from its values and the state behind it.
+pub(super) fn restore_matrix(
+    name: &str,
+    weights: &mut dyn Weights,
+    values: Option<&[f32]>,
+    behind: &Tensors,
+) -> Result<(), StateError> {
+    if let Some(values) = values {
+        let programmed = weights.set_weights(values);
         programmed.map_err(|source| StateError::Refused { name: name.into(), source })?;
     }
-    let behind = from.within(name);
-    if behind.is_empty() { Ok(()) } else { weights.load(&behind) }
+    if behind.is_empty() { Ok(()) } else { weights.load(behind) }
 }

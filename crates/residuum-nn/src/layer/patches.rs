@@ -17,52 +17,74 @@ pub(super) struct Patches {
 impl Patches {
     /// Values of one window.
     pub fn window(&self) -> usize {
-        self.geometry.height * self.geometry.width * self.image.channels
+        self.geometry.positions() * self.image.channels
     }
 
     /// Whether the unfolded image is the image itself.
     pub fn trivial(&self) -> bool {
-        let Geometry { height, width, stride, padding } = self.geometry;
-        (height, width, stride, padding) == (1, 1, 1, 0)
+        let Geometry { height, width, stride, padding, .. } = self.geometry;
+        (height, width, stride, padding) == (1, 1, [1; 2], [0; 2])
     }
 
-    /// The columns of a kernel row that fall inside the image for output column `x`: `dx` range and the image column of
-    /// the first.
+    /// The values of a window that fall inside the image along one axis (0 for rows) for output position `out`: their range,
+    /// and the image position of the first.
     #[inline(always)]
-    fn inside(out: usize, size: usize, kernel: usize, geometry: &Geometry) -> (usize, usize, usize) {
-        let start = (out * geometry.stride).cast_signed() - geometry.padding.cast_signed();
-        let first = (-start).clamp(0, kernel.cast_signed()).cast_unsigned();
-        let last = (size.cast_signed() - start).clamp(0, kernel.cast_signed()).cast_unsigned();
-        (first, last.max(first), start.max(0).cast_unsigned())
+    fn inside(&self, axis: usize, out: usize) -> (usize, usize, usize) {
+        let (size, kernel) = match axis {
+            0 => (self.image.height, self.geometry.height),
+            _ => (self.image.width, self.geometry.width),
+        };
+        let Geometry { stride, padding, dilation, .. } = &self.geometry;
+        let dilation = dilation[axis].cast_signed();
+        let start = (out * stride[axis]).cast_signed() - padding[axis].cast_signed();
+        // The first value at or after `position`.
+        let reached = |position: isize| {
+            ((position - start + dilation - 1).div_euclid(dilation))
+                .clamp(0, kernel.cast_signed())
+                .cast_unsigned()
+        };
+        let (first, last) = (reached(0), reached(size.cast_signed()));
+        let begin = start + dilation * first.cast_signed();
+        (first, last.max(first), begin.max(0).cast_unsigned())
+    }
+
+    /// Whether the values of a window's row lie side by side in the image.
+    fn is_dense(&self) -> bool {
+        self.geometry.dilation[1] == 1
     }
 
     /// Unfolds a batch of images: `rows` is `batch · positions × window`.
     pub fn unfold(&self, images: &[f32], rows: &mut [f32]) {
         let (window, channels) = (self.window(), self.image.channels);
         let run = self.geometry.width * channels;
+        let step = self.geometry.dilation[1] * channels;
         // One strip is the windows of one output row.
         let strip = self.out.width * window;
         kernel::for_rows(rows, strip, |first, strips| {
             for (index, strip) in strips.chunks_exact_mut(strip).enumerate() {
                 let (sample, y) = ((first + index) / self.out.height, (first + index) % self.out.height);
                 let image = &images[sample * self.image.len()..][..self.image.len()];
-                let (dy_first, dy_last, row) =
-                    Self::inside(y, self.image.height, self.geometry.height, &self.geometry);
+                let (dy_first, dy_last, row) = self.inside(0, y);
                 for (x, window) in strip.chunks_exact_mut(window).enumerate() {
-                    let (dx_first, dx_last, col) =
-                        Self::inside(x, self.image.width, self.geometry.width, &self.geometry);
-                    let length = (dx_last - dx_first) * channels;
+                    let (dx_first, dx_last, col) = self.inside(1, x);
                     for (dy, line) in window.chunks_exact_mut(run).enumerate() {
                         if dy < dy_first || dy >= dy_last {
                             line.fill(0.0);
                             continue;
                         }
-                        let from = ((row + dy - dy_first) * self.image.width + col) * channels;
+                        let row = row + (dy - dy_first) * self.geometry.dilation[0];
+                        let from = (row * self.image.width + col) * channels;
                         let (left, rest) = line.split_at_mut(dx_first * channels);
-                        let (middle, right) = rest.split_at_mut(length);
+                        let (middle, right) = rest.split_at_mut((dx_last - dx_first) * channels);
                         left.fill(0.0);
-                        middle.copy_from_slice(&image[from..][..length]);
                         right.fill(0.0);
+                        if self.is_dense() {
+                            middle.copy_from_slice(&image[from..][..middle.len()]);
+                            continue;
+                        }
+                        for (i, value) in middle.chunks_exact_mut(channels).enumerate() {
+                            value.copy_from_slice(&image[from + i * step..][..channels]);
+                        }
                     }
                 }
             }
@@ -73,6 +95,7 @@ impl Patches {
     pub fn fold(&self, rows: &[f32], images: &mut [f32]) {
         let (window, channels) = (self.window(), self.image.channels);
         let run = self.geometry.width * channels;
+        let step = self.geometry.dilation[1] * channels;
         let per_image = self.out.positions() * window;
         kernel::for_blocks(images, self.image.len(), |first, images| {
             for (index, image) in images.chunks_exact_mut(self.image.len()).enumerate() {
@@ -80,16 +103,23 @@ impl Patches {
                 let rows = &rows[(first + index) * per_image..][..per_image];
                 for (position, window) in rows.chunks_exact(window).enumerate() {
                     let (y, x) = (position / self.out.width, position % self.out.width);
-                    let (dy_first, dy_last, row) =
-                        Self::inside(y, self.image.height, self.geometry.height, &self.geometry);
-                    let (dx_first, dx_last, col) =
-                        Self::inside(x, self.image.width, self.geometry.width, &self.geometry);
+                    let ((dy_first, dy_last, row), (dx_first, dx_last, col)) =
+                        (self.inside(0, y), self.inside(1, x));
                     let length = (dx_last - dx_first) * channels;
                     for dy in dy_first..dy_last {
-                        let to = ((row + dy - dy_first) * self.image.width + col) * channels;
-                        let from = dy * run + dx_first * channels;
-                        for (pixel, value) in image[to..][..length].iter_mut().zip(&window[from..][..length]) {
-                            *pixel += value;
+                        let row = row + (dy - dy_first) * self.geometry.dilation[0];
+                        let to = (row * self.image.width + col) * channels;
+                        let line = &window[dy * run + dx_first * channels..][..length];
+                        if self.is_dense() {
+                            image[to..][..length]
+                                .iter_mut()
+                                .zip(line)
+                                .for_each(|(pixel, value)| *pixel += value);
+                            continue;
+                        }
+                        for (i, values) in line.chunks_exact(channels).enumerate() {
+                            let pixels = image[to + i * step..][..channels].iter_mut();
+                            pixels.zip(values).for_each(|(pixel, value)| *pixel += value);
                         }
                     }
                 }

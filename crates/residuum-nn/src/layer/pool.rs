@@ -27,26 +27,30 @@ pub struct Pool2d {
 no_tensors!(Pool2d, GlobalAvgPool);
 
 impl Pool2d {
-    /// A pool. Its padding must be at most half its window, so that every window meets the image.
+    /// A pool. Its padding must be at most half its window, so that every window meets the image, and its window without
+    /// dilation.
     ///
     /// # Panics
-    /// If the padding is larger.
+    /// If the padding is larger, or the window dilated.
     pub fn new(reduce: Reduce, geometry: Geometry) -> Self {
-        let Geometry { height, width, padding, .. } = geometry;
-        assert!(2 * padding <= height.min(width), "the padding must be at most half the window, got {padding}");
+        let Geometry { height, width, padding, dilation, .. } = geometry;
+        let fits = 2 * padding[0] <= height && 2 * padding[1] <= width;
+        assert!(fits, "the padding must be at most half the window, got {padding:?}");
+        assert_eq!(dilation, [1; 2], "a pool has no dilation");
         Self { reduce, geometry, winners: Vec::new() }
     }
 
     /// Calls `visit(output position, image position)` for every value of every window that lies inside the image.
     #[inline(always)]
     fn windows(geometry: Geometry, image: Shape, out: Shape, mut visit: impl FnMut(usize, usize)) {
-        let clip = |start: usize, kernel: usize, size: usize| {
-            start.saturating_sub(geometry.padding)..(start + kernel - geometry.padding).min(size)
+        let clip = |axis: usize, index: usize, kernel: usize, size: usize| {
+            let (start, padding) = (index * geometry.stride[axis], geometry.padding[axis]);
+            start.saturating_sub(padding)..(start + kernel - padding).min(size)
         };
         for y in 0..out.height {
             for x in 0..out.width {
-                for row in clip(y * geometry.stride, geometry.height, image.height) {
-                    for col in clip(x * geometry.stride, geometry.width, image.width) {
+                for row in clip(0, y, geometry.height, image.height) {
+                    for col in clip(1, x, geometry.width, image.width) {
                         visit(y * out.width + x, row * image.width + col);
                     }
                 }
@@ -61,8 +65,7 @@ impl Pool2d {
 
 impl Layer for Pool2d {
     fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
-        let Geometry { height, width, .. } = self.geometry;
-        let expected = format!("at least {height}×{width} positions");
+        let expected = self.geometry.least_image();
         self.geometry.output(input, input.channels).ok_or(ShapeError {
             layer: "a pool",
             expected,

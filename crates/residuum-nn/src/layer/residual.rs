@@ -1,4 +1,4 @@
-//! A residual block: `y = relu(main(x) + shortcut(x))`.
+//! A residual block: `y = relu(main(x) + shortcut(x))`, or without the ReLU.
 
 use super::{Layer, Pass, Sequential, ShapeError, join};
 use crate::state::{Collection, Named, StateError, Tensors};
@@ -9,6 +9,8 @@ use crate::{Shape, Tensor, TrainStepError, Weights, kernel};
 pub struct Residual {
     main: Sequential,
     downsample: Option<Sequential>,
+    /// Whether a ReLU follows the sum.
+    relu: bool,
     main_output: Tensor,
     shortcut_output: Tensor,
     /// Errors before the ReLU, and those that come back through the shortcut.
@@ -17,10 +19,15 @@ pub struct Residual {
 }
 
 impl Residual {
-    /// A block with these paths.
+    /// A block with these paths, and a ReLU after their sum.
     pub fn new(main: Sequential, downsample: Option<Sequential>) -> Self {
         let [main_output, shortcut_output, errors, shortcut_errors] = [(); 4].map(|()| Tensor::default());
-        Self { main, downsample, main_output, shortcut_output, errors, shortcut_errors }
+        Self { main, downsample, relu: true, main_output, shortcut_output, errors, shortcut_errors }
+    }
+
+    /// The same block with nothing after the sum.
+    pub fn without_relu(self) -> Self {
+        Self { relu: false, ..self }
     }
 }
 
@@ -46,10 +53,14 @@ impl Layer for Residual {
         };
         output.resize(self.main_output.batch(), self.main_output.shape());
         let (main, shortcut) = (self.main_output.values(), shortcut.values());
-        kernel::zip(output.values_mut(), main, shortcut, |m, s| {
-            let sum = m + s;
-            if sum < 0.0 { 0.0 } else { sum }
-        });
+        if self.relu {
+            kernel::zip(output.values_mut(), main, shortcut, |m, s| {
+                let sum = m + s;
+                if sum < 0.0 { 0.0 } else { sum }
+            });
+        } else {
+            kernel::zip(output.values_mut(), main, shortcut, |m, s| m + s);
+        }
     }
 
     fn backward(
@@ -62,7 +73,8 @@ impl Layer for Residual {
     ) -> Result<(), TrainStepError> {
         self.errors.resize(output.batch(), output.shape());
         let (e, y) = (errors.values(), output.values());
-        kernel::zip(self.errors.values_mut(), e, y, |e, y| if y > 0.0 { e } else { 0.0 });
+        let relu = self.relu;
+        kernel::zip(self.errors.values_mut(), e, y, |e, y| if y > 0.0 || !relu { e } else { 0.0 });
         self.main.backward(input, &self.main_output, &self.errors, input_errors.as_deref_mut(), pass)?;
         let through_shortcut = match &mut self.downsample {
             None => &self.errors,

@@ -3,7 +3,8 @@
 use residuum::{Key, ParameterError};
 use thiserror::Error;
 
-use crate::layer::{BatchNorm2d, Conv2d, Geometry, Linear, ShapeError};
+use crate::Shape;
+use crate::layer::{BatchNorm2d, Conv2d, Geometry, GroupedConv2d, LayerNorm, Linear, ShapeError};
 use crate::weights::{DigitalWeights, Parameter, Sgd, Weights};
 
 /// Why a network cannot be built.
@@ -21,6 +22,20 @@ pub enum BuildError {
     /// Layers whose shapes do not match.
     #[error(transparent)]
     Shape(#[from] ShapeError),
+    /// A layer of a list that cannot take the output of the one below.
+    #[error("layer {layer}: {source}")]
+    Layer {
+        /// Its name.
+        layer: String,
+        /// Why.
+        source: ShapeError,
+    },
+    /// Two layers of a list with one name.
+    #[error("layer {layer}: names must differ, got it twice")]
+    Twice {
+        /// The name.
+        layer: String,
+    },
 }
 
 /// Decides, by name, where the weights of a layer are stored and how parameters learn.
@@ -134,14 +149,20 @@ impl Select {
         patterns.iter().find(fits).map(String::as_str)
     }
 
-    /// Whether the layer `name` is selected.
+    /// Whether the layer `name` is selected. The groups of a grouped convolution go by the name of their layer.
     pub fn includes(&self, name: &str) -> bool {
+        let name = layer_of(name);
         match self {
             Self::None => false,
             Self::All => true,
             Self::Names(patterns) => patterns.iter().any(|pattern| matches(pattern, name)),
         }
     }
+}
+
+/// The layer of a matrix: that of `conv1#2`, the third group of a grouped convolution, is `conv1`.
+pub fn layer_of(matrix: &str) -> &str {
+    matrix.split_once('#').map_or(matrix, |(layer, _)| layer)
 }
 
 /// Whether `name` fits `pattern`, in which `*` stands for any characters.
@@ -154,10 +175,11 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Initial weights of convolutions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Start {
+/// Initial kernels of convolutions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KernelStart {
     /// Uniform on ±1/√(fan in), PyTorch's default.
+    #[default]
     FanIn,
     /// Normal with variance 2/(fan out), as torchvision's ResNets.
     FanOut,
@@ -171,9 +193,15 @@ pub(super) struct Builder<'a> {
 
 impl Builder<'_> {
     /// `y = W x + b` with both uniform on ±1/√inputs.
-    pub fn linear(&mut self, name: &str, inputs: usize, outputs: usize) -> Result<Linear, BuildError> {
-        let (weights, bias) = self.matrix(name, outputs, inputs, Start::FanIn, 1, true)?;
-        Ok(Linear::new(weights, bias))
+    pub fn linear(
+        &mut self,
+        name: &str,
+        inputs: usize,
+        outputs: usize,
+        with_bias: bool,
+    ) -> Result<Linear, BuildError> {
+        let weights = self.matrix(name, [outputs, inputs], KernelStart::FanIn, 1)?;
+        Ok(Linear::new(weights, self.bias(name, inputs, outputs, with_bias)))
     }
 
     /// A convolution from `inputs` to `outputs` channels.
@@ -182,58 +210,91 @@ impl Builder<'_> {
         name: &str,
         [inputs, outputs]: [usize; 2],
         geometry: Geometry,
-        start: Start,
+        start: KernelStart,
         with_bias: bool,
     ) -> Result<Conv2d, BuildError> {
-        let window = geometry.height * geometry.width;
-        let (weights, bias) = self.matrix(name, outputs, window * inputs, start, window, with_bias)?;
-        Ok(Conv2d::new(weights, bias, inputs, geometry))
+        let window = geometry.positions();
+        let weights = self.matrix(name, [outputs, window * inputs], start, window)?;
+        Ok(Conv2d::new(weights, self.bias(name, window * inputs, outputs, with_bias), inputs, geometry))
+    }
+
+    /// A convolution in groups. Each has a matrix of its own, `name#0` and so on.
+    pub fn grouped_conv(
+        &mut self,
+        name: &str,
+        [inputs, outputs]: [usize; 2],
+        (geometry, groups): (Geometry, usize),
+        start: KernelStart,
+        with_bias: bool,
+    ) -> Result<GroupedConv2d, BuildError> {
+        let window = geometry.positions();
+        let size = [outputs / groups, window * inputs / groups];
+        let weights = (0..groups)
+            .map(|group| self.matrix(&format!("{name}#{group}"), size, start, window))
+            .collect::<Result<_, _>>()?;
+        let bias = self.bias(name, size[1], outputs, with_bias);
+        Ok(GroupedConv2d::new(weights, bias, inputs, geometry))
     }
 
     /// Batch normalisation with scales 1 and shifts 0.
-    pub fn norm(&mut self, name: &str, channels: usize, epsilon: f32) -> BatchNorm2d {
-        let scale = self.factory.parameter(&format!("{name}.weight"), vec![1.0; channels]);
-        let shift = self.factory.parameter(&format!("{name}.bias"), vec![0.0; channels]);
-        BatchNorm2d::new(scale, shift, epsilon, BatchNorm2d::MOMENTUM)
+    pub fn norm(&mut self, name: &str, channels: usize, epsilon: f32, momentum: f32) -> BatchNorm2d {
+        let [scale, shift] = self.affine(name, channels);
+        BatchNorm2d::new(scale, shift, epsilon, momentum)
+    }
+
+    /// Layer normalisation with scales 1 and shifts 0.
+    pub fn layer_norm(&mut self, name: &str, shape: Shape, epsilon: f32) -> LayerNorm {
+        let [scale, shift] = self.affine(name, shape.len());
+        LayerNorm::new(shape, scale, shift, epsilon)
+    }
+
+    fn affine(&mut self, name: &str, n: usize) -> [Parameter; 2] {
+        let scale = self.factory.parameter(&format!("{name}.weight"), vec![1.0; n]);
+        [scale, self.factory.parameter(&format!("{name}.bias"), vec![0.0; n])]
     }
 
     fn matrix(
         &mut self,
         name: &str,
-        rows: usize,
-        cols: usize,
-        start: Start,
+        [rows, cols]: [usize; 2],
+        start: KernelStart,
         window: usize,
-        with_bias: bool,
-    ) -> Result<(Box<dyn Weights>, Option<Parameter>), BuildError> {
+    ) -> Result<Box<dyn Weights>, BuildError> {
         let refuse = |source| BuildError::Parameter { layer: name.to_owned(), source };
         if !self.factory.holds_values() {
-            let weights = self.factory.weights(name, rows, cols, Vec::new()).map_err(refuse)?;
-            if with_bias {
-                self.factory.parameter(&format!("{name}.bias"), Vec::new());
-            }
-            return Ok((weights, None));
+            return self.factory.weights(name, rows, cols, Vec::new()).map_err(refuse);
         }
-        let key = self.key.named(name);
-        let bound = 1.0 / (cols as f64).sqrt();
-        let uniform = |key: Key, n: usize| {
-            let mut draws = vec![0.0; n];
-            key.fill_uniform(&mut draws);
-            draws.into_iter().map(|u| (bound * (2.0 * u - 1.0)) as f32).collect::<Vec<_>>()
-        };
+        let key = self.key.named(name).named("weight");
         let initial = match start {
-            Start::FanIn => uniform(key.named("weight"), rows * cols),
-            Start::FanOut => {
+            KernelStart::FanIn => uniform(key, cols, rows * cols),
+            KernelStart::FanOut => {
                 let deviation = (2.0 / (rows * window) as f64).sqrt();
                 let mut draws = vec![0.0; rows * cols];
-                key.named("weight").fill_normal(&mut draws);
+                key.fill_normal(&mut draws);
                 draws.into_iter().map(|z| (deviation * z) as f32).collect()
             }
         };
-        let bias = with_bias
-            .then(|| self.factory.parameter(&format!("{name}.bias"), uniform(key.named("bias"), rows)));
-        Ok((self.factory.weights(name, rows, cols, initial).map_err(refuse)?, bias))
+        self.factory.weights(name, rows, cols, initial).map_err(refuse)
     }
+
+    fn bias(&mut self, name: &str, inputs: usize, outputs: usize, wanted: bool) -> Option<Parameter> {
+        if !self.factory.holds_values() {
+            if wanted {
+                self.factory.parameter(&format!("{name}.bias"), Vec::new());
+            }
+            return None;
+        }
+        let key = self.key.named(name).named("bias");
+        wanted.then(|| self.factory.parameter(&format!("{name}.bias"), uniform(key, inputs, outputs)))
+    }
+}
+
+/// Uniform on ±1/√inputs.
+fn uniform(key: Key, inputs: usize, n: usize) -> Vec<f32> {
+    let bound = 1.0 / (inputs as f64).sqrt();
+    let mut draws = vec![0.0; n];
+    key.fill_uniform(&mut draws);
+    draws.into_iter().map(|u| (bound * (2.0 * u - 1.0)) as f32).collect()
 }
 
 #[cfg(test)]

@@ -2,19 +2,21 @@
 
 mod build;
 pub mod keras;
+mod list;
 mod plan;
 mod resnet;
 mod small;
 
 use residuum::Key;
 
-pub use build::{BuildError, DigitalFactory, Factory, Select, SplitFactory};
+pub use build::{BuildError, DigitalFactory, Factory, KernelStart, Select, SplitFactory, layer_of};
+pub use list::{LayerKind, LayerList, LayerShape};
 pub use plan::{MAX_WEIGHTS, PlannedMatrix, Planner};
 pub use resnet::{ResNet, resnet};
-pub use small::{cnn, fcn, mlp};
+pub use small::{MNIST, cnn, fcn, mlp};
 
 use crate::layer::{Layer, Pass, Sequential, ShapeError};
-use crate::loss::{BatchOutcome, Loss};
+use crate::loss::{BatchOutcome, Loss, Targets};
 use crate::state::{self, Collection, Named, Scope, StateError, Tensors};
 use crate::{Shape, Tensor, TrainStepError, Weights};
 
@@ -47,7 +49,12 @@ impl Network {
         self.input
     }
 
-    /// Number of classes.
+    /// Its layers, to be run one by one.
+    pub fn layers_mut(&mut self) -> &mut Sequential {
+        &mut self.layers
+    }
+
+    /// Number of outputs: classes, or the values of a regression.
     pub fn classes(&self) -> usize {
         self.output.len()
     }
@@ -86,9 +93,15 @@ impl Network {
     }
 
     /// The loss of a batch, without learning.
-    pub fn evaluate(&mut self, input: &Tensor, labels: &[u32], loss: Loss, key: Key) -> BatchOutcome {
+    pub fn evaluate<'a>(
+        &mut self,
+        input: &Tensor,
+        targets: impl Into<Targets<'a>>,
+        loss: Loss,
+        key: Key,
+    ) -> BatchOutcome {
         self.forward(input, Pass::evaluate(key));
-        loss.evaluate(&self.scores, labels, None)
+        loss.evaluate(&self.scores, targets, None)
     }
 
     /// Step `k` of training: forward, loss, backward with every layer learning on the way. The key is that of the run.
@@ -96,17 +109,17 @@ impl Network {
     /// # Errors
     /// If the loss is above [`MAX_LOSS`] or not a number (then nothing was learned from this batch), or the weights reject the
     /// step.
-    pub fn train_step(
+    pub fn train_step<'a>(
         &mut self,
         input: &Tensor,
-        labels: &[u32],
+        targets: impl Into<Targets<'a>>,
         loss: Loss,
         k: u64,
         key: Key,
     ) -> Result<BatchOutcome, TrainStepError> {
         let pass = Pass::train(k, key);
         self.forward(input, pass);
-        let outcome = loss.evaluate(&self.scores, labels, Some(&mut self.errors));
+        let outcome = loss.evaluate(&self.scores, targets, Some(&mut self.errors));
         if outcome.loss.is_nan() || outcome.loss > MAX_LOSS {
             return Err(TrainStepError::Diverged { k, value: outcome.loss });
         }

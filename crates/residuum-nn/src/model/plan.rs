@@ -2,7 +2,7 @@
 
 use residuum::{Key, ParameterError, State};
 
-use super::build::Factory;
+use super::build::{Factory, layer_of};
 use crate::state::{StateError, Tensors};
 use crate::weights::{Parameter, TrainStepError, Weights};
 
@@ -57,7 +57,7 @@ impl Factory for Planner {
         cols: usize,
         _: Vec<f32>,
     ) -> Result<Box<dyn Weights>, ParameterError> {
-        self.matrices.push(PlannedMatrix { layer: name.to_owned(), rows, cols });
+        self.matrices.push(PlannedMatrix { layer: layer_of(name).to_owned(), rows, cols });
         if self.weights_so_far() > MAX_WEIGHTS {
             let message = format!(
                 "{rows} × {cols} weights: a network must have at most {MAX_WEIGHTS} in all its layers, which is 4 GB of \

@@ -2,12 +2,9 @@
 
 use residuum::Key;
 
-use super::build::{Builder, Start};
-use super::{BuildError, Factory, Network};
+use super::{BuildError, Factory, KernelStart, LayerKind, LayerList, Network};
 use crate::Shape;
-use crate::layer::{
-    Activation, BatchNorm2d, Flatten, Geometry, GlobalAvgPool, Pool2d, Reduce, Residual, Sequential,
-};
+use crate::layer::{Activation, BatchNorm2d, Geometry, Reduce};
 
 /// Configuration of a residual network.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,89 +60,70 @@ impl ResNet {
 /// # Errors
 /// If the factory fails, or the image is too small.
 pub fn resnet(model: ResNet, input: Shape, factory: &mut dyn Factory, key: Key) -> Result<Network, BuildError> {
-    let mut stem = Blocks { model, build: Builder { factory, key } };
-    let mut layers = Sequential::new();
-    stem.conv(&mut layers, "", ["conv1", "bn1"], [input.channels, 64], Geometry::square(7, 2, 3))?;
-    layers = layers
-        .with("relu", Activation::Relu)
-        .with("maxpool", Pool2d::new(Reduce::Max, Geometry::square(3, 2, 1)));
-    let mut channels = 64;
-    for (stage, &count) in model.blocks.iter().enumerate() {
-        let mut blocks = Sequential::new();
-        let width = 64 << stage;
-        for index in 0..count {
-            let name = format!("layer{}.{index}", stage + 1);
-            let stride = if stage > 0 && index == 0 { 2 } else { 1 };
-            blocks.push(index.to_string(), Box::new(stem.block(&name, channels, width, stride)?));
-            channels = width * model.expansion();
+    model.layers().build(input, factory, key)
+}
+
+impl ResNet {
+    /// Its layers. The head is `fc`.
+    pub fn layers(&self) -> LayerList {
+        let stem = self.conv(LayerList::new(), ["conv1", "bn1"], 64, Geometry::square(7, 2, 3));
+        let pool =
+            LayerKind::Pool { reduce: Reduce::Max, geometry: Geometry::square(3, 2, 1), sequence: false };
+        let mut layers =
+            stem.then_named("relu", LayerKind::Activation(Activation::Relu)).then_named("maxpool", pool);
+        let mut channels = 64;
+        for (stage, &count) in self.blocks.iter().enumerate() {
+            let mut blocks = LayerList::new();
+            let width = 64 << stage;
+            for index in 0..count {
+                let stride = if stage > 0 && index == 0 { 2 } else { 1 };
+                blocks = blocks.then(self.block(channels, width, stride));
+                channels = width * self.expansion();
+            }
+            layers = layers.then_named(format!("layer{}", stage + 1), LayerKind::Group(blocks));
         }
-        layers = layers.with(format!("layer{}", stage + 1), blocks);
+        layers
+            .then_named("avgpool", LayerKind::GlobalAvgPool)
+            .then_named("flatten", LayerKind::Flatten)
+            .then_named("fc", LayerKind::Linear { outputs: self.classes, bias: true })
     }
-    let head = stem.build.linear("fc", channels, model.classes)?;
-    let layers = layers.with("avgpool", GlobalAvgPool).with("flatten", Flatten).with("fc", head);
-    Ok(Network::new(layers, input)?)
-}
 
-struct Blocks<'a> {
-    model: ResNet,
-    build: Builder<'a>,
-}
-
-impl Blocks<'_> {
-    /// Adds a convolution and its normalisation to `path`.
-    fn conv(
-        &mut self,
-        path: &mut Sequential,
-        prefix: &str,
-        [conv, norm]: [&str; 2],
-        channels: [usize; 2],
-        geometry: Geometry,
-    ) -> Result<(), BuildError> {
-        let full = |name: &str| format!("{prefix}{name}");
-        let layer = self.build.conv(&full(conv), channels, geometry, Start::FanOut, self.model.conv_bias)?;
-        path.push(conv, Box::new(layer));
-        path.push(norm, Box::new(self.build.norm(&full(norm), channels[1], self.model.epsilon)));
-        Ok(())
+    /// With a convolution and its normalisation.
+    fn conv(&self, path: LayerList, [conv, norm]: [&str; 2], outputs: usize, geometry: Geometry) -> LayerList {
+        let (bias, start) = (self.conv_bias, KernelStart::FanOut);
+        let layer = LayerKind::Conv { outputs, geometry, groups: 1, bias, start, sequence: false };
+        let (epsilon, momentum) = (self.epsilon, BatchNorm2d::MOMENTUM);
+        path.then_named(conv, layer).then_named(norm, LayerKind::BatchNorm { epsilon, momentum })
     }
 
     /// One block from `inputs` channels to `width` (times four for a bottleneck).
-    fn block(
-        &mut self,
-        name: &str,
-        inputs: usize,
-        width: usize,
-        stride: usize,
-    ) -> Result<Residual, BuildError> {
-        let outputs = width * self.model.expansion();
-        let prefix = format!("{name}.");
-        let (first, second) = if self.model.stride_in_first { (stride, 1) } else { (1, stride) };
-        let convolutions = if self.model.bottleneck {
+    fn block(&self, inputs: usize, width: usize, stride: usize) -> LayerKind {
+        let outputs = width * self.expansion();
+        let (first, second) = if self.stride_in_first { (stride, 1) } else { (1, stride) };
+        let convolutions = if self.bottleneck {
             vec![
-                (["conv1", "bn1"], [inputs, width], Geometry::square(1, first, 0)),
-                (["conv2", "bn2"], [width, width], Geometry::square(3, second, 1)),
-                (["conv3", "bn3"], [width, outputs], Geometry::square(1, 1, 0)),
+                (["conv1", "bn1"], width, Geometry::square(1, first, 0)),
+                (["conv2", "bn2"], width, Geometry::square(3, second, 1)),
+                (["conv3", "bn3"], outputs, Geometry::square(1, 1, 0)),
             ]
         } else {
             vec![
-                (["conv1", "bn1"], [inputs, width], Geometry::square(3, stride, 1)),
-                (["conv2", "bn2"], [width, outputs], Geometry::square(3, 1, 1)),
+                (["conv1", "bn1"], width, Geometry::square(3, stride, 1)),
+                (["conv2", "bn2"], outputs, Geometry::square(3, 1, 1)),
             ]
         };
-        let mut main = Sequential::new();
-        for (i, (names, channels, geometry)) in convolutions.into_iter().enumerate() {
+        let mut main = LayerList::new();
+        for (i, (names, outputs, geometry)) in convolutions.into_iter().enumerate() {
             if i > 0 {
-                main.push(format!("relu{i}"), Box::new(Activation::Relu));
+                main = main.then_named(format!("relu{i}"), LayerKind::Activation(Activation::Relu));
             }
-            self.conv(&mut main, &prefix, names, channels, geometry)?;
+            main = self.conv(main, names, outputs, geometry);
         }
-        let downsample = if stride == 1 && inputs == outputs {
-            None
+        let shortcut = if stride == 1 && inputs == outputs {
+            LayerList::new()
         } else {
-            let mut path = Sequential::new();
-            let prefix = format!("{name}.downsample.");
-            self.conv(&mut path, &prefix, ["0", "1"], [inputs, outputs], Geometry::square(1, stride, 0))?;
-            Some(path)
+            self.conv(LayerList::new(), ["0", "1"], outputs, Geometry::square(1, stride, 0))
         };
-        Ok(Residual::new(main, downsample))
+        LayerKind::Residual { main, shortcut, relu: true }
     }
 }

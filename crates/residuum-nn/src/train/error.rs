@@ -37,6 +37,12 @@ pub enum TrainError {
         /// Scores of the network.
         given: usize,
     },
+    /// Classes for a loss of values, or the other way round.
+    #[error("the {what} data must have labels for a loss of classes, and target values for a loss of values")]
+    OtherGoal {
+        /// `training` or `test`.
+        what: &'static str,
+    },
     /// The loss explodes, or the weights reject the step.
     #[error("epoch {epoch}: {source}")]
     Step {

@@ -5,15 +5,17 @@ use serde::{Deserialize, Serialize};
 
 use super::TrainError;
 use crate::data::{Batch, Batches};
-use crate::{Loss, Network, Shape, Tensor};
+use crate::{Loss, Network, Shape, Targets, Tensor};
 
 /// Result of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evaluation {
     /// Mean loss over the samples.
     pub loss: f64,
-    /// Fraction of correct samples.
+    /// Fraction of correct samples; 0 for a regression.
     pub accuracy: f64,
+    /// For a regression, R²: the share of the variance of the targets that the outputs explain.
+    pub explained: Option<f64>,
     /// Number of samples.
     pub samples: u64,
 }
@@ -25,6 +27,9 @@ pub(super) struct Tally {
     loss_sum: f64,
     correct: u64,
     samples: u64,
+    /// Sums of the targets and their squares, for a regression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    targets: Option<[u64; 2]>,
 }
 
 /// A resumed sum must match bit for bit, so its bits are stored.
@@ -47,11 +52,22 @@ impl Tally {
         self.loss_sum += outcome.loss * samples as f64;
         self.correct += outcome.correct as u64;
         self.samples += samples as u64;
+        if outcome.targets != [0.0; 2] {
+            // As bits, for the same reason as the loss.
+            let mut sums = self.targets.unwrap_or_default().map(f64::from_bits);
+            sums.iter_mut().zip(outcome.targets).for_each(|(sum, mean)| *sum += mean * samples as f64);
+            self.targets = Some(sums.map(f64::to_bits));
+        }
     }
 
     pub fn evaluation(self) -> Evaluation {
         let n = self.samples as f64;
-        Evaluation { loss: self.loss_sum / n, accuracy: self.correct as f64 / n, samples: self.samples }
+        let explained = self.targets.map(|sums| {
+            let [mean, squares] = sums.map(|sum| f64::from_bits(sum) / n);
+            1.0 - self.loss_sum / n / (squares - mean * mean)
+        });
+        let (loss, accuracy) = (self.loss_sum / n, self.correct as f64 / n);
+        Evaluation { loss, accuracy, explained, samples: self.samples }
     }
 }
 
@@ -60,16 +76,21 @@ impl Tally {
 pub(super) struct Loaded {
     pub batch: Batch,
     pub input: Tensor,
-    pub labels: Vec<u32>,
 }
 
 impl Loaded {
-    /// Fills `input` and `labels` from `batch`.
+    /// Fills `input` from `batch`.
     pub fn load(&mut self, shape: Shape) {
-        self.input.resize(self.batch.labels.len(), shape);
+        self.input.resize(self.batch.images.len() / shape.len(), shape);
         self.input.values_mut().copy_from_slice(&self.batch.images);
-        self.labels.clear();
-        self.labels.extend(self.batch.labels.iter().map(|&label| u32::from(label)));
+    }
+
+    /// What the outputs should be.
+    pub fn targets(&self) -> Targets<'_> {
+        match self.batch.targets.is_empty() {
+            true => Targets::Classes(&self.batch.labels),
+            false => Targets::Values(&self.batch.targets),
+        }
     }
 }
 
@@ -107,8 +128,8 @@ pub(super) fn tally(
             break;
         }
         loaded.load(network.input_shape());
-        let outcome = network.evaluate(&loaded.input, &loaded.labels, loss, key.fold(index));
-        tally.add(outcome, loaded.labels.len());
+        let outcome = network.evaluate(&loaded.input, loaded.targets(), loss, key.fold(index));
+        tally.add(outcome, loaded.input.batch());
         if cancelled() {
             return None;
         }
@@ -124,9 +145,11 @@ pub(super) fn check_fit(network: &Network, batches: &Batches, what: &'static str
     if given != expected {
         return Err(TrainError::Shape { what, expected, given });
     }
-    let (classes, scores) = (batches.dataset().classes(), network.classes());
-    if classes > scores {
-        return Err(TrainError::Classes { what, classes, given: scores });
+    let (data, scores) = (batches.dataset(), network.classes());
+    // Classes that the data lack have scores all the same; every value of a regression has its output.
+    let fits = if data.targets().is_some() { data.outputs() == scores } else { data.classes() <= scores };
+    if !fits {
+        return Err(TrainError::Classes { what, classes: data.outputs(), given: scores });
     }
     if batches.len() == 0 {
         let name = if what == "test" { "number of test batches" } else { "number of training batches" };

@@ -19,8 +19,11 @@ pub struct EpochRecord {
     pub train_accuracy: f64,
     /// Mean loss over the test data after the epoch.
     pub test_loss: f64,
-    /// Fraction of the test data that was correct.
+    /// Fraction of the test data that was correct; 0 for a regression.
     pub test_accuracy: f64,
+    /// For a regression, R² on the test data: the share of the variance of the targets that the outputs explain.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub explained: Option<f64>,
     /// Rate of the last step, if [`Training`](super::Training) has one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub learning_rate: Option<f64>,

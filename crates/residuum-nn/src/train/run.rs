@@ -74,7 +74,13 @@ impl Run<'_> {
     fn check(&self) -> Result<(), TrainError> {
         self.training.validate()?;
         check_fit(self.network, self.train, "training")?;
-        check_fit(self.network, self.test, "test")
+        check_fit(self.network, self.test, "test")?;
+        for (batches, what) in [(self.train, "training"), (self.test, "test")] {
+            if batches.dataset().targets().is_some() != self.training.loss.is_regression() {
+                return Err(TrainError::OtherGoal { what });
+            }
+        }
+        Ok(())
     }
 
     fn identity(&self) -> Identity {
@@ -186,17 +192,17 @@ impl<'a> Session<'a> {
                 return Ok(Flow::Cancel);
             }
             self.loaded.load(self.run.network.input_shape());
-            let Loaded { input, labels, .. } = &self.loaded;
+            let (input, samples) = (&self.loaded.input, self.loaded.input.batch());
             let outcome = self
                 .run
                 .network
-                .train_step(input, labels, loss, self.position.k, key)
+                .train_step(input, self.loaded.targets(), loss, self.position.k, key)
                 .map_err(|source| TrainError::Step { epoch: self.position.epoch + 1, source })?;
-            self.position.tally.add(outcome, labels.len());
+            self.position.tally.add(outcome, samples);
             self.position.k += 1;
             self.position.step += 1;
             let k = self.position.k;
-            listener.step_done(k, outcome.loss, labels.len());
+            listener.step_done(k, outcome.loss, samples);
             if let Some(files) = &mut self.files
                 && is_due(batch_loss_every, k)
             {
@@ -259,6 +265,7 @@ impl<'a> Session<'a> {
             train_accuracy: train.accuracy,
             test_loss: test.loss,
             test_accuracy: test.accuracy,
+            explained: test.explained,
             learning_rate: self.run.training.learning_rate.map(|rate| rate.at(self.position.k - 1)),
             pulses: pulse_ledger(self.run.network),
             operations,

@@ -98,7 +98,7 @@ fn train(network: &mut Network, from: u64, to: u64) -> Vec<f64> {
             let batch = &batches[k as usize % batches.len()];
             let mut x = Tensor::zeros(batch.labels.len(), shape);
             x.values_mut().copy_from_slice(&batch.images);
-            let labels: Vec<u32> = batch.labels.iter().map(|l| u32::from(*l)).collect();
+            let labels = batch.labels.clone();
             network.train_step(&x, &labels, LOSS, k, Key::new(3)).unwrap().loss
         })
         .collect()

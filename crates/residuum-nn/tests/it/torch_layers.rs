@@ -9,7 +9,7 @@ use residuum_nn::layer::{
 };
 use residuum_nn::state::{Data, Scope, Tensors, export, import};
 use residuum_nn::weights::Parameter;
-use residuum_nn::{DigitalWeights, Layer, Loss, Pass, Sgd, Shape, Tensor, Weights};
+use residuum_nn::{DigitalWeights, Layer, Loss, Pass, Sgd, Shape, Targets, Tensor, Weights};
 use serde_json::Value;
 use torch::{batch, distance, fill, floats, from_torch, read, sizes, text, uniform};
 
@@ -65,8 +65,8 @@ fn layer(case: &Value) -> Box<dyn Layer> {
         "linear" => Box::new(Linear::new(weights(7, 12), has_bias.then(|| parameter(7)))),
         "conv" => {
             let kernel = sizes(&options["kernel"]);
-            let (stride, padding) = (number("stride"), number("padding"));
-            let geometry = Geometry { height: kernel[0], width: kernel[1], stride, padding };
+            let [stride, padding] = ["stride", "padding"].map(|name| [number(name); 2]);
+            let geometry = Geometry { height: kernel[0], width: kernel[1], stride, padding, dilation: [1; 2] };
             Box::new(conv(4, 5, geometry, has_bias))
         }
         "norm" => Box::new(norm(4, options["epsilon"].as_f64().map_or(BatchNorm2d::EPSILON, |e| e as f32))),
@@ -299,6 +299,14 @@ fn losses_agree_with_pytorch() {
             "nll" => Loss::NegativeLogLikelihood,
             "cross_entropy" => Loss::CrossEntropy { smoothing: 0.0 },
             "smoothed" => Loss::CrossEntropy { smoothing: 0.1 },
+            "mean_square" => {
+                let scores = Tensor::from_values(Shape::flat(5), floats(&case["scores"]));
+                let (targets, mut errors) = (floats(&case["targets"]), Tensor::default());
+                let outcome = Loss::MeanSquare.evaluate(&scores, Targets::Values(&targets), Some(&mut errors));
+                assert!((outcome.loss - case["loss"].as_f64().unwrap()).abs() < 1e-6);
+                assert!(distance(errors.values(), &floats(&case["errors"])) < 1e-6);
+                continue;
+            }
             other => panic!("no loss {other}"),
         };
         let scores = Tensor::from_values(Shape::flat(5), floats(&case["scores"]));

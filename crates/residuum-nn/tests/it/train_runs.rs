@@ -23,7 +23,7 @@ fn records_are_means_over_samples_and_match_steps_taken_by_hand() {
     for (epoch, record) in done.summary.records.iter().enumerate() {
         let (mut loss, mut correct, mut samples) = (0.0, 0, 0);
         for batch in setup.train.epoch(epoch as u64) {
-            let labels: Vec<u32> = batch.labels.iter().map(|&l| l.into()).collect();
+            let labels = batch.labels.clone();
             let input = Tensor::from_values(shape, batch.images);
             let key = Key::new(setup.seed).named("train");
             let outcome = network.train_step(&input, &labels, LOSS, k, key).unwrap();
@@ -40,7 +40,7 @@ fn records_are_means_over_samples_and_match_steps_taken_by_hand() {
 
         // All test images in one batch: the same hits, and the same loss up to the order of the sum.
         let all: Vec<f32> = setup.test.epoch(0).flat_map(|batch| batch.images).collect();
-        let labels: Vec<u32> = setup.test.dataset().labels().iter().map(|&l| l.into()).collect();
+        let labels = setup.test.dataset().labels().to_vec();
         let whole = network.evaluate(&Tensor::from_values(shape, all), &labels, LOSS, Key::new(0));
         assert_eq!(record.test_accuracy, whole.correct as f64 / 355.0);
         assert!((record.test_loss - whole.loss).abs() < 1e-6, "{} {}", record.test_loss, whole.loss);
@@ -143,7 +143,7 @@ fn weights_without_velocities_go_on_differently() {
         let mut second = setup.network();
         for (k, batch) in (0..).zip(setup.train.epoch(0)) {
             let network = if k < 20 { &mut first } else { &mut second };
-            let labels: Vec<u32> = batch.labels.iter().map(|&l| l.into()).collect();
+            let labels = batch.labels.clone();
             let input = Tensor::from_values(network.input_shape(), batch.images);
             network.train_step(&input, &labels, LOSS, k, Key::new(setup.seed).named("train")).unwrap();
             if k == 19 {

@@ -157,6 +157,12 @@ pub trait Array<T: Scalar>: Debug + Send + Sync + State {
         Ok(self.symmetric_points().into_iter().map(|point| point.unwrap_or(T::ZERO)).collect())
     }
 
+    /// The numbers that make its cells differ, by name, one per cell: what a rule cannot know. None where cells are alike, or are
+    /// described by response functions.
+    fn cell_parameters(&self) -> Vec<(String, Vec<T>)> {
+        Vec::new()
+    }
+
     /// q₊ (up) or q₋ of one cell in state `at`.
     fn response(&self, cell: usize, up: bool, at: T) -> T;
 
@@ -260,6 +266,9 @@ impl<T: Scalar> Array<T> for Box<dyn Array<T>> {
     }
     fn known_symmetric_points(&self) -> Result<Vec<T>, ParameterError> {
         (**self).known_symmetric_points()
+    }
+    fn cell_parameters(&self) -> Vec<(String, Vec<T>)> {
+        (**self).cell_parameters()
     }
     fn response(&self, cell: usize, up: bool, at: T) -> T {
         (**self).response(cell, up, at)

@@ -80,6 +80,23 @@ impl Cells {
         cells
     }
 
+    /// What was drawn for each cell, by name; what the step model does not use is left out.
+    pub(crate) fn named(&self) -> Vec<(String, Vec<f32>)> {
+        let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], .. } = self;
+        let all = [
+            ("step_up", s),
+            ("step_down", t),
+            ("max", max),
+            ("min", min),
+            ("base_up", b),
+            ("base_down", c),
+            ("shape_up", u),
+            ("shape_down", v),
+        ];
+        let used = all.into_iter().filter(|(_, values)| !values.is_empty());
+        used.map(|(name, values)| (name.to_owned(), values.clone())).collect()
+    }
+
     /// Every array, empty ones too.
     pub(crate) fn arrays(&self) -> [&Vec<f32>; 9] {
         let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], inverse_range, at_once: _ } = self;

@@ -198,10 +198,10 @@ impl<T: Scalar> UpdateRule<T> for MixedPrecision<T> {
 
 impl<T: Scalar> Inspect<T> for MixedPrecision<T> {
     fn label(&self) -> String {
-        match self.optimizer.is_sgd() {
-            true => "Mixed precision".into(),
-            false => format!("Mixed precision with {}", self.optimizer.label()),
+        if self.optimizer.is_sgd() {
+            return "Mixed precision".into();
         }
+        format!("Mixed precision with {}", self.optimizer.label())
     }
 
     fn arrays(&self) -> Vec<(&'static str, &dyn Array<T>)> {

@@ -90,9 +90,9 @@ impl Warming {
         self.losses.remove(0);
         self.losses.push(loss);
         // From infinity, the loss of no epoch, every fall is large, or NaN, which no comparison is true of.
-        let falls = self.losses.windows(2).map(|pair| pair[0] - pair[1]);
+        let mut falls = self.losses.windows(2).map(|pair| pair[0] - pair[1]);
         let full = if self.stage < self.settings.coarse {
-            falls.last().is_some_and(|fall| -fall > self.settings.rise)
+            falls.next_back().is_some_and(|fall| -fall > self.settings.rise)
         } else {
             falls.filter(|fall| *fall < self.settings.improvement).count() as u64 >= self.settings.slow
         };

@@ -136,6 +136,10 @@ impl Array<f32> for Tile {
         self.symmetric_point()
     }
 
+    fn cell_parameters(&self) -> Vec<(String, Vec<f32>)> {
+        self.cells.named()
+    }
+
     fn response(&self, cell: usize, up: bool, at: f32) -> f32 {
         self.device.step_size(&self.cells, cell, up, at) / self.device.granularity()
     }

@@ -64,6 +64,7 @@ pub fn formula_value(name: &str, shape: &[usize]) -> Vec<f32> {
 pub fn from_torch(shape: &[usize], values: &[f32]) -> Tensor {
     let (channels, height, width) = match *shape {
         [_, c] => (c, 1, 1),
+        [_, c, l] => (c, 1, l),
         [_, c, h, w] => (c, h, w),
         _ => panic!("{shape:?}"),
     };

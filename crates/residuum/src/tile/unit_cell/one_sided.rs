@@ -4,7 +4,7 @@ use super::super::array::{column_key, full_train, pulse_rows, shift};
 use super::super::lines::Lines;
 use super::super::scheme::{all_finite, check_update};
 use super::super::{Scheme, Tile, Trains};
-use super::alike;
+use super::{alike, named};
 use crate::Key;
 use crate::array::{Array, Calibration, ZeroShift, check_column};
 use crate::error::{ParameterError, require, same_length};
@@ -364,6 +364,11 @@ impl Array<f32> for OneSidedCell {
     }
 
     /// The response of the side that would be pulsed, at its present state.
+    fn cell_parameters(&self) -> Vec<(String, Vec<f32>)> {
+        let sides = ["plus", "minus"].into_iter().zip(&self.sides);
+        sides.flat_map(|(name, tile)| named(name, tile.cell_parameters())).collect()
+    }
+
     fn response(&self, cell: usize, up: bool, _: f32) -> f32 {
         let side = &self.sides[usize::from(!up)];
         side.response(cell, true, side.hidden()[cell])

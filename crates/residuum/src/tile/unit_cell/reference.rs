@@ -2,7 +2,7 @@ use std::ops::Range;
 
 use super::super::array::shift;
 use super::super::{Scheme, Tile};
-use super::alike;
+use super::{alike, named};
 use crate::Key;
 use crate::array::{Array, Calibration, ZeroShift};
 use crate::error::{ParameterError, same_length};
@@ -169,6 +169,12 @@ impl Array<f32> for ReferenceCell {
     fn symmetric_points(&self) -> Vec<Option<f32>> {
         let points = self.tile.symmetric_points().into_iter().zip(&self.reference.weights);
         points.map(|(point, r)| point.map(|point| point - r)).collect()
+    }
+
+    fn cell_parameters(&self) -> Vec<(String, Vec<f32>)> {
+        let mut all = self.tile.cell_parameters();
+        all.extend(named("reference", self.reference.cell_parameters()));
+        all
     }
 
     fn response(&self, cell: usize, up: bool, at: f32) -> f32 {

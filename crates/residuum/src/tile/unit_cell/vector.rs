@@ -4,7 +4,7 @@ use super::super::array::{column_key, full_train, pulse_rows, shift};
 use super::super::lines::Lines;
 use super::super::scheme::{all_finite, check_update};
 use super::super::{Scheme, Tile};
-use super::alike;
+use super::{alike, named};
 use crate::Key;
 use crate::array::{Array, Calibration, ZeroShift};
 use crate::error::{ParameterError, require, same_length};
@@ -309,6 +309,11 @@ impl Array<f32> for VectorCell {
     }
 
     /// The responses of all tiles at their present states, weighted by gain; `at` is their sum and cannot tell them apart.
+    fn cell_parameters(&self) -> Vec<(String, Vec<f32>)> {
+        let tiles = self.tiles.iter().enumerate();
+        tiles.flat_map(|(n, tile)| named(&format!("tile{n}"), tile.cell_parameters())).collect()
+    }
+
     fn response(&self, cell: usize, up: bool, _: f32) -> f32 {
         let of = |(tile, gain): (&Tile, &f32)| gain * tile.response(cell, up, tile.hidden()[cell]);
         self.tiles.iter().zip(&self.gains).map(of).sum()

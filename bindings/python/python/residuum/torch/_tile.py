@@ -1,0 +1,194 @@
+"""A matrix on tiles as a parameter of torch."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .. import _seed
+from .._residuum import TileMatrix
+from .._seed import manual_seed
+
+__all__ = ["TileParameter", "manual_seed"]
+
+#: What a pair of inputs and errors adds to the gradient of its parameter. The gradient counts pairs, so that zero_grad in any form
+#: empties them; it is too small to matter to a norm, and scaling it leaves a trace.
+PAIR = 2.0**-100
+
+_PAIR = torch.tensor(PAIR)
+
+Tables = Mapping[str, Any]
+
+#: When it was read (steps before, reads since), inputs and errors.
+Pair = tuple[tuple[int, int], Tensor, Tensor]
+
+
+def _refuse(must: str) -> ValueError:
+    return ValueError(must)
+
+
+def plain(values: Tensor, name: str) -> Tensor:
+    """The tensor, if tiles can take it: float32 on the CPU."""
+    if values.dtype is not torch.float32:
+        hint = ""
+        if values.dtype in (torch.bfloat16, torch.float16):
+            hint = "; tiles do not take part in mixed precision: call .float() before the layer, or disable autocast around it"
+        raise TypeError(f"{name} must be float32, got {values.dtype}{hint}")
+    if values.device.type != "cpu":
+        raise ValueError(f"{name} must be on the CPU, where tiles are simulated, got {values.device}")
+    if values.layout is not torch.strided:
+        raise TypeError(f"{name} must be a dense tensor, got {values.layout}")
+    return values
+
+
+class TileParameter(torch.nn.Parameter):
+    """The handle of one matrix on tiles.
+
+    It is a scalar of no meaning to torch: optimisers find the tiles by it, ``requires_grad_(False)`` freezes them, and its gradient
+    counts the pairs of inputs and errors that the next step will write. ``matrix`` is the matrix itself.
+    """
+
+    matrix: TileMatrix
+    tables: Tables
+    outputs: int
+    inputs: int
+    pairs: list[Pair]
+
+    @staticmethod
+    def __new__(cls, matrix: TileMatrix, tables: Tables, requires_grad: bool = True) -> TileParameter:
+        self = torch.Tensor._make_subclass(cls, torch.zeros(()), requires_grad)
+        self.matrix = matrix
+        self.tables = tables
+        self.outputs, self.inputs = matrix.shape
+        self.pairs = []
+        self.stepped = 0
+        self.untouched = self._version
+        return self
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        # All is done by __new__, whose arguments torch's own class would not understand.
+        pass
+
+    @classmethod
+    def build(cls, weight: Tensor, tables: Tables, seed: int | None, name: str | None) -> TileParameter:
+        """Puts `weight` (outputs × inputs) on tiles."""
+        weight = plain(weight.detach(), "weight")
+        seed = _seed.current() if seed is None else seed
+        name = _seed.next_name() if name is None else name
+        if not isinstance(name, str) or not name:
+            raise _refuse(f"name must be text, got {name!r}")
+        return cls(TileMatrix(dict(tables), weight.contiguous().numpy(), seed, name), tables)
+
+    def check(self) -> None:
+        """Refuses a handle that something else than a residuum optimiser has written to."""
+        if self._version != self.untouched:
+            raise RuntimeError(
+                "a torch optimiser has stepped the handle of a tile, which trains nothing: "
+                "use residuum.torch.Optimizer, which steps tiles and everything digital"
+            )
+
+    def accept(self) -> None:
+        """Takes the value as it is, after torch itself has loaded or copied it."""
+        with torch.no_grad():
+            self.zero_()
+        self.untouched = self._version
+
+    def keep(self, n: int, inputs: Tensor, errors: Tensor) -> Tensor:
+        """Keeps a pair for the next step; the gradient of the handle says that it is there."""
+        self.pairs.append(((self.stepped, n), inputs, errors))
+        return _PAIR
+
+    def waiting(self) -> list[Pair]:
+        """The pairs of backward passes since the gradient was last emptied, in the order of their reads. As gradients of torch do, they
+        stay until zero_grad: a second step without it writes them again."""
+        if self.grad is None:
+            count = 0.0
+        else:
+            count = float(self.grad) / PAIR
+        if count != int(count) or not 0 <= count <= len(self.pairs):
+            raise RuntimeError(
+                "the gradient of a tile must not be scaled: clip_grad_norm_, GradScaler and hooks do not reach the pulses of tiles. "
+                "Clip digital parameters alone, or scale the loss or the learning rate"
+            )
+        self.pairs = self.pairs[len(self.pairs) - int(count) :]
+        return sorted(self.pairs, key=lambda pair: pair[0])
+
+    def step(self, pairs: list[Pair], learning_rate: float, scale: float) -> None:
+        """Writes what is waiting, as one step."""
+        self.stepped += 1
+        if len(pairs) == 1:
+            _, inputs, errors = pairs[0]
+        else:
+            inputs = torch.cat([inputs for _, inputs, _ in pairs])
+            errors = torch.cat([errors for _, _, errors in pairs])
+        self.matrix.step(errors.numpy(), inputs.numpy(), learning_rate, scale)
+
+    def state(self) -> dict[str, Any]:
+        """Everything that a later step depends on, as tensors and plain values."""
+        return {
+            "seed": self.matrix.seed,
+            "name": self.matrix.name,
+            "shape": tuple(self.matrix.shape),
+            "parameters": dict(self.matrix.parameters()),
+            "tensors": {name: _signed(values) for name, values in self.matrix.tensors().items()},
+        }
+
+    def load(self, state: Mapping[str, Any]) -> None:
+        """Continues from a state, with the tiles it was taken from."""
+        shape = tuple(state["shape"])
+        if shape != (self.outputs, self.inputs):
+            raise _refuse(f"the state of a tile must be of a matrix of {(self.outputs, self.inputs)}, got {shape}")
+        own, given = self.matrix.parameters(), state["parameters"]
+        for path in sorted({*own, *given}):
+            if own.get(path) != given.get(path):
+                raise _refuse(
+                    f"the state of a tile must be of the same device, rule and readout: {path} is {own.get(path)} here "
+                    f"and {given.get(path)} in the state"
+                )
+        # Cells are drawn again from the seed and the name, so that the tiles are those of the state.
+        zeros = np.zeros(shape, np.float32)
+        matrix = TileMatrix(dict(self.tables), zeros, state["seed"], state["name"])
+        own = matrix.tensors()
+        matrix.load({name: _unsigned(values, own.get(name)) for name, values in state["tensors"].items()})
+        self.matrix = matrix
+        self.pairs = []
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> TileParameter:
+        if id(self) in memo:
+            return memo[id(self)]
+        copy = TileParameter(self.matrix.duplicate(), self.tables, self.requires_grad)
+        memo[id(self)] = copy
+        return copy
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        return _rebuild, (dict(self.tables), self.state(), self.requires_grad)
+
+    def __repr__(self) -> str:
+        return f"TileParameter({self.outputs} × {self.inputs}, rule={self.matrix.rule!r}, name={self.matrix.name!r}, seed={self.matrix.seed})"
+
+
+def _rebuild(tables: Tables, state: Mapping[str, Any], requires_grad: bool) -> TileParameter:
+    zeros = np.zeros(state["shape"], np.float32)
+    matrix = TileMatrix(dict(tables), zeros, state["seed"], state["name"])
+    own = matrix.tensors()
+    matrix.load({name: _unsigned(values, own.get(name)) for name, values in state["tensors"].items()})
+    return TileParameter(matrix, tables, requires_grad)
+
+
+def _signed(values: np.ndarray) -> Tensor:
+    """Counters as signed integers of the same bits, which every torch and every file of weights knows."""
+    if values.dtype == np.uint64:
+        values = values.view(np.int64)
+    elif values.dtype == np.uint32:
+        values = values.view(np.int32)
+    return torch.from_numpy(values)
+
+
+def _unsigned(values: Tensor, like: np.ndarray | None) -> np.ndarray:
+    values = values.detach().cpu().numpy()
+    if like is not None and like.dtype.kind == "u" and values.dtype.itemsize == like.dtype.itemsize:
+        values = values.view(like.dtype)
+    return values

@@ -1,0 +1,95 @@
+//! The functions between the layers of `residuum run`, in the same bits.
+
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2};
+use pyo3::prelude::*;
+use residuum::Key;
+use residuum_nn::layer::{Activation, LogSoftmax};
+use residuum_nn::{Layer, Loss, Pass, Shape, Tensor};
+
+use crate::error::{Failure, refuse};
+
+fn layer(name: &str) -> Result<Box<dyn Layer>, Failure> {
+    Ok(match name {
+        "relu" => Box::new(Activation::Relu),
+        "sigmoid" => Box::new(Activation::Sigmoid),
+        "tanh" => Box::new(Activation::Tanh),
+        "log_softmax" => Box::new(LogSoftmax),
+        _ => return Err(refuse(format!("function must be relu, sigmoid, tanh or log_softmax, got {name:?}"))),
+    })
+}
+
+fn tensor(name: &str, values: &PyReadonlyArray2<'_, f32>) -> Result<Tensor, Failure> {
+    let (_, width) = values.as_array().dim();
+    let values = values.as_slice().map_err(|_| refuse(format!("{name} must be contiguous")))?;
+    if values.is_empty() {
+        return Err(refuse(format!("{name} must not be empty")));
+    }
+    Ok(Tensor::from_values(Shape::flat(width), values.to_vec()))
+}
+
+fn write(values: &Tensor, to: &mut PyReadwriteArray2<'_, f32>) -> Result<(), Failure> {
+    let to = to.as_slice_mut().map_err(|_| refuse("outputs must be contiguous"))?;
+    if to.len() != values.values().len() {
+        return Err(refuse(format!("outputs must hold {} numbers, got {}", values.values().len(), to.len())));
+    }
+    to.copy_from_slice(values.values());
+    Ok(())
+}
+
+/// Writes the function `name` of `inputs` to `outputs`.
+#[pyfunction]
+pub fn apply(
+    name: &str,
+    inputs: PyReadonlyArray2<'_, f32>,
+    mut outputs: PyReadwriteArray2<'_, f32>,
+) -> Result<(), Failure> {
+    let mut result = Tensor::default();
+    layer(name)?.forward(&tensor("inputs", &inputs)?, &mut result, Pass::evaluate(Key::new(0)));
+    write(&result, &mut outputs)
+}
+
+/// Writes the errors of the inputs of the function `name`, given those of its outputs.
+#[pyfunction]
+pub fn apply_back(
+    name: &str,
+    outputs: PyReadonlyArray2<'_, f32>,
+    errors: PyReadonlyArray2<'_, f32>,
+    mut input_errors: PyReadwriteArray2<'_, f32>,
+) -> Result<(), Failure> {
+    let (outputs, errors) = (tensor("outputs", &outputs)?, tensor("errors", &errors)?);
+    if outputs.values().len() != errors.values().len() {
+        return Err(refuse("errors must have the shape of outputs"));
+    }
+    let mut result = Tensor::default();
+    // Every derivative is a function of the output; the input is not looked at.
+    layer(name)?.backward(&outputs, &outputs, &errors, Some(&mut result), Pass::evaluate(Key::new(0)))?;
+    write(&result, &mut input_errors)
+}
+
+/// The mean loss of a batch, and its gradient by the scores.
+#[pyfunction]
+#[pyo3(signature = (name, scores, labels, errors, smoothing = 0.0))]
+pub fn loss(
+    name: &str,
+    scores: PyReadonlyArray2<'_, f32>,
+    labels: PyReadonlyArray1<'_, i64>,
+    mut errors: PyReadwriteArray2<'_, f32>,
+    smoothing: f32,
+) -> Result<f64, Failure> {
+    let loss = match name {
+        "nll" => Loss::NegativeLogLikelihood,
+        "cross_entropy" => Loss::CrossEntropy { smoothing }.validate()?,
+        _ => return Err(refuse(format!("loss must be nll or cross_entropy, got {name:?}"))),
+    };
+    let scores = tensor("scores", &scores)?;
+    let classes = scores.shape().len();
+    let labels: Vec<u32> =
+        labels.as_array().iter().map(|label| u32::try_from(*label).unwrap_or(u32::MAX)).collect();
+    if labels.len() != scores.batch() || labels.iter().any(|label| *label as usize >= classes) {
+        return Err(refuse(format!("labels must be {} numbers from 0 to {}", scores.batch(), classes - 1)));
+    }
+    let mut gradient = Tensor::default();
+    let outcome = loss.evaluate(&scores, &labels, Some(&mut gradient));
+    write(&gradient, &mut errors)?;
+    Ok(outcome.loss)
+}

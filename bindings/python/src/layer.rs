@@ -1,0 +1,293 @@
+//! A matrix on tiles that a training loop in Python reads and steps.
+
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+use numpy::ndarray::Array2;
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1, PyReadwriteArray2,
+};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use residuum::State as _;
+use residuum_lab::spec::{Document, LayerSpec};
+use residuum_lab::train::{Scaled, TileMatrix};
+use residuum_nn::{Mode, Weights as _};
+
+use crate::error::{Failure, refuse};
+use crate::tensors;
+use crate::threads::{compute, compute_sized};
+use crate::value::from_python;
+
+/// A matrix on tiles: read, read transposed, stepped. `residuum.torch` makes layers of it.
+///
+/// `tables` is a dict with the tables `device`, `rule`, `readout` and `mapping` of a spec; `initial` becomes the weights, as closely
+/// as the cells allow. Draws depend on `seed` and `name`.
+#[pyclass(name = "TileMatrix", frozen, module = "residuum")]
+pub struct PyTileMatrix {
+    matrix: Mutex<TileMatrix>,
+    rows: usize,
+    cols: usize,
+}
+
+/// A contiguous array, or which one is not.
+fn contiguous<'a, T>(name: &str, slice: Result<&'a [T], impl std::fmt::Display>) -> Result<&'a [T], Failure> {
+    slice.map_err(|_| refuse(format!("{name} must be contiguous")))
+}
+
+impl PyTileMatrix {
+    /// The matrix, unless another thread has it.
+    fn lock(&self) -> Result<MutexGuard<'_, TileMatrix>, Failure> {
+        self.matrix.try_lock().map_err(|e| {
+            let sentence = match e {
+                TryLockError::WouldBlock => {
+                    "a layer must be used by one thread at a time: another thread is reading or stepping this one"
+                }
+                TryLockError::Poisoned(_) => "this layer stopped in the middle of a step: build it again",
+            };
+            PyRuntimeError::new_err(sentence).into()
+        })
+    }
+}
+
+#[pymethods]
+impl PyTileMatrix {
+    #[new]
+    fn new(
+        tables: &Bound<'_, PyAny>,
+        initial: PyReadonlyArray2<'_, f32>,
+        seed: u64,
+        name: &str,
+    ) -> Result<Self, Failure> {
+        let spec = LayerSpec::of(&Document::from_value(&from_python(tables, "")?)?, Path::new("."))?;
+        let shape = initial.as_array().dim();
+        let initial = contiguous("initial", initial.as_slice())?;
+        let py = tables.py();
+        let matrix = compute(py, || TileMatrix::new(spec, [shape.0, shape.1], initial, seed, name))??;
+        Ok(Self { matrix: Mutex::new(matrix), rows: shape.0, cols: shape.1 })
+    }
+
+    /// Writes `W x + bias` for every row x of `inputs` to `outputs`; returns the number of the read since the last step. Where outputs are
+    /// scaled, `scales` are the scales, and what was read before them is returned too.
+    #[pyo3(signature = (inputs, outputs, bias = None, training = true, scales = None))]
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: PyReadonlyArray2<'_, f32>,
+        mut outputs: PyReadwriteArray2<'_, f32>,
+        bias: Option<PyReadonlyArray1<'_, f32>>,
+        training: bool,
+        scales: Option<PyReadonlyArray1<'_, f32>>,
+    ) -> Result<(u64, Option<Bound<'py, PyArray1<f32>>>), Failure> {
+        let inputs = contiguous("inputs", inputs.as_slice())?;
+        let bias = bias.as_ref().map(|bias| contiguous("bias", bias.as_slice())).transpose()?;
+        let outputs = outputs.as_slice_mut().map_err(|_| refuse("outputs must be contiguous"))?;
+        let mode = if training { Mode::Train } else { Mode::Evaluate };
+        let scales = scales.as_ref().map(|scales| contiguous("scales", scales.as_slice())).transpose()?;
+        let mut unscaled = Vec::new();
+        let n = compute_sized(py, inputs.len() * self.rows, || {
+            let scaled = scales.map(|scales| Scaled { scales, unscaled: &mut unscaled });
+            Ok::<_, Failure>(self.lock()?.read(inputs, bias, outputs, scaled, mode)?)
+        })??;
+        Ok((n, scales.map(|_| PyArray1::from_vec(py, unscaled))))
+    }
+
+    /// The way back of read `n`: writes `Wᵀ δ` for every row δ of `errors` to `outputs`, and their sum to `bias`.
+    #[pyo3(signature = (n, errors, outputs = None, bias = None))]
+    fn read_back(
+        &self,
+        py: Python<'_>,
+        n: u64,
+        errors: PyReadonlyArray2<'_, f32>,
+        mut outputs: Option<PyReadwriteArray2<'_, f32>>,
+        mut bias: Option<PyReadwriteArray1<'_, f32>>,
+    ) -> Result<(), Failure> {
+        let errors = contiguous("errors", errors.as_slice())?;
+        let outputs = outputs.as_mut().map(|outputs| outputs.as_slice_mut()).transpose();
+        let outputs = outputs.map_err(|_| refuse("outputs must be contiguous"))?;
+        let bias = bias.as_mut().map(|bias| bias.as_slice_mut()).transpose();
+        let bias = bias.map_err(|_| refuse("bias must be contiguous"))?;
+        compute_sized(py, errors.len() * self.cols, || Ok(self.lock()?.read_back(n, errors, outputs, bias)?))?
+    }
+
+    /// The gradient of the output scales, from the errors of a read and what it returned.
+    fn scale_gradients<'py>(
+        &self,
+        py: Python<'py>,
+        errors: PyReadonlyArray2<'_, f32>,
+        unscaled: PyReadonlyArray1<'_, f32>,
+    ) -> Result<Bound<'py, PyArray1<f32>>, Failure> {
+        let errors = contiguous("errors", errors.as_slice())?;
+        let unscaled = contiguous("unscaled", unscaled.as_slice())?;
+        let mut matrix = self.lock()?;
+        let mut gradient = vec![0.0; matrix.scales()];
+        matrix.scale_gradients(errors, unscaled, &mut gradient)?;
+        Ok(PyArray1::from_vec(py, gradient))
+    }
+
+    /// Sets the output scales.
+    fn set_scales(&self, scales: PyReadonlyArray1<'_, f32>) -> Result<(), Failure> {
+        Ok(self.lock()?.set_scales(contiguous("scales", scales.as_slice())?)?)
+    }
+
+    /// Number of output scales, which the caller learns.
+    #[getter]
+    fn scales(&self) -> Result<usize, Failure> {
+        Ok(self.lock()?.scales())
+    }
+
+    /// One step: desires `W ← W − learning_rate · Σ δ xᵀ`. `scale` multiplies transfer rates that are numbers.
+    #[pyo3(signature = (errors, inputs, learning_rate, scale = 1.0))]
+    fn step(
+        &self,
+        py: Python<'_>,
+        errors: PyReadonlyArray2<'_, f32>,
+        inputs: PyReadonlyArray2<'_, f32>,
+        learning_rate: f64,
+        scale: f64,
+    ) -> Result<(), Failure> {
+        let errors = contiguous("errors", errors.as_slice())?;
+        let inputs = contiguous("inputs", inputs.as_slice())?;
+        let size = errors.len() * self.cols;
+        compute_sized(py, size, || Ok(self.lock()?.step(errors, inputs, learning_rate, scale)?))?
+    }
+
+    /// The effective weights: what a noiseless read would see.
+    fn weights<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray2<f32>>, Failure> {
+        let matrix = self.lock()?;
+        let [rows, cols] = matrix.shape();
+        let mut weights = vec![0.0; rows * cols];
+        matrix.weights().effective_weights(&mut weights);
+        Ok(square(weights, rows, cols)?.into_pyarray(py))
+    }
+
+    /// Programs the weights as closely as the cells allow.
+    fn set_weights(&self, py: Python<'_>, weights: PyReadonlyArray2<'_, f32>) -> Result<(), Failure> {
+        let shape = weights.as_array().dim();
+        let weights = contiguous("weights", weights.as_slice())?;
+        let mut matrix = self.lock()?;
+        let [rows, cols] = matrix.shape();
+        if shape != (rows, cols) {
+            let (given_rows, given_cols) = shape;
+            return Err(refuse(format!("weights must be {rows} × {cols}, got {given_rows} × {given_cols}")));
+        }
+        let matrix = &mut *matrix;
+        Ok(compute(py, || matrix.set_weights(weights))??)
+    }
+
+    /// Everything that a later step depends on, by name.
+    fn tensors<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>, Failure> {
+        tensors::to_dict(py, &self.lock()?.tensors())
+    }
+
+    /// Restores what `tensors` gave.
+    fn load(&self, tensors: &Bound<'_, PyDict>) -> Result<(), Failure> {
+        let tensors = tensors::from_dict(tensors)?;
+        Ok(self.lock()?.load(&tensors)?)
+    }
+
+    /// A copy that draws and learns the same from here on.
+    fn duplicate(&self, py: Python<'_>) -> Result<Self, Failure> {
+        let matrix = self.lock()?;
+        let matrix = &*matrix;
+        let copy = compute(py, || matrix.duplicate())??;
+        Ok(Self { matrix: Mutex::new(copy), rows: self.rows, cols: self.cols })
+    }
+
+    /// Every parameter as it is used, by its path in a spec.
+    fn parameters<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>, Failure> {
+        let all = PyDict::new(py);
+        for parameter in &self.lock()?.spec().resolved {
+            all.set_item(&parameter.path, &parameter.value)?;
+        }
+        Ok(all)
+    }
+
+    /// One dict for each tile: the `rows` and `cols` that it holds, and its `arrays` by name with their weights, pulses, and what
+    /// is hidden from a rule: the symmetric point and the parameters of every cell.
+    fn tiles<'py>(&self, py: Python<'py>) -> Result<Vec<Bound<'py, PyDict>>, Failure> {
+        let matrix = self.lock()?;
+        let tiles = matrix.weights().tiles().map(|(rows, cols, rule)| {
+            let (height, width) = (rows.len(), cols.len());
+            let tile = PyDict::new(py);
+            tile.set_item("rows", (rows.start, rows.end))?;
+            tile.set_item("cols", (cols.start, cols.end))?;
+            tile.set_item("rule", rule.label())?;
+            let arrays = PyDict::new(py);
+            for (name, array) in rule.arrays() {
+                let own = PyDict::new(py);
+                let shaped =
+                    |values: Vec<f32>| Ok::<_, Failure>(square(values, height, width)?.into_pyarray(py));
+                own.set_item("weights", shaped(array.weights().to_vec())?)?;
+                let points = array.symmetric_points().into_iter().map(|point| point.unwrap_or(f32::NAN));
+                own.set_item("symmetric_point", shaped(points.collect())?)?;
+                own.set_item("pulses", array.pulses_sent())?;
+                own.set_item("range", array.range())?;
+                let parameters = PyDict::new(py);
+                for (name, values) in array.cell_parameters() {
+                    parameters.set_item(name, shaped(values)?)?;
+                }
+                own.set_item("parameters", parameters)?;
+                arrays.set_item(name, own)?;
+            }
+            tile.set_item("arrays", arrays)?;
+            let states = PyDict::new(py);
+            for (name, state) in rule.states() {
+                states.set_item(name, PyArray1::from_slice(py, state))?;
+            }
+            tile.set_item("states", states)?;
+            Ok(tile)
+        });
+        tiles.collect()
+    }
+
+    /// Pulses that its cells have received so far.
+    fn pulses(&self) -> Result<u64, Failure> {
+        Ok(self.lock()?.weights().tiles().map(|(_, _, rule)| rule.pulses_sent()).sum())
+    }
+
+    /// Joules of a pulse, if the device says so.
+    #[getter]
+    fn pulse_energy(&self) -> Result<Option<f64>, Failure> {
+        Ok(self.lock()?.spec().devices.pulse_energy)
+    }
+
+    /// The dynamic range of the weights, where devices give it one.
+    #[getter]
+    fn range(&self) -> Result<Option<[f32; 2]>, Failure> {
+        Ok(self.lock()?.weights().range())
+    }
+
+    /// Outputs and inputs.
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.rows, self.cols)
+    }
+
+    /// Steps made so far.
+    #[getter]
+    fn k(&self) -> Result<u64, Failure> {
+        Ok(self.lock()?.k())
+    }
+
+    #[getter]
+    fn seed(&self) -> Result<u64, Failure> {
+        Ok(self.lock()?.seed())
+    }
+
+    #[getter]
+    fn name(&self) -> Result<String, Failure> {
+        Ok(self.lock()?.name().to_owned())
+    }
+
+    /// The rule, in words.
+    #[getter]
+    fn rule(&self) -> Result<&'static str, Failure> {
+        Ok(self.lock()?.spec().rule.name)
+    }
+}
+
+fn square(values: Vec<f32>, rows: usize, cols: usize) -> Result<Array2<f32>, Failure> {
+    Ok(Array2::from_shape_vec((rows, cols), values)?)
+}

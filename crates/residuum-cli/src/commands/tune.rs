@@ -1,0 +1,73 @@
+use anyhow::bail;
+use residuum_lab::execute::default_store;
+use residuum_lab::explain::missing_data;
+use residuum_lab::files::{save_figure, write_whole};
+use residuum_lab::plan::selected;
+use residuum_lab::source::{SpecSource, data_root};
+use residuum_lab::store::Store;
+use residuum_lab::sweep::SweepOptions;
+use residuum_lab::tune::{TuneError, TuneOptions, tune as search};
+use residuum_nn::model::Select;
+
+use super::{Context, plans};
+use crate::args::TuneArgs;
+use crate::exit::Interrupted;
+use crate::live::Live;
+use crate::terminal;
+
+pub fn tune(context: &Context, options: &TuneArgs) -> anyhow::Result<bool> {
+    let source = SpecSource::open(&options.spec)?;
+    // Reads every point, and says which names there are.
+    let plans = selected(plans(context, &source, &options.settings)?, &options.variant)?;
+    let root = data_root(options.settings.data.as_deref());
+    if let Some(missing) = missing_data(&plans, &root).first() {
+        bail!("{missing}");
+    }
+    let out = options.store.clone().or_else(|| context.out.clone());
+    let store = Store::create(out.unwrap_or_else(|| default_store(&plans)))?;
+    let sweep = SweepOptions {
+        jobs: options.jobs.unwrap_or(context.threads),
+        threads: context.threads,
+        commit: crate::COMMIT.map(String::from),
+        ..SweepOptions::new(&root)
+    };
+    let settings = TuneOptions {
+        trials: options.trials,
+        minutes: options.minutes,
+        seeds: options.seeds,
+        seed: context.seed.unwrap_or(0),
+    };
+    let patterns = Select::Names(options.variant.clone());
+    let wanted = |name: &str| options.variant.is_empty() || patterns.includes(name);
+    let live = Live::new(context.quiet);
+    let profile = options.settings.profile.as_deref();
+    let tuned = search(&source, profile, wanted, &store, (settings, &sweep), &live);
+    live.finish();
+    let tuned = match tuned {
+        Err(TuneError::Interrupted) => {
+            return Err(Interrupted("finished trials are kept; run the same command to continue".into()).into());
+        }
+        tuned => tuned?,
+    };
+    let mut json = Vec::new();
+    for one in &tuned {
+        let file = store.path().join(format!("tuned-{}.toml", one.point));
+        write_whole(&file, one.spec.as_bytes())?;
+        let (svg, png) = save_figure(&one.figure(), store.path(), &format!("tuned-{}", one.point))?;
+        if context.json {
+            json.push(one.to_json());
+        } else {
+            terminal::print(&format!(
+                "{}\nspec to run:  {}\nsensitivity:  {}, {}\n\n",
+                one.to_text(),
+                file.display(),
+                svg.display(),
+                png.display()
+            ))?;
+        }
+    }
+    if context.json {
+        Context::print_json(&json.into())?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,146 @@
+//! Which model: likelihoods, criteria, ramps left out.
+
+use rayon::prelude::*;
+use residuum::Range;
+
+use super::{Candidate, HeldOut, WEIGHTS};
+use crate::curve::{Curve, Model};
+use crate::filter::{Prepared, Surprises};
+use crate::measurement::{Direction, Ramp};
+use crate::scoring::{Likelihood, Maximum, NOISES};
+
+/// Nodes lie equally spaced over all weights, as a tile has them.
+pub(super) fn candidates() -> Vec<Model> {
+    vec![
+        Model::Constant,
+        Model::Line,
+        Model::Power,
+        Model::Exponential,
+        Model::Tanh,
+        Model::Piecewise(3, WEIGHTS),
+        Model::Piecewise(5, WEIGHTS),
+        Model::Piecewise(9, WEIGHTS),
+        Model::Table(17, WEIGHTS),
+    ]
+}
+
+pub(super) fn candidate(model: Model, fits: Vec<Maximum>, prepared: &[Prepared], visited: Range) -> Candidate {
+    let devices = fits.len();
+    let noises = if model == Model::Constant { 2 } else { NOISES };
+    let parameters = devices * (model.dimension() + noises);
+    let log_likelihood: f64 = fits.iter().map(|f| f.log_likelihood).sum();
+    let reads: usize = prepared.iter().map(|p| p.reads).sum();
+    let mean: Vec<f64> = (0..model.dimension())
+        .map(|i| fits.iter().map(|f| f.parameters[i]).sum::<f64>() / devices as f64)
+        .collect();
+    let curve = Curve { model, parameters: mean };
+    let at_limit = |i: usize| 2 * fits.iter().filter(|f| f.held[i]).count() > devices;
+    let note = match model {
+        Model::Power | Model::Exponential if (0..model.dimension()).any(at_limit) => Some(
+            "a parameter ends at its limit: the steps do not shrink towards a bound as this model wants"
+                .to_string(),
+        ),
+        Model::Tanh if (0..4).any(at_limit) => {
+            Some("a parameter ends at its limit: the steps do not level off as this model wants".to_string())
+        }
+        _ if fits.iter().any(|f| !f.converged) => {
+            Some("the climb did not converge on every device".to_string())
+        }
+        _ => None,
+    };
+    Candidate {
+        name: curve.name(visited),
+        model,
+        parameters,
+        log_likelihood,
+        aic: 2.0 * parameters as f64 - 2.0 * log_likelihood,
+        bic: parameters as f64 * (reads as f64).ln() - 2.0 * log_likelihood,
+        held_out: None,
+        note,
+        fits,
+    }
+}
+
+/// The best first: by BIC, of the piecewise curves only the best one. A tanh that is wide is a pair of straight lines with as
+/// many parameters, so it must be better by what one parameter of every device costs.
+pub(super) fn choose(mut fitted: Vec<Candidate>, asked: Option<&str>, reads: usize) -> Vec<Candidate> {
+    fitted.retain(|c| c.bic.is_finite());
+    fitted.sort_by(|a, b| a.bic.total_cmp(&b.bic));
+    let margin = (reads as f64).ln() * fitted.first().map_or(1, |c| c.fits.len()) as f64;
+    if let Some(line) = fitted.iter().position(|c| c.model == Model::Line)
+        && fitted[0].model == Model::Tanh
+        && fitted[line].bic - fitted[0].bic < margin
+    {
+        let own = fitted.remove(line);
+        fitted.insert(0, own);
+    }
+    let mut seen = Vec::new();
+    fitted.retain(|c| {
+        let first = !seen.contains(&c.name);
+        seen.push(c.name);
+        first
+    });
+    if let Some(name) = asked {
+        let is_line = |c: &Candidate| ["linear", "soft_bounds"].contains(&name) && c.model == Model::Line;
+        if let Some(at) = fitted.iter().position(|c| c.name == name || is_line(c)) {
+            let own = fitted.remove(at);
+            fitted.insert(0, own);
+        }
+    }
+    fitted
+}
+
+/// Fits every second ramp and predicts the others, both ways round.
+pub(super) fn hold_out(fitted: &mut [Candidate], ramps: &[Vec<Ramp>], warnings: &mut Vec<String>) {
+    let enough = ramps.iter().all(|own| {
+        [Direction::Up, Direction::Down].iter().all(|d| own.iter().filter(|r| r.direction == *d).count() >= 2)
+    });
+    if !enough {
+        warnings.push("one ramp in a direction: none can be left out to test predictions on".into());
+        return;
+    }
+    // The halves of a few devices say as much as those of all.
+    let used = &ramps[..ramps.len().min(6)];
+    let halves: Vec<[Prepared; 2]> = used
+        .iter()
+        .map(|own| [0, 1].map(|half| Prepared::new(own.iter().filter(|r| r.cycle % 2 == half), usize::MAX)))
+        .collect();
+    fitted.par_iter_mut().for_each(|candidate| {
+        let (mut log_likelihood, mut reads, mut squares, mut count) = (0.0, 0, 0.0, 0usize);
+        for (device, half) in halves.iter().enumerate() {
+            for left_out in 0..2 {
+                let proportional = candidate.model != Model::Constant;
+                let on = |ramps| Likelihood { model: candidate.model, ramps, proportional };
+                let best = on(&half[1 - left_out]).maximize(&candidate.fits[device].parameters);
+                log_likelihood +=
+                    on(&half[left_out]).value(&best.parameters, &mut Surprises::new(half[left_out].size));
+                reads += half[left_out].reads;
+                let n = candidate.model.dimension();
+                let curve = Curve { model: candidate.model, parameters: best.parameters[..n].to_vec() };
+                for ramp in used[device].iter().filter(|r| r.cycle % 2 == left_out) {
+                    let (sum, own) = free_run(&curve, ramp);
+                    squares += sum;
+                    count += own;
+                }
+            }
+        }
+        candidate.held_out = Some(HeldOut {
+            log_likelihood: log_likelihood / reads.max(1) as f64,
+            ramp_error: (squares / count.max(1) as f64).sqrt(),
+        });
+    });
+}
+
+/// Squared errors of a ramp predicted from its first reads.
+fn free_run(curve: &Curve, ramp: &Ramp) -> (f64, usize) {
+    let Some(first) = ramp.reads.iter().position(|y| !y.is_nan()) else { return (0.0, 0) };
+    let (mut state, mut sum, mut count) = (ramp.reads[first], 0.0, 0);
+    for y in &ramp.reads[first + 1..] {
+        state += ramp.direction.sign() * curve.step(ramp.direction, state).max(0.0);
+        if !y.is_nan() {
+            sum += (y - state).powi(2);
+            count += 1;
+        }
+    }
+    (sum, count)
+}

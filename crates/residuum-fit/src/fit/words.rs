@@ -1,0 +1,84 @@
+//! What a user should read.
+
+use residuum::Range;
+
+use super::Candidate;
+use crate::measurement::{Direction, Measurement, Ramp};
+use crate::point::{Kind, SymmetricPoint};
+use crate::screen::Screening;
+
+/// Sentences on what was set aside and what is not sure.
+pub(super) fn sentences(
+    measured: &Measurement,
+    screening: &Screening,
+    point: &SymmetricPoint,
+    fitted: &[Candidate],
+    visited: Range,
+) -> Vec<String> {
+    let mut said = Vec::new();
+    if !screening.stuck.is_empty() {
+        let names: Vec<&str> = screening.stuck.iter().map(|&d| measured.devices[d].as_str()).collect();
+        said.push(format!("stuck and left out: device {} (of {})", names.join(", "), measured.devices.len()));
+    }
+    for o in screening.outliers.iter().take(10) {
+        let ramp = Ramp { device: o.device, cycle: o.cycle, direction: o.direction, reads: Vec::new() };
+        said.push(format!(
+            "outlier left out: {}, read {} ({:.0} standard deviations off)",
+            ramp.name(&measured.devices),
+            o.pulse + 1,
+            o.deviations
+        ));
+    }
+    if screening.outliers.len() > 10 {
+        said.push(format!("{} more outliers left out", screening.outliers.len() - 10));
+    }
+    for direction in [Direction::Up, Direction::Down] {
+        let own: Vec<_> = screening.plateaus.iter().filter(|p| p.0 == direction).collect();
+        if !own.is_empty() {
+            let level = own.iter().map(|p| p.2).sum::<f64>() / own.len() as f64;
+            let ramps: usize = own.iter().map(|p| p.1).sum();
+            said.push(format!(
+                "{ramps} {} ramps saturate: they stand at the weight {level:.3}, a hard bound; reads from there on tell the bound, \
+                 not the steps",
+                direction.word()
+            ));
+        }
+    }
+    match point.kind {
+        Kind::Repelling => said.push(
+            "the symmetric point repels: alternating pulses lead away from it, zero-shifting does not find it, and the \
+             implicit penalty has its maximum there; the definition of regular responses does not exclude it, since it asks \
+             nothing of the sign of G′"
+                .into(),
+        ),
+        Kind::None => said.push(format!(
+            "up and down steps do not cross between the weights {:.2} and {:.2}: there is no symmetric point there",
+            visited.lo, visited.hi
+        )),
+        Kind::Several if point.everywhere => {
+            said.push("up and down steps are equal everywhere within their errors: every state is a symmetric point".into());
+        }
+        Kind::Several => said.push(format!(
+            "up and down steps cross {} times: pulses lead to {} of these points",
+            point.crossings.len(),
+            point.crossings.iter().filter(|c| c.attracting).count()
+        )),
+        Kind::Attracting => {}
+    }
+    if point.agreement < 0.95 {
+        said.push(format!(
+            "the kind of the symmetric point is not sure: {:.0} % of the bootstrap draws agree",
+            100.0 * point.agreement
+        ));
+    }
+    if let [best, second, ..] = fitted
+        && second.bic - best.bic < 6.0
+        && second.bic >= best.bic
+    {
+        said.push(format!(
+            "{} describes the data almost as well as {}: more ramps would tell",
+            second.name, best.name
+        ));
+    }
+    said
+}
