@@ -158,7 +158,7 @@ fn grey_jpegs_are_read() {
     let data = read_folder(folder.path(), 1, None).unwrap();
     // Pixels were 16(x + y); compression loses a little.
     for (i, &pixel) in data.image(0).iter().enumerate() {
-        let expected = 16 * (i % 8 + i / 8) as i32;
+        let expected = 16 * i32::try_from(i % 8 + i / 8).unwrap();
         assert!((i32::from(pixel) - expected).abs() <= 6, "{i}: {pixel} {expected}");
     }
 }
@@ -166,7 +166,8 @@ fn grey_jpegs_are_read() {
 #[test]
 fn a_share_is_split_off_by_seed_from_every_class() {
     let folder = tempfile::tempdir().unwrap();
-    let rows: String = (0..30).map(|i| format!("{i},{}\n", ["a", "b", "c"][i % 3])).collect();
+    let rows: Vec<String> = (0..30).map(|i| format!("{i},{}\n", ["a", "b", "c"][i % 3])).collect();
+    let rows = rows.concat();
     let path = folder.path().join("t.csv");
     fs::write(&path, format!("x,kind\n{rows}")).unwrap();
     let columns = Columns { label: Some("kind".into()), ..Columns::default() };

@@ -109,7 +109,7 @@ fn faults_of_a_table_are_told_with_file_and_row() {
         (forty(), "csv = \"none.csv\"\nlabel = \"kind\"", "none.csv must be readable"),
         ("a,b,kind\n".into(), label, "must have a row after its header"),
         (
-            forty().replace("x", "1").replace("y", "5"),
+            forty().replace('x', "1").replace('y', "5"),
             "csv = \"t.csv\"\nlabel = \"kind\"\nclasses = 3",
             "row 3, column \"kind\": the label must be a whole number from 0 to 2, got \"5\"",
         ),

@@ -291,7 +291,9 @@ impl Weights for AnalogWeights {
             block.read(inputs, outputs, shape, key.fold(n as u64));
         }
         if self.gain != 1.0 {
-            outputs.iter_mut().for_each(|y| *y *= self.gain);
+            for y in outputs.iter_mut() {
+                *y *= self.gain;
+            }
         }
     }
 

@@ -408,9 +408,10 @@ impl LayerKind {
             Self::LogSoftmax => Box::new(LogSoftmax),
             Self::Group(layers) => Box::new(layers.sequence(name, input, build)?),
             Self::Residual { main, shortcut, relu } => {
-                let around = match shortcut.is_empty() {
-                    true => None,
-                    false => Some(shortcut.sequence(&join(name, "downsample"), input, build)?),
+                let around = if shortcut.is_empty() {
+                    None
+                } else {
+                    Some(shortcut.sequence(&join(name, "downsample"), input, build)?)
                 };
                 let block = Residual::new(main.sequence(name, input, build)?, around);
                 Box::new(if *relu { block } else { block.without_relu() })

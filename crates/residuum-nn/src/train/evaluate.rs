@@ -87,9 +87,10 @@ impl Loaded {
 
     /// What the outputs should be.
     pub fn targets(&self) -> Targets<'_> {
-        match self.batch.targets.is_empty() {
-            true => Targets::Classes(&self.batch.labels),
-            false => Targets::Values(&self.batch.targets),
+        if self.batch.targets.is_empty() {
+            Targets::Classes(&self.batch.labels)
+        } else {
+            Targets::Values(&self.batch.targets)
         }
     }
 }
