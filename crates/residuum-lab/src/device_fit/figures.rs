@@ -16,7 +16,7 @@ impl FitReport {
         vec![
             ("steps", format!("Step of a pulse against the state: binned data with their standard errors, the fitted {} curve, 95 % bands. Unit: {unit}.", self.fit.model_name()), self.steps()),
             ("ramps", "Simulated ramps of the fitted device (lines) over measured ones (points).".into(), self.ramps()),
-            ("residuals", "What a read differs from its prediction, in standard deviations, against the state: binned means and deviations. A perfect model has mean 0 and deviation 1.".into(), self.residuals()),
+            ("residuals", "What the measured step differs from the fitted one, in standard deviations of one difference of reads, against the state: binned means with two standard errors.".into(), self.residuals()),
             ("drift", "Where Analog SGD is predicted to end as gradient noise grows, on ½(w − w*)².".into(), self.drift()),
         ]
     }
