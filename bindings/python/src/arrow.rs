@@ -49,7 +49,7 @@ impl Column {
         let (mut offsets, mut bytes) = (vec![0], Vec::new());
         for word in words {
             bytes.extend_from_slice(word.as_bytes());
-            offsets.push(bytes.len() as i64);
+            offsets.push(bytes.len().cast_signed() as i64);
         }
         Self::Text { offsets, bytes }
     }
@@ -169,7 +169,7 @@ impl Schema {
             name: name_at,
             metadata: ptr::null(),
             flags: if nullable { NULLABLE } else { 0 },
-            n_children: owned.children.len() as i64,
+            n_children: owned.children.len().cast_signed() as i64,
             children: owned.children.as_mut_ptr(),
             dictionary: ptr::null_mut(),
             release: Some(release_schema),
@@ -192,15 +192,15 @@ impl Array {
         children: Vec<Self>,
     ) -> Self {
         let mut buffers = buffers.into_boxed_slice();
-        let (n_buffers, buffers_at) = (buffers.len() as i64, buffers.as_mut_ptr());
+        let (n_buffers, buffers_at) = (buffers.len().cast_signed() as i64, buffers.as_mut_ptr());
         let children = children.into_iter().map(|child| Box::into_raw(Box::new(child))).collect();
         let mut owned = Box::new(OwnedArray { _batch: batch.clone(), _buffers: buffers, children });
         Self {
-            length: length as i64,
-            null_count: nulls as i64,
+            length: length.cast_signed() as i64,
+            null_count: nulls.cast_signed() as i64,
             offset: 0,
             n_buffers,
-            n_children: owned.children.len() as i64,
+            n_children: owned.children.len().cast_signed() as i64,
             buffers: buffers_at,
             children: owned.children.as_mut_ptr(),
             dictionary: ptr::null_mut(),

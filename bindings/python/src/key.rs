@@ -60,7 +60,7 @@ impl PyKey {
     /// A permutation of `0..count`.
     fn permutation<'py>(&self, py: Python<'py>, count: usize) -> Bound<'py, PyArray1<i64>> {
         let order = py.detach(|| self.inner().permutation(count));
-        PyArray1::from_iter(py, order.into_iter().map(|i| i as i64))
+        PyArray1::from_iter(py, order.into_iter().map(|i| i.cast_signed() as i64))
     }
 
     /// All that the key is.

@@ -109,7 +109,7 @@ impl PyStore {
     }
 
     fn __repr__(&self) -> String {
-        format!("residuum.Store({:?})", self.store.path())
+        format!("residuum.Store({:?})", self.store.path().display().to_string())
     }
 }
 

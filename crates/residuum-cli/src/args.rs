@@ -187,7 +187,7 @@ pub enum DeviceAction {
     /// List the responses with their formulas and parameters, and the devices of the literature.
     List,
     Show(ShowArgs),
-    Fit(FitArgs),
+    Fit(Box<FitArgs>),
 }
 
 /// Fit a device to measured pulses: model, symmetric point and its kind, noises, spreads, each with a 95 % interval.

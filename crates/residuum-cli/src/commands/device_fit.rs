@@ -55,7 +55,7 @@ fn file_name(path: &Path) -> String {
 }
 
 fn measurement(options: &FitArgs) -> anyhow::Result<Measurement> {
-    if !options.files.is_empty() && !(options.up.is_empty() && options.down.is_empty()) {
+    if !options.files.is_empty() && (!options.up.is_empty() || !options.down.is_empty()) {
         bail!("give files with both directions, or a file for each direction with --up and --down, not both");
     }
     let mut texts = Vec::new();

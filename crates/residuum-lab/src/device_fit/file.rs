@@ -23,9 +23,9 @@ impl FitReport {
     pub fn to_device_file(&self) -> String {
         let f = &self.fit;
         let (range, unit) = (f.hard_range(), self.pulse_step);
-        let mut text = format!(
-            "# A device fitted by `residuum device fit`. Use it in any spec: device = {{ file = \"device.toml\" }}\n\n\
-             [device]\n"
+        let mut text = String::from(
+            "# A device fitted by `residuum device fit`. Use it in any spec: device = { file = \"device.toml\" }\n\n\
+             [device]\n",
         );
         match f.curve.expressions(unit) {
             Some([plus, minus]) => {

@@ -37,7 +37,8 @@ impl Explanation {
             let _ = writeln!(text, "{}", row[4]);
         }
         if !self.networks.is_empty() {
-            text += &format!("\n{}", shapes_text(&self.networks, &self.data));
+            text.push('\n');
+            text += &shapes_text(&self.networks, &self.data);
         }
         self.write_rates(&mut text);
         match &self.cost {

@@ -211,10 +211,12 @@ pub fn shapes(plans: &[Plan]) -> (Vec<NetworkShapes>, Vec<DataShapes>) {
 pub fn shapes_text(networks: &[NetworkShapes], data: &[DataShapes]) -> String {
     let mut text = String::new();
     for network in networks.iter().take(SHOWN) {
-        text += &format!("network\n{}", network.to_text());
+        text += "network\n";
+        text += &network.to_text();
     }
     for samples in data.iter().take(SHOWN) {
-        text += &format!("data\n{}", samples.to_text());
+        text += "data\n";
+        text += &samples.to_text();
     }
     if networks.len() > SHOWN || data.len() > SHOWN {
         let _ = writeln!(text, "… {} different networks, {} different data in all", networks.len(), data.len());

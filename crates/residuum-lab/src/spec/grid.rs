@@ -170,7 +170,7 @@ impl Grid {
             let of_rule = |axis: &Axis| axis.path.starts_with("rule.") && axis.path != "rule.kind";
             grid.sweeps_rule = grid.axes.iter().flatten().any(of_rule);
             let kinds = grid.all_kinds();
-            let lacks = |axis: &Axis| !kinds.iter().any(|kind| grid.applies(axis, kind.as_deref()));
+            let lacks = |axis: &Axis| !kinds.iter().any(|kind| Self::applies(axis, kind.as_deref()));
             let of_none: Vec<bool> = grid.axes.iter().flatten().map(lacks).collect();
             for (axis, of_none) in grid.axes.iter_mut().flatten().zip(of_none) {
                 axis.of_no_rule = of_none;
@@ -208,7 +208,7 @@ impl Grid {
         let changes = [cell, variant].into_iter().flatten().map(|change| &change.changes);
         let own = |rule: &Node| rule.field("kind")?.as_text().map(String::from);
         let kind = |node: &Node| own(node.field("rule")?);
-        let below = [&self.common].into_iter().chain(changes).chain(&self.profile).filter_map(kind).last();
+        let below = [&self.common].into_iter().chain(changes).chain(&self.profile).filter_map(kind).next_back();
         let swept = (self.axes.iter().zip(&place[2..])).flat_map(|(zip, &i)| {
             zip.iter().filter_map(move |axis| match axis.path.as_str() {
                 "rule" => own(&axis.values[i].node),
@@ -244,7 +244,7 @@ impl Grid {
     }
 
     /// Whether a swept field is one of a rule of this kind; fields of other tables always are.
-    fn applies(&self, axis: &Axis, kind: Option<&str>) -> bool {
+    fn applies(axis: &Axis, kind: Option<&str>) -> bool {
         let Some(field) = axis.path.strip_prefix("rule.").filter(|field| *field != "kind") else { return true };
         let field = field.split('.').next().unwrap_or(field);
         kind.is_none_or(|kind| rule_has(kind, field))
@@ -260,7 +260,7 @@ impl Grid {
         let stands = |place: &Vec<usize>| {
             let kind = self.rule_kind(place);
             (self.axes.iter().zip(&place[2..])).all(|(zip, &i)| {
-                i == 0 || zip.iter().any(|axis| axis.of_no_rule || self.applies(axis, kind.as_deref()))
+                i == 0 || zip.iter().any(|axis| axis.of_no_rule || Self::applies(axis, kind.as_deref()))
             })
         };
         Ok(all.into_iter().filter(stands).collect())
@@ -303,7 +303,7 @@ impl Grid {
         let kind = if self.sweeps_rule { self.rule_kind(place) } else { None };
         let chosen: Vec<(&Axis, &AxisValue)> = (self.axes.iter().zip(&place[2..]))
             .flat_map(|(zip, &i)| zip.iter().map(move |axis| (axis, &axis.values[i])))
-            .filter(|(axis, _)| axis.of_no_rule || self.applies(axis, kind.as_deref()))
+            .filter(|(axis, _)| axis.of_no_rule || Self::applies(axis, kind.as_deref()))
             .collect();
         // A swept table comes before fields of it, wherever the spec names them.
         let mut by_depth = chosen.clone();

@@ -135,7 +135,7 @@ impl Takes for LayerField {
             _ => return Err(at.must("a layer: a word such as \"relu\", or { kind = … }")),
         };
         if let Some(name) = &table.name
-            && !(!name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_'))
+            && (name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_'))
         {
             return Err(at.error(format_args!(".name must be letters, digits, '-' and '_', got {name:?}")));
         }

@@ -93,7 +93,7 @@ impl RuleSpec {
             )));
         }
         // m of the link to array n.
-        let powers = (0..links).map(|n| (links - 1 - n) as i32);
+        let powers = (0..links).map(|n| (links - 1 - n).cast_signed() as i32);
         if mixing {
             residual.mixing = 1.0 / states;
             root.defaulted("rule.mixing", format!("{:?}", residual.mixing));

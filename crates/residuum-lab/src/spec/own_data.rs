@@ -158,7 +158,7 @@ impl OwnSource {
             files.push(("csv", csv.clone()));
             files.extend(test.clone().map(|path| ("test", path)));
             let targets = fields.target.clone().unwrap_or_default();
-            if fields.label.is_some() == !targets.is_empty() {
+            if fields.label.is_some() != targets.is_empty() {
                 return Err(table.error(
                     "data.label must name the column of classes, or data.target that of values: one of them",
                 ));
@@ -199,7 +199,7 @@ impl OwnSource {
                 shape,
             };
             files.extend([("npy.x", npy.x.clone()), ("npy.y", npy.y.clone())]);
-            let test = pair(&npy.x_test, &npy.y_test, "npy.x_test", "npy.y_test", table)?;
+            let test = pair(npy.x_test.as_ref(), npy.y_test.as_ref(), "npy.x_test", "npy.y_test", table)?;
             if let Some([x, y]) = &test {
                 files.extend([("npy.x_test", x.clone()), ("npy.y_test", y.clone())]);
             }
@@ -207,7 +207,13 @@ impl OwnSource {
         } else if let Some(idx) = &fields.idx {
             only_share("idx")?;
             files.extend([("idx.images", idx.images.clone()), ("idx.labels", idx.labels.clone())]);
-            let test = pair(&idx.test_images, &idx.test_labels, "idx.test_images", "idx.test_labels", table)?;
+            let test = pair(
+                idx.test_images.as_ref(),
+                idx.test_labels.as_ref(),
+                "idx.test_images",
+                "idx.test_labels",
+                table,
+            )?;
             if let Some([images, labels]) = &test {
                 files.extend([("idx.test_images", images.clone()), ("idx.test_labels", labels.clone())]);
             }
@@ -272,8 +278,8 @@ fn fits(train: &Dataset, test: &Dataset) -> Result<(), DataError> {
 }
 
 fn pair(
-    first: &Option<PathBuf>,
-    second: &Option<PathBuf>,
+    first: Option<&PathBuf>,
+    second: Option<&PathBuf>,
     a: &str,
     b: &str,
     table: &Table<'_>,

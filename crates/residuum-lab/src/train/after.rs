@@ -1,5 +1,7 @@
 //! A trained network some time after it was programmed onto new tiles.
 
+use std::fmt::Write as _;
+
 use residuum::stats::Summary;
 use residuum::tile::{Device, Drift, Retention};
 use residuum_nn::analog::{Mapping, OutputScaling};
@@ -162,7 +164,8 @@ impl Aged {
         };
         let mut text = format!("{:>10}  {:>18}  {:>18}\n", "after", self.what(), "drift compensated");
         for AfterTime { seconds, plain, compensated } in &self.times {
-            text += &format!("{:>10}  {:>18}  {:>18}\n", time_words(*seconds), cell(plain), cell(compensated));
+            let _ =
+                writeln!(text, "{:>10}  {:>18}  {:>18}", time_words(*seconds), cell(plain), cell(compensated));
         }
         if !self.drifts {
             text += "the device does not drift: only write noise and cells differ between repeats\n";

@@ -301,8 +301,8 @@ impl PointSearch<'_> {
             node.put("data.validation", &plain(Value::Number(VALIDATION)))?;
         }
         node.put("data.evaluate", &plain(Value::Text("validation".into())))?;
-        node.put("training.epochs", &plain(Value::Integer(epochs as i64)))?;
-        let seeds = plain(Value::List(vec![plain(Value::Integer(seed as i64))]));
+        node.put("training.epochs", &plain(Value::Integer(epochs.cast_signed())))?;
+        let seeds = plain(Value::List(vec![plain(Value::Integer(seed.cast_signed()))]));
         node = node.with(&["training".into(), "seeds".into()], Some(&seeds));
         let mut plans = plans_of(&Document(node), self.folders, None, &self.plan.experiment)?;
         let mut plan = plans.remove(0);

@@ -79,7 +79,7 @@ impl Search<'_> {
         let ratio = (0..60).fold(2.0_f64, |x, _| (1.0 + x).powf(1.0 / (dimensions as f64 + 1.0)));
         let coordinate = |j: usize| {
             let shift = self.key.named("start").uniform_at(j as u64);
-            (shift + index as f64 * ratio.powi(-(j as i32 + 1))).fract()
+            (shift + index as f64 * ratio.powi(-(j.cast_signed() as i32 + 1))).fract()
         };
         (0..dimensions).map(coordinate).collect()
     }

@@ -283,7 +283,7 @@ fn pulsed_gap(
         // Slow enough that the pulses of a transfer are repaired by the array below before the next.
         let mut rates = Rates::learning(learning);
         for (n, rate) in rates.transfer.iter_mut().enumerate().take(residuals) {
-            *rate = learning * MIXING.powi((residuals - n) as i32) * 0.02;
+            *rate = learning * MIXING.powi((residuals - n).cast_signed() as i32) * 0.02;
         }
         Ok((toy.problem(n)?, vec![(rule, rates)]))
     })?;
@@ -300,11 +300,11 @@ fn multi_tile_gap(context: &Context) -> Outcome {
         [(0, 0.1, 1.0), (1, 0.1, 1.0), (2, 0.1, 1.0), (1, 0.05, 1.0), (1, 0.1, 0.5)]
     {
         let found = pulsed_gap(context, (residuals, step, deviation), size)?;
-        let scale = MIXING.powi(residuals as i32) * deviation * step;
+        let scale = MIXING.powi(residuals.cast_signed() as i32) * deviation * step;
         let alpha = 0.1 * step / deviation;
         // Rounding of the last array, and the noise of the gradient itself.
         let law = scale * std::f64::consts::FRAC_2_PI.sqrt() / 4.0;
-        let more = alpha * MIXING.powi(residuals as i32) * deviation * deviation / 4.0;
+        let more = alpha * MIXING.powi(residuals.cast_signed() as i32) * deviation * deviation / 4.0;
         let what = format!("N = {residuals}, Δw = {step}, σ = {deviation}: gap over γᴺσΔw");
         let share =
             Summary { mean: found.mean / scale, se: found.se / scale, std: found.std / scale, n: found.n };
@@ -335,7 +335,7 @@ fn calibration_pulses(context: &Context) -> Outcome {
         let (monotone, most) = (1.0, power.bounds(range).max);
         let floor = 2.0 * most * most * step / monotone;
         let wanted = 0.02;
-        let pulses = ((2.0 * distance * distance / wanted as f64).ln() / (2.0 * monotone * step)).ceil() as u64;
+        let pulses = ((2.0 * distance * distance / wanted).ln() / (2.0 * monotone * step)).ceil() as u64;
         let size = Pulses::new(context.rate(step))?;
         let ends: Vec<f64> = (0..replicas as u64)
             .map(|replica| {
