@@ -335,7 +335,7 @@ fn calibration_pulses(context: &Context) -> Outcome {
         let (monotone, most) = (1.0, power.bounds(range).max);
         let floor = 2.0 * most * most * step / monotone;
         let wanted = 0.02;
-        let pulses = ((2.0 * distance * distance / wanted).ln() / (2.0 * monotone * step)).ceil() as u64;
+        let pulses = (f64::ln(2.0 * distance * distance / wanted) / (2.0 * monotone * step)).ceil() as u64;
         let size = Pulses::new(context.rate(step))?;
         let ends: Vec<f64> = (0..replicas as u64)
             .map(|replica| {
