@@ -237,7 +237,9 @@ pub fn plans_of(
 /// # Errors
 /// If the parameters do not make the same trial again.
 pub fn replan(manifest: &TrialManifest, folders: &Folders) -> Result<Plan, SpecError> {
-    let given = manifest.spec.iter().filter(|p| p.given && !is_digest(p));
+    // An empty `[hardware]` asks for costs by being there.
+    let stands = |p: &StoredParameter| p.given || p.field == "hardware.pulse_time";
+    let given = manifest.spec.iter().filter(|p| stands(p) && !is_digest(p));
     let text = crate::spec::joined(given.map(|p| (p.field.as_str(), p.value.as_str())))?;
     let mut plans = seeded(&plans(&text, folders, None, &manifest.experiment)?, manifest.seed);
     let plan = plans.swap_remove(0);

@@ -80,7 +80,8 @@ fn missing_data_is_a_warning_with_the_command_that_gets_it() {
         "{text}"
     );
     let embedded = out(&residuum("", &["check", "digits", "--data", "nowhere"]));
-    assert_eq!(embedded, "digits: 3 point(s), 9 trial(s), all valid\n");
+    assert!(embedded.starts_with("digits: 3 point(s), 9 trial(s), all valid\n"), "{embedded}");
+    assert!(!embedded.contains("warning"), "{embedded}");
 }
 
 #[test]

@@ -341,7 +341,7 @@ fn misuse_ends_with_2_and_says_why() {
     let folder = with_spec();
     let cases: [(&[&str], &str); 8] = [
         (&["run"], "NAME|SPEC.toml must be given"),
-        (&["run", "mnist"], "must be a spec file or one of digits, mnist-fcn"),
+        (&["run", "mnist"], "must be a spec file or one of digits, "),
         (&["run", "own.toml", "--variant", "x*"], "got \"x*\""),
         (&["run", "own.toml", "--variant", "x"], "variant must be one of rl, sgd, or a pattern"),
         (&["run", "own.toml", "--profile", "x"], "profile must be one of full, quick"),

@@ -197,7 +197,7 @@ fn a_slurm_array_fills_the_store() {
     fs::write(folder.path().join("own spec.toml"), SPEC).unwrap();
     let script = told(&["run", "own spec.toml", "--out", "s", "--slurm=3", "--threads", "1"], folder.path());
     assert!(script.starts_with("#!/bin/bash\n#SBATCH --job-name=small\n#SBATCH --array=0-2\n"), "{script}");
-    assert!(!folder.path().join("s").exists());
+    assert!(!folder.path().join("s/trials").exists(), "a script runs nothing");
     let program = std::path::PathBuf::from(Command::cargo_bin("residuum").unwrap().get_program());
     for task in 0..3 {
         let done = std::process::Command::new("bash")

@@ -150,11 +150,6 @@ impl NetworkSpec {
                 );
                 return Err(SpecError { line, message });
             }
-            if model.head().is_empty() {
-                return Err(
-                    table.error("network.layers must have a layer with weights: linear, conv2d or conv1d")
-                );
-            }
         }
         let head = model.head();
         let mut analog = Select::parse(&fields.analog, &head);

@@ -88,7 +88,7 @@ fn every_difference_is_switched_alone_and_removed() {
     assert_eq!(attribution.plans().len(), 4 * 4);
     assert!(attribution.points.iter().all(|p| p.plans.iter().map(|p| p.seed).eq([1, 2, 3, 4])));
     assert_eq!(between(A).unwrap_err(), CompareError::Same);
-    assert!(matches!(between("steps = x"), Err(CompareError::Spec { side: 'B', .. })));
+    assert!(matches!(between("steps = -1"), Err(CompareError::Spec { side: 'B', .. })));
 }
 
 /// Each spec reads its own files, also where one of its fields stands in the other.

@@ -19,7 +19,7 @@ fn setup(value: &Value, kind: Kind) -> Result<Setup, String> {
 fn a_rule_without_a_problem_is_that_of_a_problem() {
     let rule =
         json!({ "kind": "residual_learning", "learning_rate": 0.02, "transfer_rate": 0.1, "mixing": 0.3 });
-    let device = json!({ "response": "power", "shape": { "normal": [1.0, 0.1] }, "radius": 1.0 });
+    let device = json!({ "response": "power", "shape": { "kind": "normal", "mean": 1.0, "deviation": 0.1 }, "radius": 1.0 });
     let spec = json!({
         "steps": 1, "problem": { "kind": "quadratic", "curvature": 1.0, "minimizer": [0.1, 0.2, 0.3] },
         "rule": rule, "device": device, "initial": { "main": [0.5, -0.25, 0.125] },

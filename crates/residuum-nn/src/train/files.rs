@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::checkpoint::{Contents, Identity, Position};
 use super::events::{self, Summary};
@@ -167,15 +167,19 @@ fn in_run(directory: &Path) -> impl Fn(CheckpointError) -> TrainError {
     }
 }
 
-/// Keeps other processes out of the directory.
+/// Keeps other processes out of the directory. A process that is being started shares the locks of the one that starts it for
+/// a moment, so that a lock just released may still look taken: it is tried again for a while.
 fn lock(directory: &Path) -> Result<File, TrainError> {
     let path = directory.join(".lock");
     let file = open(&path).map_err(TrainError::io(&path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(TrainError::Busy { directory: directory.into() }),
-        Err(TryLockError::Error(source)) => Err(TrainError::Io { path, source }),
+    for _ in 0..20 {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(10)),
+            Err(TryLockError::Error(source)) => return Err(TrainError::Io { path, source }),
+        }
     }
+    Err(TrainError::Busy { directory: directory.into() })
 }
 
 fn open_events(directory: &Path, keep: u64, warn: impl FnOnce(&Warning)) -> Result<Log, TrainError> {
