@@ -23,7 +23,7 @@
 //! };
 //! let measured = simulate(&truth, 300, 6, Key::new(1));
 //! let found = fit(&measured, &FitOptions::default(), &Quiet)?;
-//! assert_eq!(found.model_name(), "soft_bounds");
+//! assert_eq!(found.model_name(), "linear");
 //! assert!((found.read_noise.value - 0.01).abs() < 0.002);
 //! # Ok::<(), residuum_fit::FitError>(())
 //! ```

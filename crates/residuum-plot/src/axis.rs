@@ -88,7 +88,8 @@ impl Scale {
                 let size = low.abs().max(high.abs());
                 let half = match high - low {
                     spread if spread > 1e-9 * size => 0.0,
-                    _ if size == 0.0 => 0.5,
+                    // Nothing, and what is too small to have a twentieth.
+                    _ if size < 1e-300 => 0.5,
                     _ => 0.05 * size,
                 };
                 let (low, high) = (low - half, high + half);
