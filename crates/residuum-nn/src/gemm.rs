@@ -1,6 +1,6 @@
 //! The matrix product used throughout the crate.
 //!
-//! The bits of a product do not depend on the CPU either: see [`block`].
+//! The bits of a product do not depend on the CPU either: see `gemm/block.rs`.
 //!
 //! Large products are split into blocks of output rows, and the split depends on the sizes alone: threads decide who
 //! computes a block, never how it is summed, so the bits are the same for any number of threads.
