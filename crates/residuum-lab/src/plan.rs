@@ -237,8 +237,9 @@ pub fn plans_of(
 /// # Errors
 /// If the parameters do not make the same trial again.
 pub fn replan(manifest: &TrialManifest, folders: &Folders) -> Result<Plan, SpecError> {
-    // An empty `[hardware]` asks for costs by being there.
-    let stands = |p: &StoredParameter| p.given || p.field == "hardware.pulse_time";
+    // Tables that ask for something by being there, though they may be empty: one of their fields makes them stand again.
+    const ASKING: [&str; 2] = ["hardware.pulse_time", "rule.warm_start.coarse"];
+    let stands = |p: &StoredParameter| p.given || ASKING.contains(&p.field.as_str());
     let given = manifest.spec.iter().filter(|p| stands(p) && !is_digest(p));
     let text = crate::spec::joined(given.map(|p| (p.field.as_str(), p.value.as_str())))?;
     let mut plans = seeded(&plans(&text, folders, None, &manifest.experiment)?, manifest.seed);
