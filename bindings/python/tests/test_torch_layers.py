@@ -335,7 +335,6 @@ def test_tiles_can_be_looked_into():
 
 
 def test_two_thousand_layers_leave_nothing_behind():
-    # The long form of this, 10⁵ layers, is in tests/leak.py.
     import resource
 
     def make():

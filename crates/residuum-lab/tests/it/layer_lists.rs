@@ -11,7 +11,7 @@ use residuum_nn::{Layer, Network, Pass, Sgd, Shape, Tensor};
 use serde_json::Value;
 use torch::{Trained, batch, distance, fill, floats, from_torch, read, sizes, text};
 
-/// What the issue asks of every layer.
+/// Relative to the largest number of a quantity, in single precision.
 const TOLERANCE: f32 = 1e-5;
 
 /// The network of a list in JSON, through the reader of specs.
