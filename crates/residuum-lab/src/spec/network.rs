@@ -143,13 +143,13 @@ impl NetworkSpec {
             (Some("resnet50"), None) => Model::ResNet(ResNet::resnet50(1)),
             (Some(_), None) => Model::ResNet(ResNet::keras_resnet50(1)),
         };
-        if let Model::List(layers) = &model {
-            if let Some((layer, line)) = layers.without_outputs() {
-                let message = format!(
-                    "network.layers: layer {layer} must say its outputs; only the last layer with weights need not"
-                );
-                return Err(SpecError { line, message });
-            }
+        if let Model::List(layers) = &model
+            && let Some((layer, line)) = layers.without_outputs()
+        {
+            let message = format!(
+                "network.layers: layer {layer} must say its outputs; only the last layer with weights need not"
+            );
+            return Err(SpecError { line, message });
         }
         let head = model.head();
         let mut analog = Select::parse(&fields.analog, &head);
