@@ -205,7 +205,7 @@ impl Draws {
         let mean = drawn.iter().sum::<f64>() / n;
         let moment = |k: i32| drawn.iter().map(|x| (x - mean).powi(k)).sum::<f64>() / n;
         let deviation = (moment(2) * n / (n - 1.0)).sqrt();
-        if drawn.len() < 20 || !(deviation > 0.0) {
+        if drawn.len() < 20 || deviation.is_nan() || deviation <= 0.0 {
             // Nothing that was drawn moves it: the data do not know it.
             return Some(Estimate { value, low: f64::NEG_INFINITY, high: f64::INFINITY });
         }

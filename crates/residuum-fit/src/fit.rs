@@ -274,7 +274,9 @@ pub fn fit(
             candidate(model, writes, prepared.par_iter().zip(&starts).map(on).collect(), &prepared, visited)
         });
         let best = tried.max_by(|a, b| a.log_likelihood.total_cmp(&b.log_likelihood)).ok_or(FitError::NoModel);
-        devices.iter().for_each(|_| progress.advance());
+        for _ in &devices {
+            progress.advance();
+        }
         best
     };
     let margin = choice::cost(&prepared);

@@ -274,7 +274,8 @@ impl Factored {
                 let rest = own - (0..b).map(|c| lower[a * m + c] * lower[b * m + c]).sum::<f64>();
                 lower[a * m + b] = if a == b { rest.sqrt() } else { rest / lower[b * m + b] };
             }
-            if !(lower[a * m + a] > 1e-7) {
+            let pivot = lower[a * m + a];
+            if pivot.is_nan() || pivot <= 1e-7 {
                 return None;
             }
         }

@@ -26,12 +26,10 @@ pub(crate) fn pdf(page: &Page, (width, height): (f64, f64), title: &str) -> io::
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::default());
     packed.write_all(content.text.as_bytes())?;
     let packed = packed.finish()?;
-    let states: String = content
-        .opacities
-        .iter()
-        .enumerate()
-        .map(|(i, opacity)| format!("/A{i} << /ca {} /CA {} >> ", num(*opacity), num(*opacity)))
-        .collect();
+    let mut states = String::new();
+    for (i, opacity) in content.opacities.iter().enumerate() {
+        let _ = write!(states, "/A{i} << /ca {opacity:.3} /CA {opacity:.3} >> ");
+    }
     let head = format!("<< /Length {} /Filter /FlateDecode >>\nstream\n", packed.len());
     let objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
@@ -50,24 +48,27 @@ pub(crate) fn pdf(page: &Page, (width, height): (f64, f64), title: &str) -> io::
     let mut places = Vec::new();
     for (number, object) in objects.iter().enumerate() {
         places.push(file.len());
-        write!(file, "{} 0 obj\n", number + 1)?;
+        writeln!(file, "{} 0 obj", number + 1)?;
         file.extend_from_slice(object);
         file.extend_from_slice(b"\nendobj\n");
     }
     let table = file.len();
     let count = objects.len() + 1;
-    write!(file, "xref\n0 {count}\n0000000000 65535 f \n")?;
+    writeln!(file, "xref\n0 {count}\n0000000000 65535 f ")?;
     for place in places {
-        write!(file, "{place:010} 00000 n \n")?;
+        writeln!(file, "{place:010} 00000 n ")?;
     }
-    write!(file, "trailer\n<< /Size {count} /Root 1 0 R /Info 5 0 R >>\nstartxref\n{table}\n%%EOF\n")?;
+    writeln!(file, "trailer\n<< /Size {count} /Root 1 0 R /Info 5 0 R >>\nstartxref\n{table}\n%%EOF")?;
     Ok(file)
 }
 
 /// Words in UTF-16, as PDF has them outside of Latin letters.
 fn text_string(words: &str) -> String {
-    let digits: String = words.encode_utf16().map(|unit| format!("{unit:04X}")).collect();
-    format!("<FEFF{digits}>")
+    let mut digits = String::from("<FEFF");
+    for unit in words.encode_utf16() {
+        let _ = write!(digits, "{unit:04X}");
+    }
+    digits + ">"
 }
 
 #[derive(Default)]
@@ -208,7 +209,7 @@ mod tests {
         }
         assert!(rows.contains(&format!("startxref\n{table}\n")));
         // The page in points, and content that balances.
-        assert!(lossy.contains("/MediaBox [0 0 315 240]") && lossy.contains("/ca 0.25"));
+        assert!(lossy.contains("/MediaBox [0 0 315 240]") && lossy.contains("/ca 0.250"));
         let from = find(b"stream\n", 0) + 7;
         let mut content = String::new();
         flate2::read::ZlibDecoder::new(&file[from..]).read_to_string(&mut content).unwrap();
