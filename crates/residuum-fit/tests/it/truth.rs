@@ -141,7 +141,7 @@ fn bootstraps_are_the_same_for_a_seed() {
 fn outliers_and_stuck_devices_are_named() {
     let case = &CASES[1];
     let key = Key::new(5);
-    let mut measured = simulate_devices(&case.devices(3, key), case.pulses, case.ramps(devices), key);
+    let mut measured = simulate_devices(&case.devices(3, key), case.pulses, case.ramps(3), key);
     for ramp in measured.ramps.iter_mut().filter(|r| r.device == 1) {
         let first = ramp.reads[0];
         ramp.reads.iter_mut().for_each(|y| *y = first + 1e-3 * (*y - first));
