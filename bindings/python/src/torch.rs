@@ -46,7 +46,6 @@ type Read<'py> = (Bound<'py, PyArray2<f32>>, u64, Option<Bound<'py, PyArray1<f32
 /// `W x + bias` for `samples` inputs; the number of the read, for the way back; and the outputs before scales, where they are scaled.
 #[pyfunction]
 pub fn forward<'py>(
-    py: Python<'py>,
     to: &Bound<'py, PyTileMatrix>,
     inputs: usize,
     samples: usize,
@@ -54,7 +53,7 @@ pub fn forward<'py>(
     scales: usize,
     training: bool,
 ) -> Result<Read<'py>, Failure> {
-    let tiles = to.get();
+    let (py, tiles) = (to.py(), to.get());
     let (rows, cols) = tiles.size();
     let inputs = numbers("inputs", inputs, samples * cols)?;
     let bias = optional("bias", bias, rows)?;
@@ -78,7 +77,6 @@ type ReadBack<'py> =
 /// The way back of read `n`: the errors of the inputs, and the gradients of bias and output scales, those that are wanted.
 #[pyfunction]
 pub fn backward<'py>(
-    py: Python<'py>,
     to: &Bound<'py, PyTileMatrix>,
     n: u64,
     errors: usize,
@@ -87,7 +85,7 @@ pub fn backward<'py>(
     want_bias: bool,
     unscaled: Option<PyReadonlyArray1<'py, f32>>,
 ) -> Result<ReadBack<'py>, Failure> {
-    let tiles = to.get();
+    let (py, tiles) = (to.py(), to.get());
     let (rows, cols) = tiles.size();
     let errors = numbers("errors", errors, samples * rows)?;
     let unscaled = unscaled.as_ref().map(|unscaled| unscaled.as_slice()).transpose()?;
@@ -115,7 +113,6 @@ pub fn backward<'py>(
 /// One step from the errors and inputs of `samples`.
 #[pyfunction]
 pub fn write(
-    py: Python<'_>,
     to: &Bound<'_, PyTileMatrix>,
     errors: usize,
     inputs: usize,
@@ -123,7 +120,7 @@ pub fn write(
     learning_rate: f64,
     scale: f64,
 ) -> Result<(), Failure> {
-    let tiles = to.get();
+    let (py, tiles) = (to.py(), to.get());
     let (rows, cols) = tiles.size();
     let errors = numbers("errors", errors, samples * rows)?;
     let inputs = numbers("inputs", inputs, samples * cols)?;
