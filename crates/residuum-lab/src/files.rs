@@ -123,13 +123,6 @@ pub fn save_figure(
     Ok((svg, png))
 }
 
-/// Writes `name.pdf` into `folder` atomically, for papers.
-pub fn save_pdf(figure: &Figure, folder: impl AsRef<Path>, name: &str) -> Result<PathBuf, FigureError> {
-    let path = folder.as_ref().join(format!("{name}.pdf"));
-    write_atomic(&path, &figure.to_pdf()?)?;
-    Ok(path)
-}
-
 /// A new file next to the target; names left by an interrupted run, or in use by another writer, are skipped.
 fn create_partial(folder: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
     for attempt in 0_u32.. {
@@ -265,8 +258,6 @@ mod tests {
         assert_eq!(fs::read_to_string(&svg).unwrap(), figure.to_svg());
         assert_eq!(fs::read(&png).unwrap(), figure.to_png(2.0).unwrap());
         assert_eq!(names(&folder.path().join("figures")), ["all.png", "all.svg"]);
-        let pdf = save_pdf(&figure, folder.path(), "all").unwrap();
-        assert_eq!(fs::read(&pdf).unwrap(), figure.to_pdf().unwrap());
 
         let blocked = folder.path().join("file");
         fs::write(&blocked, "").unwrap();

@@ -5,7 +5,7 @@ use anyhow::{Context as _, bail};
 use residuum::{Range, ResponseFunction};
 use residuum_lab::device_parameters::{device_caveat, device_parameters};
 use residuum_lab::device_report::{DeviceReport, DriftProblem};
-use residuum_lab::files::{save_figure, save_pdf, write_atomic};
+use residuum_lab::files::{save_figure, write_atomic};
 use residuum_lab::spec::{catalogue, device_presets, parse_device};
 use serde_json::json;
 
@@ -90,11 +90,10 @@ fn show(context: &Context, options: &ShowArgs) -> anyhow::Result<bool> {
     }
     if let Some(dir) = &context.out {
         let (svg, png) = save_figure(&report.figure(), dir, "device")?;
-        let pdf = save_pdf(&report.figure(), dir, "device")?;
         let csv = dir.join("device.csv");
         write_atomic(&csv, report.to_csv().as_bytes())?;
         if !context.json {
-            let files = [svg, png, pdf, csv].map(|p| p.display().to_string()).join(", ");
+            let files = [svg, png, csv].map(|p| p.display().to_string()).join(", ");
             terminal::print(&format!("\nwritten: {files}\n"))?;
         }
     } else if !context.json {
