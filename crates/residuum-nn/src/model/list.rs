@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use residuum::{Key, ParameterError};
 
-use super::build::Builder;
+use super::build::{Builder, MAX_VALUES};
 use super::{BuildError, Factory, KernelStart, Network};
 use crate::Shape;
 use crate::layer::{
@@ -287,6 +287,9 @@ impl LayerList {
                 return Err(BuildError::Twice { layer: name });
             }
             shape = kind.walk(&name, shape, out)?;
+            if shape.len() > MAX_VALUES {
+                return Err(BuildError::Large { layer: name, shape });
+            }
         }
         Ok(shape)
     }
@@ -338,7 +341,7 @@ impl LayerKind {
                     let what = format!("channels and outputs ({outputs}) that {groups} groups divide");
                     return Err(at(refused("a convolution", what, input)));
                 }
-                let cols = geometry.positions() * input.channels / groups;
+                let cols = geometry.positions().saturating_mul(input.channels) / groups;
                 matrices = vec![[outputs / groups, cols]; *groups];
                 vectors = if *bias { *outputs } else { 0 };
                 let output = geometry.output(input, *outputs);
