@@ -9,7 +9,7 @@ use crate::measurement::Direction;
 
 /// A family of curves.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Model {
+pub enum CurveFamily {
     /// s± are constants.
     Constant,
     /// A straight line for each direction: `linear`, or `soft_bounds` where the lines vanish at the ends of the range.
@@ -30,7 +30,7 @@ pub enum Model {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
     /// Which family.
-    pub model: Model,
+    pub model: CurveFamily,
     /// Its parameters; [`Curve::named`] gives them names.
     pub parameters: Vec<f64>,
 }
@@ -38,7 +38,7 @@ pub struct Curve {
 /// Where a bound that no data show is sought at most, in weights.
 const FAR: f64 = 20.0;
 
-impl Model {
+impl CurveFamily {
     /// The number of parameters.
     pub fn dimension(self) -> usize {
         match self {
@@ -93,7 +93,7 @@ impl Curve {
     ///
     /// # Panics
     /// If the number of parameters is not that of the family.
-    pub fn new(model: Model, parameters: Vec<f64>) -> Self {
+    pub fn new(model: CurveFamily, parameters: Vec<f64>) -> Self {
         assert_eq!(parameters.len(), model.dimension(), "{model:?} has another number of parameters");
         Self { model, parameters }
     }
@@ -104,21 +104,21 @@ impl Curve {
         let up = direction == Direction::Up;
         let side = direction.index();
         match self.model {
-            Model::Constant => p[side],
-            Model::Line => {
+            CurveFamily::Constant => p[side],
+            CurveFamily::Line => {
                 let (at_low, at_high) = (p[2 * side], p[2 * side + 1]);
                 0.5 * (at_low + at_high) + 0.5 * (at_high - at_low) * w
             }
-            Model::Power => {
+            CurveFamily::Power => {
                 let distance = 1.0 - direction.sign() * w / p[2 + side];
                 p[side] * distance.max(0.0).powf(p[4])
             }
-            Model::Exponential => {
+            CurveFamily::Exponential => {
                 let (bound, k) = (p[2 + side], p[4]);
                 p[side] * growth(k, bound - direction.sign() * w) / growth(k, bound)
             }
-            Model::Tanh => p[0] * (1.0 - direction.sign() * p[1] * ((w - p[2]) / p[3]).tanh()),
-            Model::Piecewise(nodes, range) | Model::Table(nodes, range) => {
+            CurveFamily::Tanh => p[0] * (1.0 - direction.sign() * p[1] * ((w - p[2]) / p[3]).tanh()),
+            CurveFamily::Piecewise(nodes, range) | CurveFamily::Table(nodes, range) => {
                 let values = if up { &p[..nodes] } else { &p[nodes..] };
                 let at = ((w - range.lo) / (range.hi - range.lo)).clamp(0.0, 1.0) * (nodes - 1) as f64;
                 let left = (at as usize).min(nodes - 2);
@@ -142,12 +142,12 @@ impl Curve {
         let p = &self.parameters;
         let side = direction.index();
         match self.model {
-            Model::Line => {
+            CurveFamily::Line => {
                 let (at_low, at_high) = (p[2 * side], p[2 * side + 1]);
                 let falls = direction.sign() * (at_high - at_low) < 0.0;
                 falls.then(|| (at_low + at_high) / (at_low - at_high))
             }
-            Model::Power | Model::Exponential => Some(direction.sign() * p[2 + side]),
+            CurveFamily::Power | CurveFamily::Exponential => Some(direction.sign() * p[2 + side]),
             _ => None,
         }
     }
@@ -157,20 +157,20 @@ impl Curve {
         let near = 0.2 * (visited.hi - visited.lo);
         let above = self.bound(Direction::Up).is_some_and(|b| b <= visited.hi + near);
         let below = self.bound(Direction::Down).is_some_and(|b| b >= visited.lo - near);
-        self.model == Model::Line && above && below
+        self.model == CurveFamily::Line && above && below
     }
 
     /// The word for the family; straight lines have two.
     pub fn name(&self, visited: Range) -> &'static str {
         match self.model {
-            Model::Constant => "constant",
-            Model::Line if self.is_soft(visited) => "soft_bounds",
-            Model::Line => "linear",
-            Model::Power => "power",
-            Model::Exponential => "exponential",
-            Model::Tanh => "tanh",
-            Model::Piecewise(..) => "piecewise",
-            Model::Table(..) => "table",
+            CurveFamily::Constant => "constant",
+            CurveFamily::Line if self.is_soft(visited) => "soft_bounds",
+            CurveFamily::Line => "linear",
+            CurveFamily::Power => "power",
+            CurveFamily::Exponential => "exponential",
+            CurveFamily::Tanh => "tanh",
+            CurveFamily::Piecewise(..) => "piecewise",
+            CurveFamily::Table(..) => "table",
         }
     }
 
@@ -181,8 +181,8 @@ impl Curve {
             names.iter().map(|name| (*name).to_string()).zip(values.iter().copied()).collect()
         };
         match self.model {
-            Model::Constant => own(&["step_plus", "step_minus"], p),
-            Model::Line => {
+            CurveFamily::Constant => own(&["step_plus", "step_minus"], p),
+            CurveFamily::Line => {
                 let (plus, minus) = (0.5 * (p[0] + p[1]), 0.5 * (p[2] + p[3]));
                 let (falls, rises) = (0.5 * (p[0] - p[1]) / plus, 0.5 * (p[3] - p[2]) / minus);
                 if soft {
@@ -192,10 +192,12 @@ impl Curve {
                     own(&["step_plus", "step_minus", "slope_plus", "slope_minus"], &[plus, minus, falls, rises])
                 }
             }
-            Model::Power => own(&["step_plus", "step_minus", "radius_plus", "radius_minus", "shape"], p),
-            Model::Exponential => own(&["step_plus", "step_minus", "radius_plus", "radius_minus", "rate"], p),
-            Model::Tanh => own(&["step", "slope", "center", "width"], p),
-            Model::Piecewise(nodes, _) | Model::Table(nodes, _) => {
+            CurveFamily::Power => own(&["step_plus", "step_minus", "radius_plus", "radius_minus", "shape"], p),
+            CurveFamily::Exponential => {
+                own(&["step_plus", "step_minus", "radius_plus", "radius_minus", "rate"], p)
+            }
+            CurveFamily::Tanh => own(&["step", "slope", "center", "width"], p),
+            CurveFamily::Piecewise(nodes, _) | CurveFamily::Table(nodes, _) => {
                 let name = |i: usize| {
                     format!(
                         "{}_{}",
@@ -213,29 +215,29 @@ impl Curve {
         let p = &self.parameters;
         let q = |value: f64| value / unit;
         Some(match self.model {
-            Model::Constant => [format!("{:?}", q(p[0])), format!("{:?}", q(p[1]))],
-            Model::Line => [0, 2].map(|i| {
+            CurveFamily::Constant => [format!("{:?}", q(p[0])), format!("{:?}", q(p[1]))],
+            CurveFamily::Line => [0, 2].map(|i| {
                 let slope = 0.5 * (p[i + 1] - p[i]);
                 let sign = if slope < 0.0 { '-' } else { '+' };
                 format!("{:?} {sign} {:?}*w", q(0.5 * (p[i] + p[i + 1])), q(slope.abs()))
             }),
-            Model::Power => [
+            CurveFamily::Power => [
                 format!("{:?}*(1 - w/{:?})^{:?}", q(p[0]), p[2], p[4]),
                 format!("{:?}*(1 + w/{:?})^{:?}", q(p[1]), p[3], p[4]),
             ],
-            Model::Exponential => {
+            CurveFamily::Exponential => {
                 let k = if p[4].abs() < 1e-6 { 1e-6 } else { p[4] };
                 let branch = |a: f64, bound: f64, sign: char| {
                     format!("{:?}*(exp({k:?}*({bound:?} {sign} w)) - 1)", q(a) / (k * bound).exp_m1())
                 };
                 [branch(p[0], p[2], '-'), branch(p[1], p[3], '+')]
             }
-            Model::Tanh => ['-', '+'].map(|sign| {
+            CurveFamily::Tanh => ['-', '+'].map(|sign| {
                 format!("{:?}*(1 {sign} {:?}*tanh((w - {:?})/{:?}))", q(p[0]), p[1], p[2], p[3])
                     .replace("- -", "+ ")
                     .replace("+ -", "- ")
             }),
-            Model::Piecewise(..) | Model::Table(..) => return None,
+            CurveFamily::Piecewise(..) | CurveFamily::Table(..) => return None,
         })
     }
 
@@ -243,7 +245,7 @@ impl Curve {
     pub fn dynamic_range(&self) -> Range {
         // A bound that lies much further out is not one that the data know; one inside the weights always ends them, since
         // steps would be negative beyond.
-        let soft = self.model != Model::Line || self.is_soft(Range { lo: -1.0, hi: 1.0 });
+        let soft = self.model != CurveFamily::Line || self.is_soft(Range { lo: -1.0, hi: 1.0 });
         let end = |direction: Direction| {
             let bound = self.bound(direction).map(|b| direction.sign() * b);
             let near = bound.filter(|b| (0.05..1.0).contains(b) || (soft && (1.0..1.5).contains(b)));
@@ -259,9 +261,9 @@ mod tests {
 
     #[test]
     fn families_contain_one_another_where_they_should() {
-        let line = Curve::new(Model::Line, vec![0.02, 0.0, 0.0, 0.02]);
-        let power = Curve::new(Model::Power, vec![0.01, 0.01, 1.0, 1.0, 1.0]);
-        let exponential = Curve::new(Model::Exponential, vec![0.01, 0.01, 1.0, 1.0, 0.0]);
+        let line = Curve::new(CurveFamily::Line, vec![0.02, 0.0, 0.0, 0.02]);
+        let power = Curve::new(CurveFamily::Power, vec![0.01, 0.01, 1.0, 1.0, 1.0]);
+        let exponential = Curve::new(CurveFamily::Exponential, vec![0.01, 0.01, 1.0, 1.0, 0.0]);
         for i in 0..=20 {
             let w = -1.0 + 0.1 * f64::from(i);
             for direction in [Direction::Up, Direction::Down] {
@@ -272,7 +274,7 @@ mod tests {
         }
         let visited = Range { lo: -0.95, hi: 0.97 };
         assert_eq!((line.name(visited), line.bound(Direction::Up)), ("soft_bounds", Some(1.0)));
-        assert_eq!(Curve::new(Model::Line, vec![0.015, 0.005, 0.005, 0.015]).name(visited), "linear");
+        assert_eq!(Curve::new(CurveFamily::Line, vec![0.015, 0.005, 0.005, 0.015]).name(visited), "linear");
         let named = line.named(true);
         assert_eq!(named[2], ("radius_plus".to_string(), 1.0));
     }
@@ -282,13 +284,13 @@ mod tests {
         use residuum::ResponseFunction as _;
         use residuum::response::Formula;
         let curves = [
-            Curve::new(Model::Constant, vec![0.02, 0.01]),
-            Curve::new(Model::Line, vec![0.02, 0.004, 0.003, 0.02]),
-            Curve::new(Model::Power, vec![0.01, 0.012, 1.2, 1.1, 1.7]),
-            Curve::new(Model::Exponential, vec![0.01, 0.012, 1.2, 1.1, 1.4]),
-            Curve::new(Model::Exponential, vec![0.01, 0.012, 1.2, 1.1, -2.0]),
-            Curve::new(Model::Tanh, vec![0.01, 0.5, -0.2, 0.7]),
-            Curve::new(Model::Tanh, vec![0.01, -0.5, 0.2, 0.7]),
+            Curve::new(CurveFamily::Constant, vec![0.02, 0.01]),
+            Curve::new(CurveFamily::Line, vec![0.02, 0.004, 0.003, 0.02]),
+            Curve::new(CurveFamily::Power, vec![0.01, 0.012, 1.2, 1.1, 1.7]),
+            Curve::new(CurveFamily::Exponential, vec![0.01, 0.012, 1.2, 1.1, 1.4]),
+            Curve::new(CurveFamily::Exponential, vec![0.01, 0.012, 1.2, 1.1, -2.0]),
+            Curve::new(CurveFamily::Tanh, vec![0.01, 0.5, -0.2, 0.7]),
+            Curve::new(CurveFamily::Tanh, vec![0.01, -0.5, 0.2, 0.7]),
         ];
         for curve in curves {
             let [plus, minus] = curve.expressions(0.01).unwrap();

@@ -18,16 +18,16 @@ use spreads::spreads;
 use words::sentences;
 
 use crate::bootstrap::{Draws, Estimate};
-use crate::curve::{Curve, Model};
+use crate::curve::{Curve, CurveFamily};
 use crate::filter::Prepared;
 use crate::measurement::{Direction, Measurement, Ramp};
-use crate::point::SymmetricPoint;
+use crate::point::FittedPoint;
 use crate::scoring::{Likelihood, Maximum, NOISES};
 use crate::screen::{self, Screening};
 use crate::starts::Starts;
 
 /// Hears how far a fit has come; the library itself never prints.
-pub trait Progress: Sync {
+pub trait FitProgress: Sync {
     /// `total` units of work begin.
     fn begin(&self, label: &str, total: u64);
     /// One more is done.
@@ -42,7 +42,7 @@ pub trait Progress: Sync {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quiet;
 
-impl Progress for Quiet {
+impl FitProgress for Quiet {
     fn begin(&self, _: &str, _: u64) {}
     fn advance(&self) {}
 }
@@ -70,7 +70,7 @@ impl Default for FitOptions {
 
 /// How well ramps are predicted that a model has not seen.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HeldOut {
+pub struct LeftOut {
     /// Mean log-likelihood of a read.
     pub log_likelihood: f64,
     /// Root mean square error of a whole ramp predicted from its first read, in weights.
@@ -83,7 +83,7 @@ pub struct Candidate {
     /// The word for it.
     pub name: &'static str,
     /// The family.
-    pub model: Model,
+    pub model: CurveFamily,
     /// Curve and noise parameters, all devices together.
     pub parameters: usize,
     /// Largest log-likelihood.
@@ -93,7 +93,7 @@ pub struct Candidate {
     /// The Bayesian one, by which the choice is made.
     pub bic: f64,
     /// Prediction of ramps left out.
-    pub held_out: Option<HeldOut>,
+    pub held_out: Option<LeftOut>,
     /// A sentence on it, where there is something to say.
     pub note: Option<String>,
     fits: Vec<Maximum>,
@@ -115,7 +115,7 @@ pub struct DeviceFit {
     /// All models that were tried, best first.
     pub candidates: Vec<Candidate>,
     /// The symmetric point and its kind.
-    pub symmetric_point: SymmetricPoint,
+    pub symmetric_point: FittedPoint,
     /// Mean step at the symmetric point, or in the middle of the range without one; in the unit of reads.
     pub step: Estimate,
     /// Range over step.
@@ -198,7 +198,7 @@ impl DeviceFit {
 pub fn fit(
     measured: &Measurement,
     options: &FitOptions,
-    progress: &dyn Progress,
+    progress: &dyn FitProgress,
 ) -> Result<DeviceFit, FitError> {
     if options.draws < 20 {
         return Err(FitError::Draws(options.draws));
@@ -236,7 +236,7 @@ pub fn fit(
             let mut found = Vec::new();
             for _ in 0..3 {
                 let prepared = Prepared::new(own.iter(), usize::MAX);
-                let model = Model::Piecewise(7, WEIGHTS);
+                let model = CurveFamily::Piecewise(7, WEIGHTS);
                 let likelihood = Likelihood { model, ramps: &prepared, proportional: true };
                 let best = likelihood.maximize(&Starts::new(&own).of(model, &likelihood));
                 if !screen::outliers(&likelihood, &best.parameters, &mut own, &mut found) {
@@ -258,7 +258,7 @@ pub fn fit(
         if progress.cancelled() {
             return Err(FitError::Cancelled);
         }
-        let proportional = model != Model::Constant;
+        let proportional = model != CurveFamily::Constant;
         let fits: Vec<Maximum> = prepared
             .par_iter()
             .zip(&starts)
@@ -328,7 +328,7 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
         })
         .collect();
     let mut free = vec![true; n + NOISES];
-    free[n + 2] = model != Model::Constant;
+    free[n + 2] = model != CurveFamily::Constant;
     let key = Key::new(options.seed).named("device fit");
     let draws = Draws::new(&best.fits, &sides, &free, false, options.draws, key);
     let held = |i: usize| free[i] && best.fits.iter().any(|f| f.held[i]);
@@ -351,7 +351,7 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
             Some((name.clone(), estimate))
         })
         .collect();
-    let symmetric_point = SymmetricPoint::new(model, &draws, visited);
+    let symmetric_point = FittedPoint::new(model, &draws, visited);
     let middle = symmetric_point.weight.map_or(0.5 * (visited.lo + visited.hi), |w| w.value);
     let per_weight = 0.5 * (range.hi - range.lo);
     let whole = Estimate { value: 0.0, low: 0.0, high: 0.0 };

@@ -11,11 +11,11 @@
 //! tells the two noises apart.
 //!
 //! ```
-//! use residuum_fit::{Curve, FitOptions, Model, Quiet, Truth, fit, simulate};
+//! use residuum_fit::{Curve, FitOptions, CurveFamily, Quiet, Truth, fit, simulate};
 //! use residuum::Key;
 //!
 //! let truth = Truth {
-//!     curve: Curve::new(Model::Line, vec![0.012, 0.002, 0.001, 0.011]),
+//!     curve: Curve::new(CurveFamily::Line, vec![0.012, 0.002, 0.001, 0.011]),
 //!     read_noise: 0.01,
 //!     additive: 0.003,
 //!     proportional: 0.0,
@@ -42,11 +42,11 @@ mod simulate;
 mod starts;
 
 pub use bootstrap::Estimate;
-pub use curve::{Curve, Model};
-pub use fit::{Candidate, DeviceFit, FitError, FitOptions, HeldOut, Progress, Quiet, Spreads, fit};
+pub use curve::{Curve, CurveFamily};
+pub use fit::{Candidate, DeviceFit, FitError, FitOptions, FitProgress, LeftOut, Quiet, Spreads, fit};
 pub use measurement::{Direction, Measurement, Ramp};
 pub use nonlinearity::nonlinearity;
-pub use point::{Crossing, Kind, SymmetricPoint};
+pub use point::{Crossing, FittedPoint, PointKind};
 pub use read::{Format, ReadError, ReadOptions};
 pub use screen::{Outlier, Screening};
 pub use simulate::{Truth, simulate, simulate_devices};

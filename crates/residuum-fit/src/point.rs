@@ -3,11 +3,11 @@
 use residuum::{Range, numeric};
 
 use crate::bootstrap::{Draws, Estimate};
-use crate::curve::{Curve, Model};
+use crate::curve::{Curve, CurveFamily};
 
 /// What alternating pulses do near the symmetric point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PointKind {
     /// G rises through it: they lead to it.
     Attracting,
     /// G falls through it: they lead away.
@@ -18,7 +18,7 @@ pub enum Kind {
     Several,
 }
 
-impl Kind {
+impl PointKind {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -41,9 +41,9 @@ pub struct Crossing {
 
 /// The symmetric point of a fit.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SymmetricPoint {
+pub struct FittedPoint {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: PointKind,
     /// Where it is, in weights; of several, the attracting one nearest to the middle.
     pub weight: Option<Estimate>,
     /// All crossings.
@@ -74,12 +74,12 @@ pub(crate) fn crossings(curve: &Curve, over: Range) -> Vec<Crossing> {
     found
 }
 
-fn kind_of(found: &[Crossing]) -> Kind {
+fn kind_of(found: &[Crossing]) -> PointKind {
     match found {
-        [] => Kind::None,
-        [one] if one.attracting => Kind::Attracting,
-        [_] => Kind::Repelling,
-        _ => Kind::Several,
+        [] => PointKind::None,
+        [one] if one.attracting => PointKind::Attracting,
+        [_] => PointKind::Repelling,
+        _ => PointKind::Several,
     }
 }
 
@@ -92,9 +92,9 @@ fn main_crossing(found: &[Crossing]) -> Option<Crossing> {
     nearest(true).or_else(|| nearest(false))
 }
 
-impl SymmetricPoint {
+impl FittedPoint {
     /// Of a curve with its draws, on the range where both directions were seen.
-    pub(crate) fn new(model: Model, draws: &Draws, over: Range) -> Self {
+    pub(crate) fn new(model: CurveFamily, draws: &Draws, over: Range) -> Self {
         let n = model.dimension();
         let curve = |p: &[f64]| Curve { model, parameters: p[..n].to_vec() };
         let center = curve(&draws.center);
@@ -104,7 +104,7 @@ impl SymmetricPoint {
         if !model.is_closed() {
             found = kept(&found, &sure);
         }
-        let kind = if everywhere { Kind::Several } else { kind_of(&found) };
+        let kind = if everywhere { PointKind::Several } else { kind_of(&found) };
         let main = main_crossing(&found);
         let weight = main.and_then(|main| {
             draws.estimate(|p| {

@@ -63,7 +63,7 @@ pub struct ReadOptions {
 
 /// One file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Source<'a> {
+pub struct PulseFile<'a> {
     /// Its name, for errors.
     pub name: &'a str,
     /// Its contents.
@@ -209,7 +209,7 @@ pub(crate) const MOST_GAPS: u64 = 100;
 ///
 /// # Errors
 /// If a cell, the layout or an option is not what it must be: see [`ReadError`].
-pub fn measurement(sources: &[Source<'_>], options: &ReadOptions) -> Result<Measurement, ReadError> {
+pub fn measurement(sources: &[PulseFile<'_>], options: &ReadOptions) -> Result<Measurement, ReadError> {
     if sources.is_empty() {
         return Err(ReadError::NoFile);
     }

@@ -6,7 +6,7 @@
 
 use residuum::numeric;
 
-use crate::curve::{Curve, Model};
+use crate::curve::{Curve, CurveFamily};
 use crate::filter::{LANES, Noise, Prepared, StepTable, Surprises, filter};
 use crate::measurement::Direction;
 
@@ -20,7 +20,7 @@ const ENOUGH: f64 = 1e-3;
 /// A model on the ramps of one device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Likelihood<'a> {
-    pub(crate) model: Model,
+    pub(crate) model: CurveFamily,
     pub(crate) ramps: &'a Prepared,
     /// Whether write noise may grow with the step: not for constant steps, whose two noises are one.
     pub(crate) proportional: bool,
@@ -119,8 +119,8 @@ impl Likelihood<'_> {
         // Places and shapes are of order one, whatever the step.
         for (i, size) in sizes.iter_mut().enumerate() {
             let place = match self.model {
-                Model::Power | Model::Exponential => i >= 2,
-                Model::Tanh => i >= 1,
+                CurveFamily::Power | CurveFamily::Exponential => i >= 2,
+                CurveFamily::Tanh => i >= 1,
                 _ => false,
             };
             *size = if place { SMALL * parameters[i].abs().max(0.1) } else { *size };

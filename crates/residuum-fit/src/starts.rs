@@ -1,6 +1,6 @@
 //! Where the climbs begin: regressions on smoothed states, good to a few percent.
 
-use crate::curve::{Curve, Model};
+use crate::curve::{Curve, CurveFamily};
 use crate::filter::Surprises;
 use crate::measurement::{Direction, Ramp};
 use crate::scoring::Likelihood;
@@ -45,7 +45,7 @@ impl Starts {
     }
 
     /// Parameters of curve and noise to begin with.
-    pub(crate) fn of(&self, model: Model, likelihood: &Likelihood<'_>) -> Vec<f64> {
+    pub(crate) fn of(&self, model: CurveFamily, likelihood: &Likelihood<'_>) -> Vec<f64> {
         let mut scratch = Surprises::new(likelihood.ramps.size);
         let starts = self.curves(model).into_iter().map(|mut curve| {
             curve.extend([self.noise[0], self.noise[1], 0.0]);
@@ -55,17 +55,17 @@ impl Starts {
         tried.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, start)| start).unwrap_or_default()
     }
 
-    fn curves(&self, model: Model) -> Vec<Vec<f64>> {
-        let line = Curve { model: Model::Line, parameters: self.lines.as_flattened().to_vec() };
+    fn curves(&self, model: CurveFamily) -> Vec<Vec<f64>> {
+        let line = Curve { model: CurveFamily::Line, parameters: self.lines.as_flattened().to_vec() };
         let middle = [Direction::Up, Direction::Down].map(|d| line.step(d, 0.0).abs().max(1e-9));
         let radius =
             [Direction::Up, Direction::Down].map(|d| line.bound(d).map_or(3.0, |b| b.abs().clamp(1.02, 3.0)));
         match model {
-            Model::Constant => {
+            CurveFamily::Constant => {
                 vec![[Direction::Up, Direction::Down].map(|d| mean(&self.pairs[d.index()])).to_vec()]
             }
-            Model::Line => vec![line.parameters],
-            Model::Power => [0.5, 1.0, 2.0, 4.0]
+            CurveFamily::Line => vec![line.parameters],
+            CurveFamily::Power => [0.5, 1.0, 2.0, 4.0]
                 .iter()
                 .map(|shape| {
                     // A larger exponent with the same slope in the middle has its bound further out.
@@ -73,11 +73,11 @@ impl Starts {
                     vec![middle[0], middle[1], out(radius[0]), out(radius[1]), *shape]
                 })
                 .collect(),
-            Model::Exponential => [-2.0, -0.5, 0.5, 2.0]
+            CurveFamily::Exponential => [-2.0, -0.5, 0.5, 2.0]
                 .iter()
                 .map(|k| vec![middle[0], middle[1], radius[0], radius[1], *k])
                 .collect(),
-            Model::Tanh => {
+            CurveFamily::Tanh => {
                 let gain = 0.5 * (middle[0] + middle[1]);
                 let fall =
                     0.25 * (self.lines[0][0] - self.lines[0][1] + self.lines[1][1] - self.lines[1][0]) / gain;
@@ -88,7 +88,7 @@ impl Starts {
                     .map(|width| vec![gain, (fall * f64::max(*width, 0.6)).clamp(-0.9, 0.9), center, *width])
                     .collect()
             }
-            Model::Piecewise(nodes, range) | Model::Table(nodes, range) => {
+            CurveFamily::Piecewise(nodes, range) | CurveFamily::Table(nodes, range) => {
                 let mut parameters = Vec::new();
                 for (side, direction) in [Direction::Up, Direction::Down].into_iter().enumerate() {
                     let width = (range.hi - range.lo) / (nodes - 1) as f64;

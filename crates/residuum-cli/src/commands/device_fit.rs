@@ -2,8 +2,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use residuum::Range;
-use residuum_fit::read::{self, Source};
-use residuum_fit::{Direction, FitOptions, Format, Measurement, Progress, ReadOptions};
+use residuum_fit::read::{self, PulseFile};
+use residuum_fit::{Direction, FitOptions, FitProgress, Format, Measurement, ReadOptions};
 use residuum_lab::device_fit::FitReport;
 use residuum_lab::files::{save_figure, write_atomic};
 use residuum_lab::progress::Progress as _;
@@ -74,8 +74,8 @@ fn measurement(options: &FitArgs) -> anyhow::Result<Measurement> {
             .map_err(|_| anyhow::anyhow!("{}: must be text in UTF-8, not a binary file", path.display()))?;
         texts.push((file_name(path), text, direction));
     }
-    let sources: Vec<Source<'_>> =
-        texts.iter().map(|(name, text, direction)| Source { name, text, direction: *direction }).collect();
+    let sources: Vec<PulseFile<'_>> =
+        texts.iter().map(|(name, text, direction)| PulseFile { name, text, direction: *direction }).collect();
     let format = options.format.as_deref();
     let format = format.and_then(|word| Format::ALL.iter().find(|(w, _)| *w == word).map(|(_, f)| *f));
     let read_options = ReadOptions {
@@ -118,7 +118,7 @@ fn write(context: &Context, options: &FitArgs, report: &FitReport) -> anyhow::Re
 /// The progress of a fit on the bar of the command.
 struct OnBar<'a>(&'a Bar);
 
-impl Progress for OnBar<'_> {
+impl FitProgress for OnBar<'_> {
     fn begin(&self, label: &str, total: u64) {
         self.0.begin(label, total);
     }

@@ -3,30 +3,35 @@
 use rayon::prelude::*;
 use residuum::Range;
 
-use super::{Candidate, HeldOut, WEIGHTS};
-use crate::curve::{Curve, Model};
+use super::{Candidate, LeftOut, WEIGHTS};
+use crate::curve::{Curve, CurveFamily};
 use crate::filter::{Prepared, Surprises};
 use crate::measurement::{Direction, Ramp};
 use crate::scoring::{Likelihood, Maximum, NOISES};
 
 /// Nodes lie equally spaced over all weights, as a tile has them.
-pub(super) fn candidates() -> Vec<Model> {
+pub(super) fn candidates() -> Vec<CurveFamily> {
     vec![
-        Model::Constant,
-        Model::Line,
-        Model::Power,
-        Model::Exponential,
-        Model::Tanh,
-        Model::Piecewise(3, WEIGHTS),
-        Model::Piecewise(5, WEIGHTS),
-        Model::Piecewise(9, WEIGHTS),
-        Model::Table(17, WEIGHTS),
+        CurveFamily::Constant,
+        CurveFamily::Line,
+        CurveFamily::Power,
+        CurveFamily::Exponential,
+        CurveFamily::Tanh,
+        CurveFamily::Piecewise(3, WEIGHTS),
+        CurveFamily::Piecewise(5, WEIGHTS),
+        CurveFamily::Piecewise(9, WEIGHTS),
+        CurveFamily::Table(17, WEIGHTS),
     ]
 }
 
-pub(super) fn candidate(model: Model, fits: Vec<Maximum>, prepared: &[Prepared], visited: Range) -> Candidate {
+pub(super) fn candidate(
+    model: CurveFamily,
+    fits: Vec<Maximum>,
+    prepared: &[Prepared],
+    visited: Range,
+) -> Candidate {
     let devices = fits.len();
-    let noises = if model == Model::Constant { 2 } else { NOISES };
+    let noises = if model == CurveFamily::Constant { 2 } else { NOISES };
     let parameters = devices * (model.dimension() + noises);
     let log_likelihood: f64 = fits.iter().map(|f| f.log_likelihood).sum();
     let reads: usize = prepared.iter().map(|p| p.reads).sum();
@@ -36,11 +41,11 @@ pub(super) fn candidate(model: Model, fits: Vec<Maximum>, prepared: &[Prepared],
     let curve = Curve { model, parameters: mean };
     let at_limit = |i: usize| 2 * fits.iter().filter(|f| f.held[i]).count() > devices;
     let note = match model {
-        Model::Power | Model::Exponential if (0..model.dimension()).any(at_limit) => Some(
+        CurveFamily::Power | CurveFamily::Exponential if (0..model.dimension()).any(at_limit) => Some(
             "a parameter ends at its limit: the steps do not shrink towards a bound as this model wants"
                 .to_string(),
         ),
-        Model::Tanh if (0..4).any(at_limit) => {
+        CurveFamily::Tanh if (0..4).any(at_limit) => {
             Some("a parameter ends at its limit: the steps do not level off as this model wants".to_string())
         }
         _ if fits.iter().any(|f| !f.converged) => {
@@ -67,8 +72,8 @@ pub(super) fn choose(mut fitted: Vec<Candidate>, asked: Option<&str>, reads: usi
     fitted.retain(|c| c.bic.is_finite());
     fitted.sort_by(|a, b| a.bic.total_cmp(&b.bic));
     let margin = (reads as f64).ln() * fitted.first().map_or(1, |c| c.fits.len()) as f64;
-    if let Some(line) = fitted.iter().position(|c| c.model == Model::Line)
-        && fitted[0].model == Model::Tanh
+    if let Some(line) = fitted.iter().position(|c| c.model == CurveFamily::Line)
+        && fitted[0].model == CurveFamily::Tanh
         && fitted[line].bic - fitted[0].bic < margin
     {
         let own = fitted.remove(line);
@@ -81,7 +86,7 @@ pub(super) fn choose(mut fitted: Vec<Candidate>, asked: Option<&str>, reads: usi
         first
     });
     if let Some(name) = asked {
-        let is_line = |c: &Candidate| ["linear", "soft_bounds"].contains(&name) && c.model == Model::Line;
+        let is_line = |c: &Candidate| ["linear", "soft_bounds"].contains(&name) && c.model == CurveFamily::Line;
         if let Some(at) = fitted.iter().position(|c| c.name == name || is_line(c)) {
             let own = fitted.remove(at);
             fitted.insert(0, own);
@@ -109,7 +114,7 @@ pub(super) fn hold_out(fitted: &mut [Candidate], ramps: &[Vec<Ramp>], warnings: 
         let (mut log_likelihood, mut reads, mut squares, mut count) = (0.0, 0, 0.0, 0usize);
         for (device, half) in halves.iter().enumerate() {
             for left_out in 0..2 {
-                let proportional = candidate.model != Model::Constant;
+                let proportional = candidate.model != CurveFamily::Constant;
                 let on = |ramps| Likelihood { model: candidate.model, ramps, proportional };
                 let best = on(&half[1 - left_out]).maximize(&candidate.fits[device].parameters);
                 log_likelihood +=
@@ -124,7 +129,7 @@ pub(super) fn hold_out(fitted: &mut [Candidate], ramps: &[Vec<Ramp>], warnings: 
                 }
             }
         }
-        candidate.held_out = Some(HeldOut {
+        candidate.held_out = Some(LeftOut {
             log_likelihood: log_likelihood / reads.max(1) as f64,
             ramp_error: (squares / count.max(1) as f64).sqrt(),
         });

@@ -1,7 +1,7 @@
 //! How devices differ.
 
 use crate::bootstrap::{Draws, Estimate, student};
-use crate::curve::{Curve, Model};
+use crate::curve::{Curve, CurveFamily};
 
 /// How devices differ.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Spreads {
     pub bounds: Option<[f64; 2]>,
 }
 
-pub(super) fn spreads(model: Model, soft: bool, draws: &Draws, middle: f64) -> Spreads {
+pub(super) fn spreads(model: CurveFamily, soft: bool, draws: &Draws, middle: f64) -> Spreads {
     let n = model.dimension();
     let curves: Vec<Curve> =
         draws.devices.iter().map(|(p, _)| Curve { model, parameters: p[..n].to_vec() }).collect();

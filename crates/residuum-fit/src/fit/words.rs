@@ -4,14 +4,14 @@ use residuum::Range;
 
 use super::Candidate;
 use crate::measurement::{Direction, Measurement, Ramp};
-use crate::point::{Kind, SymmetricPoint};
+use crate::point::{FittedPoint, PointKind};
 use crate::screen::Screening;
 
 /// Sentences on what was set aside and what is not sure.
 pub(super) fn sentences(
     measured: &Measurement,
     screening: &Screening,
-    point: &SymmetricPoint,
+    point: &FittedPoint,
     fitted: &[Candidate],
     visited: Range,
 ) -> Vec<String> {
@@ -45,25 +45,25 @@ pub(super) fn sentences(
         }
     }
     match point.kind {
-        Kind::Repelling => said.push(
+        PointKind::Repelling => said.push(
             "the symmetric point repels: alternating pulses lead away from it, zero-shifting does not find it, and the \
              implicit penalty has its maximum there; the definition of regular responses does not exclude it, since it asks \
              nothing of the sign of G′"
                 .into(),
         ),
-        Kind::None => said.push(format!(
+        PointKind::None => said.push(format!(
             "up and down steps do not cross between the weights {:.2} and {:.2}: there is no symmetric point there",
             visited.lo, visited.hi
         )),
-        Kind::Several if point.everywhere => {
+        PointKind::Several if point.everywhere => {
             said.push("up and down steps are equal everywhere within their errors: every state is a symmetric point".into());
         }
-        Kind::Several => said.push(format!(
+        PointKind::Several => said.push(format!(
             "up and down steps cross {} times: pulses lead to {} of these points",
             point.crossings.len(),
             point.crossings.iter().filter(|c| c.attracting).count()
         )),
-        Kind::Attracting => {}
+        PointKind::Attracting => {}
     }
     if point.agreement < 0.95 {
         said.push(format!(

@@ -1,6 +1,6 @@
 //! A file as cells.
 
-use super::{ReadError, Source};
+use super::{PulseFile, ReadError};
 
 /// Rows of cells, with the line each stands on.
 pub(super) struct Grid<'a> {
@@ -16,7 +16,7 @@ pub(super) type Cells<'a> = Vec<&'a str>;
 impl<'a> Grid<'a> {
     /// Splits at commas, semicolons, tabs or spaces, whichever the first row has. Blank lines and lines that start with `#` are
     /// skipped.
-    pub(super) fn split(source: &Source<'a>) -> Result<Self, ReadError> {
+    pub(super) fn split(source: &PulseFile<'a>) -> Result<Self, ReadError> {
         let text = source.text.strip_prefix('\u{feff}').unwrap_or(source.text);
         let mut lines = text
             .lines()

@@ -2,12 +2,12 @@
 
 use super::grid::{Grid, number, unit};
 use super::tidy::{self, is_tidy};
-use super::{Format, MOST_GAPS, ReadError, ReadOptions, Source};
+use super::{Format, MOST_GAPS, PulseFile, ReadError, ReadOptions};
 use crate::measurement::{Direction, Measurement, Ramp};
 use crate::screen::net_change;
 
 /// The layout of a file.
-pub(super) fn recognise(source: &Source<'_>, grid: &Grid<'_>) -> Result<Format, ReadError> {
+pub(super) fn recognise(source: &PulseFile<'_>, grid: &Grid<'_>) -> Result<Format, ReadError> {
     if grid.header.as_deref().is_some_and(is_tidy) {
         return Ok(Format::Tidy);
     }
@@ -41,7 +41,7 @@ fn counts(grid: &Grid<'_>, column: usize) -> bool {
 }
 
 /// A column of numbers, up to its last; empty cells before are reads that were not taken.
-fn column(source: &Source<'_>, grid: &Grid<'_>, at: usize) -> Result<Vec<f64>, ReadError> {
+fn column(source: &PulseFile<'_>, grid: &Grid<'_>, at: usize) -> Result<Vec<f64>, ReadError> {
     let mut values = Vec::with_capacity(grid.rows.len());
     for (line, cells) in &grid.rows {
         let cell = cells.get(at).copied().unwrap_or("");
@@ -53,7 +53,7 @@ fn column(source: &Source<'_>, grid: &Grid<'_>, at: usize) -> Result<Vec<f64>, R
 }
 
 pub(super) fn read(
-    source: &Source<'_>,
+    source: &PulseFile<'_>,
     grid: &Grid<'_>,
     format: Format,
     options: &ReadOptions,
@@ -134,7 +134,7 @@ pub(super) fn read(
 }
 
 /// Ramps of pulse numbers and reads; where the numbers begin again another ramp does.
-fn pairs(source: &Source<'_>, grid: &Grid<'_>) -> Result<Vec<(Option<Direction>, Vec<f64>)>, ReadError> {
+fn pairs(source: &PulseFile<'_>, grid: &Grid<'_>) -> Result<Vec<(Option<Direction>, Vec<f64>)>, ReadError> {
     let mut ramps = Vec::new();
     for at in (0..grid.columns.saturating_sub(1)).step_by(2) {
         let (pulses, reads) = (column(source, grid, at)?, column(source, grid, at + 1)?);

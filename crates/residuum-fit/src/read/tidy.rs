@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::grid::{Grid, number, unit};
-use super::{MOST_GAPS, ReadError, Source};
+use super::{MOST_GAPS, PulseFile, ReadError};
 use crate::measurement::{Direction, Measurement, Ramp};
 
 /// The direction that a word means.
@@ -31,7 +31,7 @@ pub(super) fn is_tidy(header: &[String]) -> bool {
             && (column(header, "device").is_some() || column(header, "cycle").is_some()))
 }
 
-pub(super) fn read(source: &Source<'_>, grid: &Grid<'_>) -> Result<Measurement, ReadError> {
+pub(super) fn read(source: &PulseFile<'_>, grid: &Grid<'_>) -> Result<Measurement, ReadError> {
     let file = source.name;
     let empty = Vec::new();
     let header = grid.header.as_ref().unwrap_or(&empty);

@@ -1,7 +1,7 @@
 //! Devices with known parameters: one of each family, with read and write noise.
 
 use residuum::{Key, Range};
-use residuum_fit::{Curve, DeviceFit, Kind, Model, Truth};
+use residuum_fit::{Curve, CurveFamily, DeviceFit, PointKind, Truth};
 
 /// One synthetic device.
 pub struct Case {
@@ -12,7 +12,7 @@ pub struct Case {
     /// Deviations of a read, of a pulse, and of a pulse relative to its step.
     pub noise: [f64; 3],
     /// What its symmetric point is.
-    pub kind: Kind,
+    pub kind: PointKind,
     /// Of a ramp.
     pub pulses: usize,
     /// Ramps in each direction.
@@ -28,54 +28,54 @@ const NODES: Range = Range { lo: -1.0, hi: 1.0 };
 pub const CASES: [Case; 8] = [
     Case {
         name: "constant",
-        curve: || Curve::new(Model::Constant, vec![0.0085, 0.007]),
+        curve: || Curve::new(CurveFamily::Constant, vec![0.0085, 0.007]),
         noise: [0.01, 0.004, 0.0],
-        kind: Kind::None,
+        kind: PointKind::None,
         pulses: 200,
         cycles: 10,
         range: WIDE,
     },
     Case {
         name: "linear",
-        curve: || Curve::new(Model::Line, vec![0.012, 0.005, 0.004, 0.011]),
+        curve: || Curve::new(CurveFamily::Line, vec![0.012, 0.005, 0.004, 0.011]),
         noise: [0.01, 0.003, 0.2],
-        kind: Kind::Attracting,
+        kind: PointKind::Attracting,
         pulses: 230,
         cycles: 10,
         range: WIDE,
     },
     Case {
         name: "soft_bounds",
-        curve: || Curve::new(Model::Line, vec![0.022, 0.0005, 0.0, 0.018]),
+        curve: || Curve::new(CurveFamily::Line, vec![0.022, 0.0005, 0.0, 0.018]),
         noise: [0.015, 0.002, 0.3],
-        kind: Kind::Attracting,
+        kind: PointKind::Attracting,
         pulses: 350,
         cycles: 10,
         range: Range { lo: -1.0, hi: 1.0465 },
     },
     Case {
         name: "power",
-        curve: || Curve::new(Model::Power, vec![0.012, 0.010, 1.0, 1.0, 2.0]),
+        curve: || Curve::new(CurveFamily::Power, vec![0.012, 0.010, 1.0, 1.0, 2.0]),
         noise: [0.01, 0.002, 0.2],
-        kind: Kind::Attracting,
+        kind: PointKind::Attracting,
         pulses: 400,
         cycles: 10,
         range: Range { lo: -1.0, hi: 1.0 },
     },
     Case {
         name: "exponential",
-        curve: || Curve::new(Model::Exponential, vec![0.010, 0.011, 1.0, 1.05, 2.0]),
+        curve: || Curve::new(CurveFamily::Exponential, vec![0.010, 0.011, 1.0, 1.05, 2.0]),
         noise: [0.01, 0.002, 0.2],
-        kind: Kind::Attracting,
+        kind: PointKind::Attracting,
         pulses: 400,
         cycles: 10,
         range: Range { lo: -1.05, hi: 1.0 },
     },
     Case {
         name: "tanh",
-        curve: || Curve::new(Model::Tanh, vec![0.009, 0.6, 0.1, 0.35]),
+        curve: || Curve::new(CurveFamily::Tanh, vec![0.009, 0.6, 0.1, 0.35]),
         noise: [0.01, 0.002, 0.2],
-        kind: Kind::Attracting,
+        kind: PointKind::Attracting,
         pulses: 260,
         cycles: 10,
         range: WIDE,
@@ -85,19 +85,19 @@ pub const CASES: [Case; 8] = [
         curve: || {
             let up = [0.006, 0.012, 0.007, 0.009, 0.012];
             let down = [0.012, 0.007, 0.013, 0.006, 0.006];
-            Curve::new(Model::Piecewise(5, NODES), [up, down].concat())
+            Curve::new(CurveFamily::Piecewise(5, NODES), [up, down].concat())
         },
         noise: [0.01, 0.002, 0.2],
-        kind: Kind::Several,
+        kind: PointKind::Several,
         pulses: 220,
         cycles: 10,
         range: NODES,
     },
     Case {
         name: "rising",
-        curve: || Curve::new(Model::Line, vec![0.004, 0.012, 0.0085, 0.0075]),
+        curve: || Curve::new(CurveFamily::Line, vec![0.004, 0.012, 0.0085, 0.0075]),
         noise: [0.01, 0.003, 0.1],
-        kind: Kind::Repelling,
+        kind: PointKind::Repelling,
         pulses: 280,
         cycles: 10,
         range: NODES,
@@ -150,10 +150,12 @@ impl Case {
         let total = (self.noise[1].powi(2) + self.noise[2].powi(2) * square).sqrt();
         said.push(("write_noise".into(), found.write_noise.covers(total)));
         said.push(("additive".into(), found.additive.covers(self.noise[1])));
-        if truth.model != Model::Constant {
+        if truth.model != CurveFamily::Constant {
             said.push(("proportional".into(), found.proportional.covers(self.noise[2])));
         }
-        if let (Kind::Attracting | Kind::Repelling, Some(point)) = (self.kind, found.symmetric_point.weight) {
+        if let (PointKind::Attracting | PointKind::Repelling, Some(point)) =
+            (self.kind, found.symmetric_point.weight)
+        {
             let at = residuum::numeric::find_root(|w| truth.asymmetry(w), -0.9, 0.9).unwrap_or(f64::NAN);
             said.push(("symmetric_point".into(), point.covers(at)));
         }
@@ -165,11 +167,13 @@ impl Case {
 fn scale(curve: &mut Curve, factor: [f64; 2]) {
     let p = &mut curve.parameters;
     match curve.model {
-        Model::Constant => (0..2).for_each(|i| p[i] *= factor[i]),
-        Model::Line => (0..4).for_each(|i| p[i] *= factor[i / 2]),
-        Model::Power | Model::Exponential => (0..2).for_each(|i| p[i] *= factor[i]),
+        CurveFamily::Constant => (0..2).for_each(|i| p[i] *= factor[i]),
+        CurveFamily::Line => (0..4).for_each(|i| p[i] *= factor[i / 2]),
+        CurveFamily::Power | CurveFamily::Exponential => (0..2).for_each(|i| p[i] *= factor[i]),
         // One gain serves both directions.
-        Model::Tanh => p[0] *= factor[0],
-        Model::Piecewise(n, _) | Model::Table(n, _) => (0..2 * n).for_each(|i| p[i] *= factor[i / n]),
+        CurveFamily::Tanh => p[0] *= factor[0],
+        CurveFamily::Piecewise(n, _) | CurveFamily::Table(n, _) => {
+            (0..2 * n).for_each(|i| p[i] *= factor[i / n]);
+        }
     }
 }

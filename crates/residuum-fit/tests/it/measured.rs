@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use residuum::Range;
-use residuum_fit::read::{Source, measurement};
-use residuum_fit::{DeviceFit, Direction, FitOptions, Kind, Measurement, Quiet, ReadOptions, fit};
+use residuum_fit::read::{PulseFile, measurement};
+use residuum_fit::{DeviceFit, Direction, FitOptions, Measurement, PointKind, Quiet, ReadOptions, fit};
 use serde_json::Value;
 
 fn root() -> PathBuf {
@@ -23,8 +23,8 @@ fn golden() -> Value {
 fn crosssim() -> Measurement {
     let (set, reset) = (text("crosssim-set.csv"), text("crosssim-reset.csv"));
     let sources = [
-        Source { name: "set", text: &set, direction: Some(Direction::Up) },
-        Source { name: "reset", text: &reset, direction: Some(Direction::Down) },
+        PulseFile { name: "set", text: &set, direction: Some(Direction::Up) },
+        PulseFile { name: "reset", text: &reset, direction: Some(Direction::Down) },
     ];
     measurement(&sources, &ReadOptions { read_voltage: Some(0.1), ..ReadOptions::default() }).unwrap()
 }
@@ -39,7 +39,7 @@ fn the_cell_of_crosssim_repels() {
     assert_eq!((measured.count(Direction::Up), measured.count(Direction::Down)), (39, 40));
     let found: DeviceFit = fit(&measured, &quick(None, None), &Quiet).unwrap();
     let point = &found.symmetric_point;
-    assert_eq!(point.kind, Kind::Repelling, "{point:?}");
+    assert_eq!(point.kind, PointKind::Repelling, "{point:?}");
     assert!(point.agreement > 0.95);
     let at = point.weight.unwrap();
     let [low, value, high] = [at.low, at.value, at.high].map(|w| 1e3 * found.conductance(w));
@@ -60,7 +60,8 @@ fn the_cell_of_crosssim_repels() {
 fn the_cell_of_gong_is_fitted_as_by_an_independent_program() {
     let own = text("gong-reram.csv");
     let measured =
-        measurement(&[Source { name: "gong", text: &own, direction: None }], &ReadOptions::default()).unwrap();
+        measurement(&[PulseFile { name: "gong", text: &own, direction: None }], &ReadOptions::default())
+            .unwrap();
     assert_eq!((measured.format.as_str(), measured.reads()), ("two-columns", 2000));
     let found = fit(&measured, &quick(Some(Range { lo: -1.0, hi: 1.0 }), Some("linear")), &Quiet).unwrap();
     let golden = golden();

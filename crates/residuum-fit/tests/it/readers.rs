@@ -1,10 +1,10 @@
 //! Formats, and files that are none.
 
-use residuum_fit::read::{Source, measurement};
+use residuum_fit::read::{PulseFile, measurement};
 use residuum_fit::{Direction, Format, Measurement, ReadError, ReadOptions};
 
-fn source(text: &str) -> Source<'_> {
-    Source { name: "file.csv", text, direction: None }
+fn source(text: &str) -> PulseFile<'_> {
+    PulseFile { name: "file.csv", text, direction: None }
 }
 
 fn read(text: &str) -> Result<Measurement, ReadError> {
@@ -29,8 +29,8 @@ fn two_columns_are_up_and_down() {
 fn ramps_stand_in_columns_of_a_file_for_each_direction() {
     let (up, down) = ("rmp1,rmp2\n1,1.5\n2,2.5\n,3.5\n", "rmp1\n9e-6\n8e-6\n");
     let sources = [
-        Source { name: "up", text: up, direction: Some(Direction::Up) },
-        Source { name: "down", text: down, direction: Some(Direction::Down) },
+        PulseFile { name: "up", text: up, direction: Some(Direction::Up) },
+        PulseFile { name: "down", text: down, direction: Some(Direction::Down) },
     ];
     let options = ReadOptions { read_voltage: Some(0.5), ..ReadOptions::default() };
     let measured = measurement(&sources, &options).unwrap();

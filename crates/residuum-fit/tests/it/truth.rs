@@ -1,7 +1,7 @@
 //! Synthetic truth: the right family, the right kind, intervals that cover. `examples/coverage.rs` is the same at full size.
 
 use residuum::{Key, Range};
-use residuum_fit::{DeviceFit, Direction, FitError, FitOptions, Kind, Quiet, fit, simulate_devices};
+use residuum_fit::{DeviceFit, Direction, FitError, FitOptions, PointKind, Quiet, fit, simulate_devices};
 
 use crate::cases::{CASES, Case};
 
@@ -59,7 +59,7 @@ fn families_kinds_and_intervals_are_right() {
 fn several_devices_differ_as_they_were_made() {
     let case = &CASES[1];
     let found = replica(case, 12, 3);
-    assert_eq!((found.model_name(), found.symmetric_point.kind), ("linear", Kind::Attracting));
+    assert_eq!((found.model_name(), found.symmetric_point.kind), ("linear", PointKind::Attracting));
     let spread = found.spread.as_ref().unwrap();
     // Common 8 %, own 3 % in each direction: 8.3 % of the mean step, 2.1 % of imbalance.
     assert!(spread.step.covers((0.0064f64 + 0.00045).sqrt()), "{:?}", spread.step);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use residuum_fit::{Direction, Model};
+use residuum_fit::{CurveFamily, Direction};
 
 use super::FitReport;
 
@@ -52,7 +52,7 @@ impl FitReport {
         let at_zero = |d: Direction| f.curve.step(d, 0.0) / self.pulse_step;
         let (up, down) = (at_zero(Direction::Up), at_zero(Direction::Down));
         // AIHWKIT shortens one direction only: the longer one sets the step.
-        let straight = f.curve.model == Model::Line;
+        let straight = f.curve.model == CurveFamily::Line;
         let list = |d: Direction| {
             let values: Vec<String> = range
                 .grid(NODES)

@@ -9,7 +9,8 @@ use super::FitReport;
 /// Nodes of a table: w, q₊, q₋.
 pub(super) fn points(fit: &DeviceFit, unit: f64) -> Vec<[f64; 3]> {
     let range = fit.hard_range();
-    let (residuum_fit::Model::Piecewise(nodes, _) | residuum_fit::Model::Table(nodes, _)) = fit.curve.model
+    let (residuum_fit::CurveFamily::Piecewise(nodes, _) | residuum_fit::CurveFamily::Table(nodes, _)) =
+        fit.curve.model
     else {
         return Vec::new();
     };

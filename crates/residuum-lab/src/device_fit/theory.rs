@@ -8,7 +8,7 @@ use residuum::theory::fixed_point::MeanDrift;
 use residuum::theory::magnitude::Sampling;
 use residuum::theory::residual_law::{LawRates, LocalModel};
 use residuum::{Key, Noise, Noisy, ResponseFunction};
-use residuum_fit::{DeviceFit, Kind};
+use residuum_fit::{DeviceFit, PointKind};
 use serde_json::{Value, json};
 
 /// Rates at which Residual Learning is predicted.
@@ -50,7 +50,7 @@ pub(super) fn predict(response: &Arc<dyn ResponseFunction>, fit: &DeviceFit) -> 
             let drift = MeanDrift::new(&noisy, &cells, Sampling::new(Key::new(0))).ok()?;
             let zeros = drift.zeros(response.range()).ok()?;
             let of = |stable: bool| zeros.iter().filter(|z| z.stable == stable).map(|z| z.weight).collect();
-            let residual = (fit.symmetric_point.kind == Kind::Attracting)
+            let residual = (fit.symmetric_point.kind == PointKind::Attracting)
                 .then(|| {
                     let law = LocalModel::new(1.0, deviation, minimizer, &**response, &**response).ok()?;
                     law.stationary(RATES).ok().map(|law| law.effective_bias).filter(|b| b.is_finite())

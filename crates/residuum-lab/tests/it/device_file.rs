@@ -1,11 +1,11 @@
 //! Device files: written by a fit, taken by specs, exact and pulsed.
 
 use residuum::{Key, Range};
-use residuum_fit::{Curve, FitOptions, Model, Quiet, Truth, fit, simulate};
+use residuum_fit::{Curve, CurveFamily, FitOptions, Quiet, Truth, fit, simulate};
 use residuum_lab::device_fit::FitReport;
 use residuum_lab::spec::parse_device;
 
-fn report(model: Model, parameters: Vec<f64>, name: Option<&str>) -> FitReport {
+fn report(model: CurveFamily, parameters: Vec<f64>, name: Option<&str>) -> FitReport {
     let range = Range { lo: -1.0, hi: 1.0 };
     let truth = Truth {
         curve: Curve::new(model, parameters),
@@ -25,9 +25,9 @@ fn report(model: Model, parameters: Vec<f64>, name: Option<&str>) -> FitReport {
 fn every_array_takes_the_file_and_is_the_fitted_device() {
     let folder = tempfile::tempdir().unwrap();
     for (model, parameters, name) in [
-        (Model::Line, vec![0.02, 0.001, 0.001, 0.02], None),
-        (Model::Power, vec![0.012, 0.01, 1.0, 1.0, 2.0], None),
-        (Model::Line, vec![0.02, 0.001, 0.001, 0.02], Some("table")),
+        (CurveFamily::Line, vec![0.02, 0.001, 0.001, 0.02], None),
+        (CurveFamily::Power, vec![0.012, 0.01, 1.0, 1.0, 2.0], None),
+        (CurveFamily::Line, vec![0.02, 0.001, 0.001, 0.02], Some("table")),
     ] {
         let report = report(model, parameters, name);
         std::fs::write(folder.path().join("device.toml"), report.to_device_file()).unwrap();
@@ -73,7 +73,7 @@ fn slips_in_a_device_file_are_named() {
 
 #[test]
 fn other_tools_get_the_same_device() {
-    let report = report(Model::Line, vec![0.02, 0.001, 0.001, 0.02], None);
+    let report = report(CurveFamily::Line, vec![0.02, 0.001, 0.001, 0.02], None);
     let python = report.to_aihwkit();
     assert!(python.contains("PiecewiseStepDevice(") && python.contains("dw_min="), "{python}");
     let table = report.to_crosssim(residuum_fit::Direction::Down);
