@@ -2,7 +2,7 @@
 
 use residuum::Range;
 use residuum::response::Formula;
-use residuum_fit::read::{Source, measurement};
+use residuum_fit::read::{PulseFile, measurement};
 use residuum_fit::{Direction, Format, ReadOptions};
 
 use super::said;
@@ -16,8 +16,8 @@ pub(super) fn formula(text: &str) -> String {
 
 /// A file of measured pulses: in the layout that is recognised, then as each of the layouts, then as one of two files.
 pub(super) fn pulses(text: &str) -> String {
-    let source = |direction| Source { name: "pulses.csv", text, direction };
-    let read = |format, sources: &[Source<'_>]| {
+    let source = |direction| PulseFile { name: "pulses.csv", text, direction };
+    let read = |format, sources: &[PulseFile<'_>]| {
         let options = ReadOptions {
             format,
             ramp_length: (format == Some(Format::Sequence)).then_some(10),

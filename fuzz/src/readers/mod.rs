@@ -157,11 +157,11 @@ pub const READERS: &[Reader] = &[
     Reader::new("pulses", 64 * MB, 2, PULSES, |case, _| devices::pulses(&text(case))),
     Reader::new("data_table", 16 * MB, 1, DATA_WORDS, own_data::table),
     Reader::new("npy", 16 * MB, 1, ARRAY, own_data::npy),
-    Reader::new("npz", 96 * MB, 1, ARRAY, own_data::npz),
-    Reader::new("png", 256 * MB, 1, &["IHDR", "IDAT", "PLTE", "tRNS", "IEND"], |case, folder| {
+    Reader::new("npz", 1500 * MB, 1, ARRAY, own_data::npz),
+    Reader::new("png", 600 * MB, 1, &["IHDR", "IDAT", "PLTE", "tRNS", "IEND"], |case, folder| {
         own_data::image(case, folder, "a.png")
     }),
-    Reader::new("jpeg", 256 * MB, 1, &["JFIF", "Exif"], |case, folder| own_data::image(case, folder, "a.jpg")),
+    Reader::new("jpeg", 600 * MB, 1, &["JFIF", "Exif"], |case, folder| own_data::image(case, folder, "a.jpg")),
     Reader::new("spec_data", SPEC, 2, DATA_WORDS, own_data::spec),
     Reader::new("spec_layers", SPEC, 3, LAYER_WORDS, |case, folder| {
         said(plans(&text(case), &Folders::new(folder), None, "spec").map(|p| p.len()))

@@ -40,7 +40,7 @@ impl Devices {
     /// Refuses a device whose mean cell has no symmetric point where the rule takes the true one. Cells that differ from the mean are
     /// looked at when they are drawn.
     pub(super) fn check_points(&self, rule: &RuleSpec, root: &Table<'_>) -> Result<(), SpecError> {
-        let check = |device: &DeviceSpec, asked| match device {
+        let check = |device: &DeviceSpec, asked: Option<Asked>| match device {
             DeviceSpec::Exact { .. } => Ok(()),
             DeviceSpec::Tile { device, cell } => {
                 let mean = DeviceSpec::Tile { device: Box::new(mean(device)), cell: cell.clone() };
