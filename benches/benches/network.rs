@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use residuum::Key;
 use residuum_nn::model::{DigitalFactory, Factory, ResNet, cnn, fcn, resnet};
-use residuum_nn::{Loss, Network, Sgd, Shape, Tensor};
+use residuum_nn::{Loss, Network, SampleShape, Sgd, Tensor};
 
 use data::Samples;
 use recipes::Pulses;
@@ -46,7 +46,7 @@ fn build_cnn(factory: &mut dyn Factory) -> Network {
 }
 
 fn build_resnet18(factory: &mut dyn Factory) -> Network {
-    resnet(ResNet::resnet18(10), Shape::image(32, 32, 3), factory, Key::new(1)).expect("valid")
+    resnet(ResNet::resnet18(10), SampleShape::image(32, 32, 3), factory, Key::new(1)).expect("valid")
 }
 
 const CASES: [Case; 14] = [

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use residuum::Key;
 use residuum_nn::data::idx;
-use residuum_nn::{Shape, Tensor};
+use residuum_nn::{SampleShape, Tensor};
 
 /// Fraction of the pixels of MNIST that are not black.
 const LIT: f64 = 0.19;
@@ -15,7 +15,7 @@ pub struct Samples {
     /// Where they come from.
     pub name: String,
     /// Of one image.
-    pub shape: Shape,
+    pub shape: SampleShape,
     images: Vec<f32>,
     labels: Vec<u32>,
 }
@@ -31,7 +31,7 @@ impl Samples {
 
 /// The first images of MNIST in the folder that `MNIST` names, or drawn ones.
 pub fn digits() -> Samples {
-    let (count, shape) = (2048, Shape::image(28, 28, 1));
+    let (count, shape) = (2048, SampleShape::image(28, 28, 1));
     let Some(folder) = std::env::var_os("MNIST") else { return drawn(count, shape) };
     let file = |name: &str| Path::new(&folder).join(name);
     let (images, labels) = (file("train-images-idx3-ubyte.gz"), file("train-labels-idx1-ubyte.gz"));
@@ -44,11 +44,11 @@ pub fn digits() -> Samples {
 
 /// Images of 32 pixels in three colours.
 pub fn photos() -> Samples {
-    drawn(128, Shape::image(32, 32, 3))
+    drawn(128, SampleShape::image(32, 32, 3))
 }
 
 /// Every class lights pixels of its own, each image with other strengths.
-fn drawn(count: usize, shape: Shape) -> Samples {
+fn drawn(count: usize, shape: SampleShape) -> Samples {
     let (lit, strength) = (Key::new(5).named("lit"), Key::new(5).named("strength"));
     let labels: Vec<u32> = (0..count as u64).map(|i| (i % CLASSES) as u32).collect();
     let mut images = Vec::with_capacity(count * shape.len());

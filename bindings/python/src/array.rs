@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyType};
 use residuum::array::ZeroShift;
 use residuum::readout::{Scratch, Shape};
 use residuum::{Array, State};
-use residuum_lab::spec::{ArraySetup, Document, Kind};
+use residuum_lab::spec::{ArraySetup, Document, SpecKind};
 use serde_json::{Value, json};
 
 use crate::error::{Failure, refuse};
@@ -96,7 +96,7 @@ fn build(
     key: PyKey,
 ) -> Result<(Inner, ArraySetup), Failure> {
     let document = Document::from_value(words)?;
-    let setup = ArraySetup::of(&document, Kind::Problem, Path::new("."))?;
+    let setup = ArraySetup::of(&document, SpecKind::Problem, Path::new("."))?;
     let inner = if is_single(dtype, setup.device.is_tile())? {
         Inner::F32(setup.array_f32(shape, weights, key.inner())?)
     } else {
@@ -459,7 +459,7 @@ fn build_at_rest(
     key: PyKey,
 ) -> Result<(Inner, ArraySetup), Failure> {
     let document = Document::from_value(words)?;
-    let setup = ArraySetup::of(&document, Kind::Problem, Path::new("."))?;
+    let setup = ArraySetup::of(&document, SpecKind::Problem, Path::new("."))?;
     let middle = setup.device.range().map_or(0.0, |[lo, hi]| 0.0f64.clamp(lo, hi));
     build(words, Some(dtype), &vec![middle; shape[0] * shape[1]], shape, key)
 }

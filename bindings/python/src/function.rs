@@ -4,7 +4,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2};
 use pyo3::prelude::*;
 use residuum::Key;
 use residuum_nn::layer::{Activation, LogSoftmax};
-use residuum_nn::{Layer, Loss, Pass, Shape, Tensor};
+use residuum_nn::{Layer, Loss, Pass, SampleShape, Tensor};
 
 use crate::error::{Failure, refuse};
 
@@ -24,7 +24,7 @@ fn tensor(name: &str, values: &PyReadonlyArray2<'_, f32>) -> Result<Tensor, Fail
     if values.is_empty() {
         return Err(refuse(format!("{name} must not be empty")));
     }
-    Ok(Tensor::from_values(Shape::flat(width), values.to_vec()))
+    Ok(Tensor::from_values(SampleShape::flat(width), values.to_vec()))
 }
 
 fn write(values: &Tensor, to: &mut PyReadwriteArray2<'_, f32>) -> Result<(), Failure> {

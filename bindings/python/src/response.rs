@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use residuum::{Range, ResponseFunction};
 use residuum_lab::device_report::{DeviceReport, DriftProblem};
-use residuum_lab::spec::{ArraySetup, Document, Kind};
+use residuum_lab::spec::{ArraySetup, Document, SpecKind};
 use serde_json::{Map, Value, json};
 
 use crate::error::{Failure, refuse};
@@ -36,7 +36,7 @@ pub fn response_of(device: &Value) -> Result<Arc<dyn ResponseFunction>, Failure>
         fields.entry("array").or_insert_with(|| "exact".into());
     }
     let document = Document::from_value(&json!({ "device": device }))?;
-    Ok(ArraySetup::of(&document, Kind::Problem, Path::new("."))?.device.representative()?)
+    Ok(ArraySetup::of(&document, SpecKind::Problem, Path::new("."))?.device.representative()?)
 }
 
 impl PyResponse {

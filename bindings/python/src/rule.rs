@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use residuum::rule::MAX_LINKS;
 use residuum::{Gradient, Rates, Rule};
-use residuum_lab::spec::{Document, Kind, Setup};
+use residuum_lab::spec::{Document, Setup, SpecKind};
 use serde_json::{Value, json};
 
 use crate::array::{busy, device_words, is_single, matrix_shape};
@@ -60,7 +60,7 @@ fn build(
     shape: [usize; 2],
     key: PyKey,
 ) -> Result<(RuleIn, Setup), Failure> {
-    let setup = Setup::of(&Document::from_value(words)?, Kind::Problem, Path::new("."))?;
+    let setup = Setup::of(&Document::from_value(words)?, SpecKind::Problem, Path::new("."))?;
     let inner = if is_single(dtype, setup.is_single())? {
         RuleIn::F32(setup.rule_f32(shape, weights, key.inner())?)
     } else {
@@ -394,7 +394,7 @@ impl PyRule {
         state: &Bound<'_, PyDict>,
     ) -> Result<Self, Failure> {
         let (words, shape) = (from_python(words, "")?, [shape.0, shape.1]);
-        let setup = Setup::of(&Document::from_value(&words)?, Kind::Problem, Path::new("."))?;
+        let setup = Setup::of(&Document::from_value(&words)?, SpecKind::Problem, Path::new("."))?;
         let range = setup.devices.as_ref().and_then(|devices| devices.main.range());
         let middle = range.map_or(0.0, |[lo, hi]| 0.0f64.clamp(lo, hi));
         let (inner, setup) = build(&words, Some(dtype), &vec![middle; shape[0] * shape[1]], shape, key)?;

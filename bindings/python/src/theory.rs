@@ -14,7 +14,7 @@ use residuum::theory::practical::practical_rates;
 use residuum::theory::residual_law::{LawRates, LocalModel};
 use residuum::theory::zero_shift::CyclePrediction;
 use residuum::{Bounds, Range};
-use residuum_lab::spec::{ArraySetup, Document, Kind};
+use residuum_lab::spec::{ArraySetup, Document, SpecKind};
 use serde_json::json;
 
 use crate::array::device_words;
@@ -32,7 +32,7 @@ fn cells(device: &Bound<'_, PyAny>, n: usize, key: PyKey) -> Result<Arc<dyn Cell
         fields.entry("array").or_insert_with(|| "exact".into());
     }
     let document = Document::from_value(&json!({ "device": words }))?;
-    let setup = ArraySetup::of(&document, Kind::Problem, Path::new("."))?;
+    let setup = ArraySetup::of(&document, SpecKind::Problem, Path::new("."))?;
     Ok(setup.device.cells(n, key.inner().named("device"))?)
 }
 

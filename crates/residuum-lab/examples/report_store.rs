@@ -6,7 +6,7 @@ use std::path::Path;
 use residuum::Key;
 use residuum_lab::files::write_atomic;
 use residuum_lab::report::{Report, ReportOptions, load};
-use residuum_lab::store::{Kind, Row, Store, StoredParameter, TrialClaim, TrialManifest};
+use residuum_lab::store::{Row, SpecKind, Store, StoredParameter, TrialClaim, TrialManifest};
 
 const EPOCHS: u64 = 30;
 const LAYERS: [&str; 3] = ["1.weight", "3.weight", "5.weight"];
@@ -21,7 +21,7 @@ fn parameter(field: &str, value: &(impl ToString + ?Sized), given: bool) -> Stor
 
 fn manifest(
     experiment: &str,
-    kind: Kind,
+    kind: SpecKind,
     labels: &[(&str, &str)],
     seed: u64,
     spec: Vec<StoredParameter>,
@@ -108,7 +108,7 @@ fn network(
         parameter("training.batch_size", &10, false),
     ];
     let labels = [("device.radius", radius), ("variant", rule)];
-    (manifest("mnist-fcn", Kind::Network, &labels, seed, spec), rows)
+    (manifest("mnist-fcn", SpecKind::Network, &labels, seed, spec), rows)
 }
 
 /// A problem under one rule: its gap over the steps, and its entries at the end.
@@ -126,7 +126,7 @@ fn problem(seed: u64, rule: &str, bias: f64) -> (TrialManifest, Vec<Row>) {
         rows.push(row(None, 10_000, "effective", "", Some(i), value));
     }
     let spec = vec![parameter("rule.kind", &format!("{rule:?}"), true), parameter("steps", &10_000, true)];
-    (manifest("toy", Kind::Problem, &[("variant", rule)], seed, spec), rows)
+    (manifest("toy", SpecKind::Problem, &[("variant", rule)], seed, spec), rows)
 }
 
 fn write(

@@ -8,11 +8,11 @@
 //! ```
 //! use residuum::Key;
 //! use residuum_nn::model::{DigitalFactory, mlp};
-//! use residuum_nn::{Loss, Sgd, Shape, Tensor, layer::Activation};
+//! use residuum_nn::{Loss, Sgd, SampleShape, Tensor, layer::Activation};
 //!
 //! let mut factory = DigitalFactory(Some(Sgd::new(0.1)));
-//! let mut network = mlp(Shape::flat(2), &[2, 8, 2], Activation::Tanh, &mut factory, Key::new(1))?;
-//! let (x, labels) = (Tensor::from_values(Shape::flat(2), vec![0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0]), [0, 1, 1, 0]);
+//! let mut network = mlp(SampleShape::flat(2), &[2, 8, 2], Activation::Tanh, &mut factory, Key::new(1))?;
+//! let (x, labels) = (Tensor::from_values(SampleShape::flat(2), vec![0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0]), [0, 1, 1, 0]);
 //! let loss = Loss::CrossEntropy { smoothing: 0.0 };
 //! for k in 0..2000 {
 //!     network.train_step(&x, &labels, loss, k, Key::new(2))?;
@@ -53,5 +53,5 @@ pub use residuum_data as data;
 pub use layer::{Layer, Mode, Pass};
 pub use loss::{Loss, Targets};
 pub use model::Network;
-pub use tensor::{Shape, Tensor};
+pub use tensor::{SampleShape, Tensor};
 pub use weights::{DigitalWeights, Sgd, TrainStepError, Weights};

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The shape of one sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shape {
+pub struct SampleShape {
     /// Rows of the image.
     pub height: usize,
     /// Columns of the image.
@@ -13,7 +13,7 @@ pub struct Shape {
     pub channels: usize,
 }
 
-impl Shape {
+impl SampleShape {
     /// An image.
     pub const fn image(height: usize, width: usize, channels: usize) -> Self {
         Self { height, width, channels }
@@ -41,7 +41,7 @@ impl Shape {
     }
 }
 
-impl fmt::Display for Shape {
+impl fmt::Display for SampleShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}×{}×{}", self.height, self.width, self.channels)
     }
@@ -51,13 +51,13 @@ impl fmt::Display for Shape {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tensor {
     batch: usize,
-    shape: Shape,
+    shape: SampleShape,
     values: Vec<f32>,
 }
 
 impl Tensor {
     /// A batch of zeros.
-    pub fn zeros(batch: usize, shape: Shape) -> Self {
+    pub fn zeros(batch: usize, shape: SampleShape) -> Self {
         Self { batch, shape, values: vec![0.0; batch * shape.len()] }
     }
 
@@ -65,7 +65,7 @@ impl Tensor {
     ///
     /// # Panics
     /// If the values are not a whole number of samples.
-    pub fn from_values(shape: Shape, values: Vec<f32>) -> Self {
+    pub fn from_values(shape: SampleShape, values: Vec<f32>) -> Self {
         assert!(
             !shape.is_empty() && values.len().is_multiple_of(shape.len()),
             "{} values are not a whole number of samples of {shape}",
@@ -75,7 +75,7 @@ impl Tensor {
     }
 
     /// Sets the batch size and shape. The values are unspecified until the caller writes them.
-    pub fn resize(&mut self, batch: usize, shape: Shape) {
+    pub fn resize(&mut self, batch: usize, shape: SampleShape) {
         self.batch = batch;
         self.shape = shape;
         self.values.resize(batch * shape.len(), 0.0);
@@ -92,8 +92,8 @@ impl Tensor {
         self.batch
     }
 
-    /// Shape of one sample.
-    pub fn shape(&self) -> Shape {
+    /// SampleShape of one sample.
+    pub fn shape(&self) -> SampleShape {
         self.shape
     }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use residuum_plot::{
-    Arrow, Axis, Band, Bars, Color, Compass, Dash, Field, Figure, Grid, Legend, Line, Marker, Note, Panel, Pin,
-    Points, Ramp, ReferenceLine, Scene, Surface,
+    Arrow, Axis, Band, Bars, Color, ColorRamp, Compass, Contours, Dash, Figure, Grid, Legend, Line, Marker,
+    Note, Panel, Pin, Points, ReferenceLine, Scene, Surface,
 };
 
 fn linspace(low: f64, high: f64, count: usize) -> Vec<f64> {
@@ -24,7 +24,7 @@ fn densities() -> Figure {
             .x_axis(Axis::linear("weight W_{K}"))
             .y_axis(Axis::linear("probability density"))
             .legend(Legend::TopLeft);
-        for (&sigma, color) in sigmas.iter().zip(Ramp::SIGMA.levels(3)) {
+        for (&sigma, color) in sigmas.iter().zip(ColorRamp::SIGMA.levels(3)) {
             let ys: Vec<f64> = xs.iter().map(|&x| bell(x, 0.4 - drift * sigma, 0.03 + 0.05 * sigma)).collect();
             panel = panel.band(Band::area(xs.clone(), ys).color(color).label(format!("σ = {sigma}")));
         }
@@ -59,7 +59,7 @@ fn convergence() -> Figure {
         .legend(Legend::Below);
     for (index, (marker, color)) in [Marker::Circle, Marker::Square, Marker::Triangle, Marker::Diamond]
         .into_iter()
-        .zip(Ramp::KAPPA.levels(4))
+        .zip(ColorRamp::KAPPA.levels(4))
         .enumerate()
     {
         let ys = kappas.map(|k| 1e-5 * (0.5 * index as f64 + k.log2() * 0.4 + 0.2));
@@ -138,7 +138,7 @@ fn landscape() -> Figure {
     let contour = Panel::new("Landscape f(W) with a path")
         .x_axis(axis("W_{1}"))
         .y_axis(axis("W_{2}"))
-        .field(Field::new(grid).color_bar("f(W)"))
+        .field(Contours::new(grid).color_bar("f(W)"))
         .line(
             Line::new(
                 path.iter().map(|t| -0.8 + 1.3 * t).collect::<Vec<_>>(),
@@ -154,7 +154,7 @@ fn landscape() -> Figure {
     let masked = Panel::new("Saddle on a disc")
         .x_axis(axis("x"))
         .y_axis(axis("y"))
-        .field(Field::new(saddle).ramp(Ramp::SIGMA).color_bar(""));
+        .field(Contours::new(saddle).ramp(ColorRamp::SIGMA).color_bar(""));
     Figure::new(2).panel(contour).panel(masked)
 }
 

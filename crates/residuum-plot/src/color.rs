@@ -81,11 +81,11 @@ impl Color {
 
 /// An ordered range of colours, light for small values and dark for large ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ramp {
+pub struct ColorRamp {
     stops: &'static [Color],
 }
 
-impl Ramp {
+impl ColorRamp {
     /// Noise levels σ: amber to dark red.
     pub const SIGMA: Self = Self { stops: &[Color::hex(0xf2a541), Color::hex(0xd95f0e), Color::hex(0x7a1c0c)] };
     /// Hardware condition numbers κ₂: light teal to midnight blue.
@@ -124,11 +124,11 @@ mod tests {
 
     #[test]
     fn ramps_darken_strictly() {
-        for ramp in [Ramp::SIGMA, Ramp::KAPPA, Ramp::MIST] {
+        for ramp in [ColorRamp::SIGMA, ColorRamp::KAPPA, ColorRamp::MIST] {
             let light: Vec<f64> = ramp.levels(9).into_iter().map(Color::luminance).collect();
             assert!(light.windows(2).all(|pair| pair[1] < pair[0]), "{light:?}");
         }
-        assert_eq!(Ramp::KAPPA.levels(1), [Ramp::KAPPA.at(0.5)]);
-        assert!(Ramp::KAPPA.levels(0).is_empty());
+        assert_eq!(ColorRamp::KAPPA.levels(1), [ColorRamp::KAPPA.at(0.5)]);
+        assert!(ColorRamp::KAPPA.levels(0).is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! The colour bar that maps the colours of a field to values.
 
 use super::color::Color;
-use super::field::Field;
+use super::field::Contours;
 use super::page::{Fill, Page, Rect, Stroke};
 use super::panel::small;
 use super::text::{Anchor, BASE_SIZE, Label, SMALL_SIZE, width};
@@ -10,7 +10,7 @@ use super::ticks::number;
 const BAR_WIDTH: f64 = 11.0;
 
 /// Room the bar and its texts need to the right of the plotting area.
-pub(crate) fn space(field: &Field, label: &str) -> f64 {
+pub(crate) fn space(field: &Contours, label: &str) -> f64 {
     let texts = bar_labels(&field.chosen_levels());
     let widest = texts.iter().map(|(_, text)| width(text, SMALL_SIZE, false)).fold(0.0, f64::max);
     let name = if label.is_empty() { 0.0 } else { BASE_SIZE + 6.0 };
@@ -32,7 +32,7 @@ fn bar_labels(levels: &[f64]) -> Vec<(usize, String)> {
 }
 
 /// Draws the bar to the right of the plotting area.
-pub(crate) fn draw(field: &Field, label: &str, page: &mut Page, rect: Rect) {
+pub(crate) fn draw(field: &Contours, label: &str, page: &mut Page, rect: Rect) {
     let levels = field.chosen_levels();
     let (left, right) = (rect.right + 8.0, rect.right + 8.0 + BAR_WIDTH);
     let count = levels.len() + 1;

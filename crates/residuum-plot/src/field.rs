@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::color::{Color, Ramp};
+use super::color::{Color, ColorRamp};
 use super::draw::Frame;
 use super::page::{Fill, Page, Path, Stroke};
 use super::ticks::Ticks;
@@ -61,18 +61,18 @@ impl Grid {
 
 /// Filled contours of a grid, with contour lines and a colour bar.
 #[derive(Clone, Debug)]
-pub struct Field {
+pub struct Contours {
     pub(crate) grid: Grid,
     levels: Option<Vec<f64>>,
-    ramp: Ramp,
+    ramp: ColorRamp,
     lines: bool,
     pub(crate) bar: Option<String>,
 }
 
-impl Field {
+impl Contours {
     /// About twelve filled levels in the quiet blue ramp.
     pub fn new(grid: Grid) -> Self {
-        Self { grid, levels: None, ramp: Ramp::MIST, lines: true, bar: None }
+        Self { grid, levels: None, ramp: ColorRamp::MIST, lines: true, bar: None }
     }
 
     /// Puts the contours at these values.
@@ -85,7 +85,7 @@ impl Field {
     }
 
     /// Colours the levels along this ramp.
-    pub fn ramp(mut self, ramp: Ramp) -> Self {
+    pub fn ramp(mut self, ramp: ColorRamp) -> Self {
         self.ramp = ramp;
         self
     }
@@ -294,7 +294,7 @@ mod tests {
         let rings = outline(&grid, &frame(4.0), f64::NEG_INFINITY);
         assert!((area(&rings) - 12.0).abs() < 1e-9, "{}", area(&rings));
         assert_eq!(grid.bounds(), Some((1.0, 1.0)));
-        assert!(Field::new(grid).chosen_levels().is_empty());
+        assert!(Contours::new(grid).chosen_levels().is_empty());
     }
 
     #[test]

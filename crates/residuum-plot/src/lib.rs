@@ -40,8 +40,8 @@ mod ticks;
 mod typeset;
 
 pub use axis::Axis;
-pub use color::{Color, Ramp};
-pub use field::{Field, Grid};
+pub use color::{Color, ColorRamp};
+pub use field::{Contours, Grid};
 pub use legend::Legend;
 pub use marks::{Band, Bars, Line, Mark, Points};
 pub use notes::{Arrow, Compass, Marker, Note, ReferenceLine};

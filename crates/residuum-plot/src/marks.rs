@@ -1,7 +1,7 @@
 //! Series of data that a panel can show: plain data with builder methods.
 
 use super::color::Color;
-use super::field::Field;
+use super::field::Contours;
 use super::notes::{Arrow, Marker, Note, ReferenceLine};
 use super::page::Dash;
 
@@ -250,7 +250,7 @@ pub enum Mark {
     /// An arrow.
     Arrow(Arrow),
     /// Filled contours.
-    Field(Field),
+    Field(Contours),
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::axis::{Axis, Extent, Fitted};
 use super::color::Color;
 use super::color_bar;
 use super::draw::Frame;
-use super::field::Field;
+use super::field::Contours;
 use super::legend::{self, Entry, Legend};
 use super::marks::{Band, Bars, Line, Mark, Points};
 use super::notes::{Arrow, Note, ReferenceLine};
@@ -119,7 +119,7 @@ impl Panel {
     }
 
     /// Adds filled contours; they belong first, as they cover what lies below.
-    pub fn field(self, field: Field) -> Self {
+    pub fn field(self, field: Contours) -> Self {
         self.mark(Mark::Field(field))
     }
 
@@ -135,7 +135,7 @@ impl Panel {
         self.marks.iter().filter_map(Entry::of).collect()
     }
 
-    fn color_bar(&self) -> Option<(&Field, &str)> {
+    fn color_bar(&self) -> Option<(&Contours, &str)> {
         self.marks.iter().find_map(|mark| match mark {
             Mark::Field(field) => field.bar.as_deref().map(|label| (field, label)),
             _ => None,

@@ -27,7 +27,7 @@ fn everything() -> Figure {
     let panel = Panel::new("Σ of <all> & \"more\"")
         .x_axis(Axis::linear("W_{k}^{*}"))
         .y_axis(Axis::linear("⟨Σ, R_{c}⟩"))
-        .field(Field::new(grid()).color_bar("z"))
+        .field(Contours::new(grid()).color_bar("z"))
         .line(line(&[1.0, f64::NAN, 2.0]).dash(Dash::Dotted).label("a < b"))
         .points(Points::new([1.0], [1.0]).errors([0.5]).marker(Marker::Cross).label("points"))
         .band(Band::new([0.0, 1.0], [0.0, 0.0], [1.0, f64::INFINITY]).label("band"))

@@ -122,22 +122,24 @@ impl<K: Kernel> WithSimd for Dispatched<K> {
     }
 }
 
-/// Runs the kernel at the [`level`] in use.
+/// Runs the kernel at the [`level`] in use. One call for each level: every further one is another copy of the loop for the compiler.
 pub(crate) fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
-    match level() {
-        Level::Scalar => return kernel.run(),
-        Level::Avx2 => {
-            if let Some(v3) = pulp::x86::V3::try_new() {
-                return pulp::Simd::vectorize(v3, Dispatched(kernel));
-            }
-        }
-        Level::Avx512 => {
-            if let Some(v4) = pulp::x86::V4::try_new() {
-                return pulp::Simd::vectorize(v4, Dispatched(kernel));
-            }
+    {
+        let level = level();
+        if level == Level::Avx512
+            && let Some(v4) = pulp::x86::V4::try_new()
+        {
+            pulp::Simd::vectorize(v4, Dispatched(kernel))
+        } else if level == Level::Avx2
+            && let Some(v3) = pulp::x86::V3::try_new()
+        {
+            pulp::Simd::vectorize(v3, Dispatched(kernel))
+        } else {
+            kernel.run()
         }
     }
+    #[cfg(not(target_arch = "x86_64"))]
     pulp::Arch::new().dispatch(Dispatched(kernel))
 }
 

@@ -8,7 +8,7 @@ use residuum_nn::checkpoint::{Checkpoints, Position};
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{DigitalFactory, keras, mlp};
 use residuum_nn::state::{Scope, parse_safetensors, read_tfjs};
-use residuum_nn::{Sgd, Shape};
+use residuum_nn::{SampleShape, Sgd};
 use serde::{Deserialize, Serialize};
 
 use super::{in_file, parts, said};
@@ -24,7 +24,7 @@ pub(super) fn tfjs(case: &[u8], folder: &Path) -> String {
 /// The state of a small network.
 pub(super) fn state(case: &[u8]) -> String {
     let mut digital = DigitalFactory(Some(Sgd::new(0.1)));
-    let network = mlp(Shape::image(1, 2, 1), &[2, 3, 2], Activation::Tanh, &mut digital, Key::new(1));
+    let network = mlp(SampleShape::image(1, 2, 1), &[2, 3, 2], Activation::Tanh, &mut digital, Key::new(1));
     let (Ok(mut network), Ok(state)) = (network, parse_safetensors(case, Path::new("w"))) else {
         return "no state".into();
     };

@@ -11,7 +11,7 @@ use std::path::Path;
 
 pub use array::{ArrayPlace, Arrays, array_names, read_arrays};
 pub use folder::read_folder;
-pub use table::{Columns, read_table};
+pub use table::{TableColumns, read_table};
 
 use super::{DataError, idx};
 

@@ -7,7 +7,7 @@ use crate::{DataError, Dataset, Description, Goals, ImageShape};
 
 /// Which columns of a table mean what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Columns {
+pub struct TableColumns {
     /// The column with the class of each row, for a classification.
     pub label: Option<String>,
     /// The columns with target values, for a regression.
@@ -26,7 +26,7 @@ pub struct Columns {
 ///
 /// # Errors
 /// If a column does not exist, a cell is empty or not a finite number, a label is not known, or there are no rows.
-pub fn read_table(path: &Path, columns: &Columns, like: Option<&Dataset>) -> Result<Dataset, DataError> {
+pub fn read_table(path: &Path, columns: &TableColumns, like: Option<&Dataset>) -> Result<Dataset, DataError> {
     let read = |e: csv::Error| {
         let place = e.position().map_or_else(String::new, |p| format!(", row {}", p.line()));
         match e.into_kind() {

@@ -7,7 +7,7 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use residuum::Key;
-use residuum_data::files::{ArrayPlace, Arrays, Columns, read_arrays, read_folder, read_idx, read_table};
+use residuum_data::files::{ArrayPlace, Arrays, TableColumns, read_arrays, read_folder, read_idx, read_table};
 use residuum_data::{DataError, Dataset, Sample};
 
 /// A `.npy` file of version 1.
@@ -170,7 +170,7 @@ fn a_share_is_split_off_by_seed_from_every_class() {
     let rows = rows.concat();
     let path = folder.path().join("t.csv");
     fs::write(&path, format!("x,kind\n{rows}")).unwrap();
-    let columns = Columns { label: Some("kind".into()), ..Columns::default() };
+    let columns = TableColumns { label: Some("kind".into()), ..TableColumns::default() };
     let data = read_table(&path, &columns, None).unwrap();
     let (rest, part) = data.split_off(0.2, Key::new(1)).unwrap();
     assert_eq!((rest.class_counts(), part.class_counts()), (vec![8; 3], vec![2; 3]));

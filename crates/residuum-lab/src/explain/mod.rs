@@ -20,7 +20,7 @@ use crate::spec::reference;
 use crate::spec::{Model, NetworkSpec, TrialSpec};
 use residuum_nn::model::{DigitalFactory, Factory, Select};
 use residuum_nn::weights::Parameter as Digital;
-use residuum_nn::{Shape, Weights};
+use residuum_nn::{SampleShape, Weights};
 
 /// What is known about a grid before it runs.
 #[derive(Clone, Debug)]
@@ -227,7 +227,7 @@ fn rates(points: &[&Plan]) -> Vec<PointRates> {
 
 /// The widths of the tiles of networks, found once for networks that share their layers.
 #[derive(Default)]
-struct Widths(Vec<(Model, Shape, Select, Vec<usize>)>);
+struct Widths(Vec<(Model, SampleShape, Select, Vec<usize>)>);
 
 impl Widths {
     /// Columns of the widest tile of each layer on tiles, each number once, ascending.

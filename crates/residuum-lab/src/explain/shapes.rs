@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use residuum_nn::Shape;
+use residuum_nn::SampleShape;
 use residuum_nn::data::{Dataset, ImageShape};
 use residuum_nn::model::LayerShape;
 use serde_json::{Value as Json, json};
@@ -21,7 +21,7 @@ const MOST_CLASSES: usize = 20;
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkShapes {
     /// What a sample is.
-    pub input: Shape,
+    pub input: SampleShape,
     /// From input to output.
     pub layers: Vec<ExplainedLayer>,
 }
@@ -98,7 +98,7 @@ impl NetworkShapes {
 
     /// The same as JSON.
     pub fn to_json(&self) -> Json {
-        let dimensions = |shape: Shape| json!([shape.height, shape.width, shape.channels]);
+        let dimensions = |shape: SampleShape| json!([shape.height, shape.width, shape.channels]);
         let layers = self.layers.iter().map(|ExplainedLayer { shape, tiles }| {
             json!({
                 "name": shape.name, "kind": shape.word, "output": dimensions(shape.output),

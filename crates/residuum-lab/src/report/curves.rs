@@ -9,7 +9,7 @@ use super::plot::{Chart, Plot, Series, colors};
 use super::study::{Arm, Block, Study};
 use super::{Bands, ReportOptions};
 use crate::figure::Color;
-use crate::store::Kind;
+use crate::store::SpecKind;
 
 /// Most points of a curve; more could not be seen.
 const POINTS: usize = 160;
@@ -38,8 +38,8 @@ const PROBLEM: [&str; 6] = ["gap", "distance", "objective", "effective_mean", "e
 pub(super) fn curves(study: &Study<'_>, options: &ReportOptions) -> Option<Plot> {
     let metrics: Vec<&str> = match study.kind {
         _ if !options.metrics.is_empty() => options.metrics.iter().map(String::as_str).collect(),
-        Kind::Network => NETWORK.to_vec(),
-        Kind::Problem => PROBLEM.to_vec(),
+        SpecKind::Network => NETWORK.to_vec(),
+        SpecKind::Problem => PROBLEM.to_vec(),
     };
     let palette = Palette::new(study);
     let mut charts = Vec::new();
@@ -136,7 +136,7 @@ fn chart(
             .kept(log)
         })
         .collect();
-    let x = if study.kind == Kind::Network { "epoch" } else { "step" };
+    let x = if study.kind == SpecKind::Network { "epoch" } else { "step" };
     let words = block.words(&study.others);
     let title = if words.is_empty() { measure.head.clone() } else { words };
     Some(Chart { title, x: x.into(), y: measure.head.clone(), log, series, bounds: Vec::new() })
@@ -150,13 +150,13 @@ struct Point {
     high: f64,
 }
 
-fn points(arm: &Arm<'_>, kind: Kind, measure: &Measure) -> Vec<Point> {
+fn points(arm: &Arm<'_>, kind: SpecKind, measure: &Measure) -> Vec<Point> {
     let mut samples: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
     for trial in &arm.runs {
         // The entries of a vector are averaged first, so that seeds are what the band is over.
         let mut own: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
         for row in trial.rows.iter().filter(|r| r.metric == measure.metric && r.part.is_empty()) {
-            let at = if kind == Kind::Network { row.epoch } else { Some(row.step) };
+            let at = if kind == SpecKind::Network { row.epoch } else { Some(row.step) };
             own.entry(at.unwrap_or(row.step)).or_default().push(measure.scale * row.value);
         }
         for (at, values) in own {

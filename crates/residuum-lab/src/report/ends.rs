@@ -4,7 +4,7 @@ use super::measure::{Goal, Measure};
 use super::paired::{LEVEL, Paired, holm};
 use super::study::{Block, Study};
 use super::table::{Column, Table, TableCell};
-use crate::store::Kind;
+use crate::store::SpecKind;
 
 /// With more arms than this, each is compared only with the best.
 const ALL_PAIRS: usize = 6;
@@ -150,11 +150,11 @@ pub(super) fn table(study: &Study<'_>, measures: &[Measure], tested: &[(&Measure
 
 fn notes(study: &Study<'_>, tested: &[(&Measure, Contrasts)]) -> Vec<String> {
     let over = match study.kind {
-        Kind::Network => {
+        SpecKind::Network => {
             "Mean ± standard error over n seeds. Accuracies and losses are averaged over the last sixth of the epochs (five at most); \
              pulses are those of all layers since the start."
         }
-        Kind::Problem => {
+        SpecKind::Problem => {
             "Mean ± standard error over n seeds, after the last step; entries of vectors are averaged."
         }
     };

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::StoredTrial;
 use super::study::{Arm, Study};
-use crate::store::{Kind, Row};
+use crate::store::{Row, SpecKind};
 
 /// Accuracies at the end are averaged over a sixth of the epochs, but no more than this.
 const TAIL: usize = 5;
@@ -97,7 +97,7 @@ impl Measure {
             return Some(at_end().map(|r| r.value).sum());
         }
         let value = match trial.manifest.kind {
-            Kind::Network if rows().all(|r| r.part.is_empty()) => {
+            SpecKind::Network if rows().all(|r| r.part.is_empty()) => {
                 let epochs = rows().filter_map(|r| r.epoch).max()?;
                 let from = epochs - (tail(epochs as usize) as u64).min(epochs);
                 mean(rows().filter(|r| r.epoch > Some(from)))
@@ -129,8 +129,8 @@ pub(super) fn measures(study: &Study<'_>, wanted: &[String]) -> Vec<Measure> {
         return wanted.iter().filter(|m| recorded.contains(&m.as_str())).map(|m| Measure::new(m)).collect();
     }
     let known: Vec<&str> = match study.kind {
-        Kind::Network => NETWORK.into_iter().filter(|m| recorded.contains(m)).collect(),
-        Kind::Problem => {
+        SpecKind::Network => NETWORK.into_iter().filter(|m| recorded.contains(m)).collect(),
+        SpecKind::Problem => {
             let others = recorded.iter().copied().filter(|m| !PROBLEM.contains(m));
             PROBLEM.into_iter().filter(|m| recorded.contains(m)).chain(others).collect()
         }

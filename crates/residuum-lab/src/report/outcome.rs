@@ -11,7 +11,7 @@ use super::table::{Column, Table, TableCell};
 use super::{Bands, ReportOptions, StoredTrial};
 use crate::figure::Figure;
 use crate::plan::Plan;
-use crate::store::{Kind, Store, StoreError, TrialState};
+use crate::store::{SpecKind, Store, StoreError, TrialState};
 
 /// Below this test accuracy, a network of ten classes has learned practically nothing.
 const FAILED: f64 = 0.5;
@@ -87,15 +87,15 @@ impl<'a> RunOutcome<'a> {
     /// What the points are judged by, if anything.
     fn judged(&self) -> Option<Measure> {
         let measures = measures(&self.study, &[]);
-        let goal = if self.study.kind == Kind::Network { Goal::Higher } else { Goal::Lower };
+        let goal = if self.study.kind == SpecKind::Network { Goal::Higher } else { Goal::Lower };
         measures.into_iter().find(|m| m.goal == goal)
     }
 
     /// What was seen, one sentence for each block.
     pub fn findings(&self) -> Vec<String> {
         let said = |ends: &[End]| match self.study.kind {
-            Kind::Network => Some(accuracies(ends)),
-            Kind::Problem => smallest(ends, &self.judged()?),
+            SpecKind::Network => Some(accuracies(ends)),
+            SpecKind::Problem => smallest(ends, &self.judged()?),
         };
         let groups = self.groups();
         let of = |(words, ends): &(String, Vec<End>)| {
@@ -108,18 +108,18 @@ impl<'a> RunOutcome<'a> {
     /// A row for each point: where it ended, with the deviation between seeds.
     pub fn table(&self) -> Table {
         let (columns, row): (Vec<Column>, Box<dyn Fn(&Arm<'a>) -> Vec<String> + '_>) = match self.study.kind {
-            Kind::Network => {
+            SpecKind::Network => {
                 let judged = self.judged().unwrap_or_else(|| Measure::new(ACCURACY));
                 (network_columns(&judged), Box::new(move |arm| network_cells(arm, &judged)))
             }
-            Kind::Problem => {
+            SpecKind::Problem => {
                 let measures: Vec<Measure> = measures(&self.study, &[]).into_iter().take(COLUMNS).collect();
                 let heads = ["seeds".to_string()].into_iter().chain(measures.iter().map(|m| m.head.clone()));
                 let columns = heads.chain(["seconds".to_string()]).map(Column::numbers).collect();
                 (columns, Box::new(move |arm| problem_cells(arm, &measures)))
             }
         };
-        let first = if self.study.kind == Kind::Network { "rule" } else { "trial" };
+        let first = if self.study.kind == SpecKind::Network { "rule" } else { "trial" };
         let rows: Vec<Vec<TableCell>> = self
             .points()
             .map(|(words, arm)| {
@@ -145,7 +145,7 @@ impl<'a> RunOutcome<'a> {
     }
 
     fn note(&self) -> String {
-        if self.study.kind == Kind::Problem {
+        if self.study.kind == SpecKind::Problem {
             return "after the last step; entries of vectors are averaged; ± deviation between seeds".into();
         }
         let epochs = tail(self.points().map(|(_, arm)| epochs(arm)).max().unwrap_or(0));
@@ -165,8 +165,8 @@ impl<'a> RunOutcome<'a> {
     /// Curves over time, or densities where there is one time alone; none if there is nothing to draw.
     pub fn figure(&self) -> Option<Figure> {
         let metrics = match self.study.kind {
-            Kind::Network => vec![self.judged().map_or_else(|| ACCURACY.into(), |measure| measure.metric)],
-            Kind::Problem => Vec::new(),
+            SpecKind::Network => vec![self.judged().map_or_else(|| ACCURACY.into(), |measure| measure.metric)],
+            SpecKind::Problem => Vec::new(),
         };
         let options = ReportOptions { metrics, spread: Bands::Range, ..ReportOptions::default() };
         let plot = curves(&self.study, &options).or_else(|| densities(&self.study))?;
@@ -192,7 +192,7 @@ impl<'a> RunOutcome<'a> {
                     "title": arm.name,
                     "cell": if words.is_empty() { None } else { Some(&words) },
                 });
-                if self.study.kind == Kind::Network {
+                if self.study.kind == SpecKind::Network {
                     point["test_accuracy"] = means.get(ACCURACY).map_or(Value::Null, |m| m["mean"].clone());
                 }
                 point["ends"] = means.into();
@@ -212,7 +212,7 @@ fn finite(x: f64) -> Option<f64> {
 fn run_json(trial: &StoredTrial) -> Value {
     let manifest = &trial.manifest;
     let mut run = json!({ "seed": manifest.seed, "id": manifest.id, "seconds": manifest.seconds });
-    if manifest.kind == Kind::Problem {
+    if manifest.kind == SpecKind::Problem {
         let record = |r: &crate::store::Row| json!([r.step, r.metric, r.index, finite(r.value)]);
         run["columns"] = json!(["step", "metric", "index", "value"]);
         run["records"] = trial.rows.iter().map(record).collect();
@@ -392,7 +392,7 @@ mod tests {
         cell: Option<&str>,
         variant: &str,
         seed: u64,
-        kind: Kind,
+        kind: SpecKind,
         values: &[(u64, &str, f64)],
     ) -> StoredTrial {
         let label = |name: &str, value: &str| (name.to_string(), value.to_string());
@@ -415,7 +415,7 @@ mod tests {
             seconds: 1.0,
         };
         let row = |&(at, metric, value): &(u64, &str, f64)| Row {
-            epoch: (kind == Kind::Network).then_some(at),
+            epoch: (kind == SpecKind::Network).then_some(at),
             step: at,
             metric: metric.into(),
             part: String::new(),
@@ -428,7 +428,7 @@ mod tests {
     /// Twelve epochs, the last two of which are averaged.
     fn network(cell: Option<&str>, variant: &str, seed: u64, end: f64) -> StoredTrial {
         let at = |epoch: u64| (epoch, ACCURACY, if epoch > 10 { end } else { 0.0 });
-        trial(cell, variant, seed, Kind::Network, &(1..=12).map(at).collect::<Vec<_>>())
+        trial(cell, variant, seed, SpecKind::Network, &(1..=12).map(at).collect::<Vec<_>>())
     }
 
     fn said(ends: &[(&str, f64)]) -> String {
@@ -505,7 +505,7 @@ mod tests {
                 None,
                 rule,
                 seed,
-                Kind::Problem,
+                SpecKind::Problem,
                 &[(0, "gap", 1.0), (0, "pulses", 0.0), (9, "gap", gap), (9, "pulses", 7.0)],
             )
         };

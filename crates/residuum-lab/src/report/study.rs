@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::StoredTrial;
-use crate::store::{Kind, StoredParameter};
+use crate::store::{SpecKind, StoredParameter};
 
 /// Labels that name what is compared, the first that an experiment has.
 const COMPARED: [&str; 3] = ["variant", "rule.kind", "rule"];
@@ -16,7 +16,7 @@ const NOT_SETTINGS: [&str; 4] = ["seeds", "training.seeds", "title", "name"];
 #[derive(Debug)]
 pub(super) struct Study<'a> {
     pub name: &'a str,
-    pub kind: Kind,
+    pub kind: SpecKind,
     /// The label whose values are compared, if the trials have any.
     pub compared: Option<String>,
     /// The other labels, in order of appearance.
@@ -57,7 +57,7 @@ const SETTINGS: &str = "settings";
 
 /// Sorts trials into studies, each in the original order. Duplicates count once.
 pub(super) fn studies<'a>(trials: &'a [StoredTrial], compared: Option<&str>) -> Vec<Study<'a>> {
-    let mut sorted: Vec<(&str, Kind, Vec<&StoredTrial>)> = Vec::new();
+    let mut sorted: Vec<(&str, SpecKind, Vec<&StoredTrial>)> = Vec::new();
     let mut seen = BTreeSet::new();
     for trial in trials.iter().filter(|t| seen.insert(t.manifest.id.as_str())) {
         let (name, kind) = (trial.manifest.experiment.as_str(), trial.manifest.kind);
@@ -69,7 +69,7 @@ pub(super) fn studies<'a>(trials: &'a [StoredTrial], compared: Option<&str>) -> 
     sorted.into_iter().map(|(name, kind, members)| study(name, kind, &members, compared)).collect()
 }
 
-fn study<'a>(name: &'a str, kind: Kind, members: &[&'a StoredTrial], wanted: Option<&str>) -> Study<'a> {
+fn study<'a>(name: &'a str, kind: SpecKind, members: &[&'a StoredTrial], wanted: Option<&str>) -> Study<'a> {
     let has = |label: &&str| members.iter().any(|t| t.manifest.labels.iter().any(|(l, _)| l == label));
     let compared = wanted.filter(has).or_else(|| COMPARED.into_iter().find(has)).map(String::from);
     let labels = labels(members, compared.as_deref());

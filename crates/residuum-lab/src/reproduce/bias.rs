@@ -7,7 +7,9 @@ use residuum::{ParameterError, Range, ResponseFunction};
 use serde::Serialize;
 
 use super::{Finding, PaperVerdict, ReproduceError, ReproduceOptions, Reproduction, settings, table};
-use crate::figure::{Arrow, Axis, Band, Color, Dash, Figure, Legend, Line, Marker, Note, Panel, Points, Ramp};
+use crate::figure::{
+    Arrow, Axis, Band, Color, ColorRamp, Dash, Figure, Legend, Line, Marker, Note, Panel, Points,
+};
 
 const NAME: &str = "fig-bias";
 
@@ -187,7 +189,7 @@ fn draw(shown: &[Vec<Row>], turns: &[TurnRow]) -> Result<Figure, ParameterError>
     let law: Vec<f64> = fine.iter().map(|&kappa| predicted_turn(kappa)).collect();
     let kappas: Vec<f64> = turns.iter().map(|t| t.kappa).collect();
     let angles: Vec<f64> = turns.iter().map(|t| t.largest_turn_degrees).collect();
-    let color = Ramp::KAPPA.at(0.7);
+    let color = ColorRamp::KAPPA.at(0.7);
     Ok(figure.panel(
         Panel::new("Largest turn of a step")
             .x_axis(

@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::{
     Finding, PaperVerdict, Profile, ReproduceError, ReproduceOptions, Reproduction, key, settings, table,
 };
-use crate::figure::{Axis, Band, Color, Dash, Figure, Legend, Line, Marker, Panel, Points, Ramp};
+use crate::figure::{Axis, Band, Color, ColorRamp, Dash, Figure, Legend, Line, Marker, Panel, Points};
 use crate::progress::{Cancelled, Progress};
 
 const NAME: &str = "fig-kappa";
@@ -296,7 +296,7 @@ fn errors(setting: &Setting, variant: &Variant, title: &str) -> Panel {
                 .ticks([100.0, 200.0, 500.0, 1000.0].map(|v: f64| (v, v.to_string()))),
         )
         .legend(Legend::TopRight);
-    let colors = Ramp::KAPPA.levels(setting.hardware_conditions.len());
+    let colors = ColorRamp::KAPPA.levels(setting.hardware_conditions.len());
     for (index, (kappa, color)) in setting.hardware_conditions.iter().zip(&colors).enumerate() {
         let extreme = |pick: fn(f64, f64) -> f64| {
             let at = |k: usize| variant.random.iter().map(|curves| curves[index][k]).reduce(pick);

@@ -23,7 +23,7 @@ use super::{
     Finding, PaperVerdict, Profile, ReproduceError, ReproduceOptions, Reproduction, key, settings, table,
 };
 use crate::figure::{
-    Axis, Band, Color, Compass, Field, Figure, Grid, Legend, Marker, Note, Panel, Pin, ReferenceLine, Scene,
+    Axis, Band, Color, Compass, Contours, Figure, Grid, Legend, Marker, Note, Panel, Pin, ReferenceLine, Scene,
     Surface,
 };
 use crate::progress::{Cancelled, Progress};
@@ -331,7 +331,7 @@ fn contours(surfaces: &Surfaces, drift: &DriftPrediction) -> Panel {
         .x_axis(Axis::linear("W_{1}"))
         .y_axis(Axis::linear("W_{2}"))
         .legend(Legend::Hidden)
-        .field(Field::new(field).color_bar("f_{Σ}(W)"))
+        .field(Contours::new(field).color_bar("f_{Σ}(W)"))
         .note(point(&drift.minimizer, Marker::Star, "W^{*}").color(Color::BLACK))
         .note(
             point(&drift.penalized_minimizer, Marker::Circle, "W\u{303}^{*}")

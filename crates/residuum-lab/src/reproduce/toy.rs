@@ -22,7 +22,8 @@ use super::{
     Finding, PaperVerdict, Profile, ReproduceError, ReproduceOptions, Reproduction, key, settings, table,
 };
 use crate::figure::{
-    Axis, Band, Color, Compass, Dash, Figure, Legend, Line, Marker, Note, Panel, Points, Ramp, ReferenceLine,
+    Axis, Band, Color, ColorRamp, Compass, Dash, Figure, Legend, Line, Marker, Note, Panel, Points,
+    ReferenceLine,
 };
 use crate::progress::{Cancelled, Progress};
 
@@ -368,7 +369,7 @@ fn ridges(setting: &Setting, levels: &[Level], title: &str, filled: Series, dash
         .legend(Legend::Below)
         .reference(ReferenceLine::vertical(setting.minimizer).color(Color::BLACK).label("W^{*}").along(0.965))
         .reference(ReferenceLine::vertical(0.0).label("W^{⋄}").along(0.965));
-    for (row, (level, color)) in levels.iter().zip(Ramp::SIGMA.levels(levels.len())).enumerate().rev() {
+    for (row, (level, color)) in levels.iter().zip(ColorRamp::SIGMA.levels(levels.len())).enumerate().rev() {
         let base = row as f64;
         let lifted = |series: Series| {
             let (grid, heights) = &level.densities[series as usize];

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use residuum::{Key, ParameterError};
-use residuum_nn::Shape;
+use residuum_nn::SampleShape;
 use residuum_nn::data::catalogue::{Known, Origin, SETS, find, load};
 use residuum_nn::data::{ChannelStatistics, DataError, Dataset, Pipeline, Split, Transform};
 use residuum_nn::model::keras;
@@ -264,15 +264,15 @@ impl DataSpec {
     }
 
     /// What a network is given, and how many classes there are, without a look at the files.
-    pub fn image(&self) -> (Shape, usize) {
+    pub fn image(&self) -> (SampleShape, usize) {
         if let Some(own) = &self.own {
             let (train, shape) = (&own.split.train, own.split.train.shape());
             let [height, width] = self.resize.map_or([shape.height, shape.width], |side| [side, side]);
-            return (Shape::image(height, width, shape.channels), train.outputs());
+            return (SampleShape::image(height, width, shape.channels), train.outputs());
         }
         let Known { image, classes, .. } = self.known();
         let [height, width] = self.resize.map_or([image.height, image.width], |side| [side, side]);
-        (Shape::image(height, width, image.channels), classes)
+        (SampleShape::image(height, width, image.channels), classes)
     }
 
     /// What is known of the set.

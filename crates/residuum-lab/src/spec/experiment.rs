@@ -10,7 +10,7 @@ use residuum_nn::analog::Mapping;
 use super::build::RuleBuildError;
 use super::data::DataSpec;
 use super::device::Devices;
-use super::file::{FileTable, Kind, read_devices};
+use super::file::{FileTable, SpecKind, read_devices};
 use super::folders::Folders;
 use super::grid::{Change, Grid, Point, is_plain};
 use super::hardware::HardwareSpec;
@@ -93,7 +93,7 @@ impl Experiment {
 impl TrialSpec {
     /// Reads one point of a grid.
     pub(crate) fn read(point: &Point<'_>, folders: &Folders) -> Result<Self, SpecError> {
-        let context = Context::new(Kind::Network, folders);
+        let context = Context::new(SpecKind::Network, folders);
         let root = Table::root(&point.node, context.clone())?;
         let file = FileTable::read(&root)?;
         let missing = |name: &str| root.missing(name);

@@ -20,14 +20,14 @@ use super::types::{count, interval, table, text};
 /// What a spec is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum SpecKind {
     /// An objective: `[problem]`.
     Problem,
     /// A network: `[network]`.
     Network,
 }
 
-impl Kind {
+impl SpecKind {
     /// The arrays of a spec that does not say which.
     pub(crate) fn array(self) -> &'static str {
         match self {

@@ -8,7 +8,7 @@ use residuum_nn::analog::Mapping;
 use super::Document;
 use super::device::{DeviceField, Devices, DevicesRead};
 use super::experiment::check_rule;
-use super::file::{Kind, read_devices};
+use super::file::{SpecKind, read_devices};
 use super::folders::Folders;
 use super::node::{Node, SpecError, Value};
 use super::rate::Rate;
@@ -56,7 +56,7 @@ impl LayerSpec {
     /// The first fault.
     pub fn of(Document(document): &Document, base: &Path) -> Result<Self, SpecError> {
         let folders = Folders::new(base);
-        let context = Context::new(Kind::Network, &folders);
+        let context = Context::new(SpecKind::Network, &folders);
         let (document, own_rate) = with_rate(document)?;
         let root = Table::root(&document, context.clone())?;
         let file = LayerTable::read(&root)?;

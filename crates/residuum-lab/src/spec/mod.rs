@@ -49,7 +49,7 @@ pub use data::{Augment, DataSpec, DataSpecError, Half, HeldOut, Normalize};
 pub use device::{CellSpec, DeviceSpec, Devices, device_presets};
 pub(crate) use difference::{Difference, joined};
 pub use experiment::{Experiment, TrialSpec};
-pub use file::Kind;
+pub use file::SpecKind;
 pub use folders::Folders;
 pub(crate) use folders::digest as digest_of;
 pub(crate) use grid::{Grid, MAX_TRIALS, Point};
@@ -188,7 +188,7 @@ impl Spec {
 
     /// Reads the spec of one trial.
     pub(crate) fn read(document: &Node, folders: &Folders) -> Result<Self, SpecError> {
-        let context = Context::new(Kind::Problem, folders);
+        let context = Context::new(SpecKind::Problem, folders);
         let root = Table::root(document, context.clone())?;
         let file = FileTable::read(&root)?;
         let (steps, seeds) = (file.steps.ok_or_else(|| root.missing("steps"))?, file.seeds);
@@ -321,7 +321,7 @@ impl Spec {
 /// The first fault, with its line.
 pub fn parse_device(text: &str, base: &Path) -> Result<DeviceSpec, SpecError> {
     let (document, folders) = (Node::parse(text)?, Folders::new(base));
-    let kind = if document.field("network").is_some() { Kind::Network } else { Kind::Problem };
+    let kind = if document.field("network").is_some() { SpecKind::Network } else { SpecKind::Problem };
     let root = Table::root(&document, Context::new(kind, &folders))?;
     let wrong = |message: String| SpecError { line: None, message };
     let found = device_file::alone(&document).map_err(wrong)?;

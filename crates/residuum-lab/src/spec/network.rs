@@ -6,10 +6,10 @@ use residuum::{Key, ParameterError};
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{BuildError, Factory, LayerList, MNIST, Planner, ResNet, Select, layer_of};
 use residuum_nn::weights::{Parameter, Still};
-use residuum_nn::{Network, Shape, Weights};
+use residuum_nn::{Network, SampleShape, Weights};
 
 use super::data::DataSpec;
-use super::file::Kind;
+use super::file::SpecKind;
 use super::folders::Folders;
 use super::layers::{LayerField, Listed, ListedLayers, MOST_LAYERS};
 use super::node::{Node, SpecError, Value};
@@ -47,7 +47,7 @@ section! {
 const MOST_LISTED: usize = 12;
 
 /// Images, or classes, that a model cannot take.
-pub(crate) fn shape_sentence(field: &str, [expected, given]: [Shape; 2], classes: [usize; 2]) -> String {
+pub(crate) fn shape_sentence(field: &str, [expected, given]: [SampleShape; 2], classes: [usize; 2]) -> String {
     format!(
         "{field} must fit data.set: it takes images of {expected} and {} classes, got {given} and {}",
         classes[0], classes[1]
@@ -117,7 +117,7 @@ impl NetworkSpec {
     pub fn from_value(value: &serde_json::Value) -> Result<Self, SpecError> {
         let (node, folders) = (Node::from_json(value)?, Folders::new("."));
         let document = Node { line: None, value: Value::Table(vec![("network".into(), node)]) };
-        let root = Table::root(&document, Context::new(Kind::Network, &folders))?;
+        let root = Table::root(&document, Context::new(SpecKind::Network, &folders))?;
         let table = root.child("network");
         let fields = NetworkTable::read(&table)?;
         let node = root.node("network").unwrap_or(&document);
@@ -201,7 +201,7 @@ impl NetworkSpec {
             BuildError::Layer { layer, .. } | BuildError::Twice { layer } => at(layer, error.to_string()),
             other => root.error(format!("network.layers: {other}")),
         })?;
-        let (Some(last), wanted) = (shapes.last(), Shape::flat(outputs)) else { return Ok(()) };
+        let (Some(last), wanted) = (shapes.last(), SampleShape::flat(outputs)) else { return Ok(()) };
         if last.output != wanted {
             let what = if data.is_regression() { "target value" } else { "class" };
             let (name, given) = (&last.name, last.output);
@@ -216,7 +216,7 @@ impl NetworkSpec {
     /// it does not have, and an analog rule without a layer to learn.
     pub(super) fn check(
         &self,
-        (image, classes): (Shape, usize),
+        (image, classes): (SampleShape, usize),
         is_digital: bool,
         root: &Table<'_>,
     ) -> Result<(), SpecError> {
@@ -265,7 +265,7 @@ impl NetworkSpec {
     /// If layers do not fit or the factory refuses.
     pub fn build(
         &self,
-        input: Shape,
+        input: SampleShape,
         classes: usize,
         factory: &mut dyn Factory,
         key: Key,
@@ -290,7 +290,7 @@ impl Model {
     }
 
     /// The images it is made for, if only these.
-    pub fn input(&self) -> Option<Shape> {
+    pub fn input(&self) -> Option<SampleShape> {
         matches!(self, Self::Fcn | Self::Cnn).then_some(MNIST)
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use residuum::Key;
 use residuum_nn::data::files::{
-    ArrayPlace, Arrays, Columns, array_names, read_arrays, read_folder, read_idx, read_table,
+    ArrayPlace, Arrays, TableColumns, array_names, read_arrays, read_folder, read_idx, read_table,
 };
 use residuum_nn::data::{DataError, Dataset, ImageShape, Split};
 
@@ -130,7 +130,7 @@ struct OwnSource {
 
 #[derive(Debug)]
 enum What {
-    Table { train: PathBuf, test: Option<PathBuf>, columns: Columns },
+    Table { train: PathBuf, test: Option<PathBuf>, columns: TableColumns },
     Arrays { train: Arrays, test: Option<Arrays> },
     Folder { train: PathBuf, test: Option<PathBuf>, channels: usize },
     Idx { train: [PathBuf; 2], test: Option<[PathBuf; 2]>, classes: Option<usize> },
@@ -176,7 +176,7 @@ impl OwnSource {
                     "data.label must name the column of classes, or data.target that of values: one of them",
                 ));
             }
-            let columns = Columns {
+            let columns = TableColumns {
                 label: fields.label.clone(),
                 targets,
                 features: fields.features.clone().unwrap_or_default(),

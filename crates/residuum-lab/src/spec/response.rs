@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use residuum::cells::{Cells, Mixed, Uniform};
 use residuum::population::{self, Distribution, Population, PopulationError};
-use residuum::response::{FAMILIES, Family, Formula, Given, Parameter, Tabulated};
+use residuum::response::{FAMILIES, Family, Formula, Given, ResponseParameter, Tabulated};
 use residuum::{Key, Range, ResponseFunction};
 use serde_json::{Value as Json, json};
 
@@ -59,7 +59,7 @@ pub(super) struct OfFamily;
 
 /// A parameter of one or several closed forms.
 struct Shared {
-    parameter: &'static Parameter,
+    parameter: &'static ResponseParameter,
     families: Vec<&'static str>,
     /// Whether a tile has its own field for it.
     only_exact: bool,
@@ -142,7 +142,7 @@ impl Shared {
     }
 
     fn field(&'static self) -> Field {
-        let Parameter { name, meaning, unit, limits, given, .. } = *self.parameter;
+        let ResponseParameter { name, meaning, unit, limits, given, .. } = *self.parameter;
         let (takes, conditions) = (parameter(limits), self.conditions());
         match given {
             Given::MayBe => Field::new(name, &takes, &Or(&self.default), unit, meaning, &conditions),

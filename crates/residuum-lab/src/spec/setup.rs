@@ -11,7 +11,7 @@ use residuum::{Array, Key, Noise, Noisy, Objective, RateSchedules, Rule, Schedul
 
 use super::build::{Builder, Number, RuleBuildError, Start};
 use super::device::{DeviceField, DeviceSpec, Devices, DevicesRead};
-use super::file::{Kind, read_devices};
+use super::file::{SpecKind, read_devices};
 use super::folders::Folders;
 use super::node::{Node, SpecError, Value};
 use super::problem::{NoiseTable, ProblemSpec, ProblemTable, noise};
@@ -82,12 +82,12 @@ fn with_rates(document: &Node) -> (Node, [bool; 2]) {
 }
 
 impl Setup {
-    /// Reads `[rule]`, `[device]` and `[readout]`. Without `array`, cells are exact for [`Kind::Problem`] and tiles for
-    /// [`Kind::Network`]; rates may be left to the steps. Relative paths are relative to `base`.
+    /// Reads `[rule]`, `[device]` and `[readout]`. Without `array`, cells are exact for [`SpecKind::Problem`] and tiles for
+    /// [`SpecKind::Network`]; rates may be left to the steps. Relative paths are relative to `base`.
     ///
     /// # Errors
     /// The first fault.
-    pub fn of(Document(document): &Document, kind: Kind, base: &Path) -> Result<Self, SpecError> {
+    pub fn of(Document(document): &Document, kind: SpecKind, base: &Path) -> Result<Self, SpecError> {
         let (document, [has_learning_rate, has_transfer_rate]) = with_rates(document);
         let folders = Folders::new(base);
         let root = Table::root(&document, Context::new(kind, &folders))?;
@@ -170,7 +170,7 @@ impl ArraySetup {
     ///
     /// # Errors
     /// The first fault.
-    pub fn of(Document(document): &Document, kind: Kind, base: &Path) -> Result<Self, SpecError> {
+    pub fn of(Document(document): &Document, kind: SpecKind, base: &Path) -> Result<Self, SpecError> {
         let folders = Folders::new(base);
         let root = Table::root(document, Context::new(kind, &folders))?;
         let ArrayTable { device, pulses, readout } = ArrayTable::read(&root)?;
@@ -237,7 +237,7 @@ pub fn noisy_problem(
     key: Key,
 ) -> Result<Noisy, SpecError> {
     let folders = Folders::new(base);
-    let root = Table::root(document, Context::new(Kind::Problem, &folders))?;
+    let root = Table::root(document, Context::new(SpecKind::Problem, &folders))?;
     let fields = NoisyTable::read(&root)?;
     let objective = match (own, fields.problem) {
         (Some(_), Some(_)) => return Err(root.error("problem must not stand beside an objective of one's own")),

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use residuum::ParameterError;
 
-use super::Kind;
+use super::SpecKind;
 use super::folders::{Folders, digest};
 use super::node::{Node, SpecError, Value};
 use super::resolved::Resolved;
@@ -16,13 +16,13 @@ use super::section::{Declaration, Default, FieldCondition};
 /// What every table of a spec shares.
 #[derive(Clone, Debug)]
 pub(crate) struct Context<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: SpecKind,
     pub(crate) folders: &'a Folders,
     log: Option<Rc<RefCell<Vec<Resolved>>>>,
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(kind: Kind, folders: &'a Folders) -> Self {
+    pub(crate) fn new(kind: SpecKind, folders: &'a Folders) -> Self {
         Self { kind, folders, log: Some(Rc::default()) }
     }
 

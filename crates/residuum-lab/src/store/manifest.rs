@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::Kind;
+use crate::spec::SpecKind;
 
 /// One parameter as it was used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct TrialManifest {
     #[serde(default)]
     pub name: String,
     /// What was done.
-    pub kind: Kind,
+    pub kind: SpecKind,
     /// What distinguishes the trial from others of its experiment, apart from the seed.
     pub labels: Vec<(String, String)>,
     /// Its seed.

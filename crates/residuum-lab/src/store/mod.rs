@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use crate::spec::Kind;
+pub use crate::spec::SpecKind;
 pub use error::StoreError;
 pub use lease::Lease;
 pub use manifest::{Failure, StoredParameter, TrialManifest};

@@ -77,7 +77,7 @@ impl Cost {
         let enough = (ENOUGH_FOR_ALL / measured.max(1) as f64).clamp(ENOUGH[0], ENOUGH[1]);
         let threads = (rayon::current_num_threads() / jobs).max(1);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| e.to_string())?;
-        let probe = |kind: &Kind<'_>| match &kind.plan.work {
+        let probe = |kind: &SpecKind<'_>| match &kind.plan.work {
             Work::Problem(spec) => of_problem(spec, kind.plan.seed, enough),
             Work::Network(spec) => of_network(spec, kind.plan.seed, enough),
         };
@@ -111,24 +111,24 @@ fn wall(seconds: &[f64], jobs: usize) -> f64 {
 }
 
 /// Trials whose steps cost the same.
-struct Kind<'a> {
+struct SpecKind<'a> {
     plan: &'a Plan,
     /// What determines the cost.
     fields: Vec<String>,
 }
 
-impl Kind<'_> {
+impl SpecKind<'_> {
     /// Index of the kind most similar to this one: its own, if it is among them.
-    fn most_like(&self, others: &[Kind<'_>]) -> usize {
-        let common = |other: &Kind<'_>| other.fields.iter().filter(|f| self.fields.contains(f)).count();
-        let differs = |other: &Kind<'_>| self.fields.len().max(other.fields.len()) - common(other);
+    fn most_like(&self, others: &[SpecKind<'_>]) -> usize {
+        let common = |other: &SpecKind<'_>| other.fields.iter().filter(|f| self.fields.contains(f)).count();
+        let differs = |other: &SpecKind<'_>| self.fields.len().max(other.fields.len()) - common(other);
         (0..others.len()).min_by_key(|&i| differs(&others[i])).unwrap_or(0)
     }
 }
 
 /// The kinds of some trials in order of appearance, and the kind of each trial.
-fn kinds(plans: &[Plan]) -> (Vec<Kind<'_>>, Vec<usize>) {
-    let mut kinds: Vec<Kind> = Vec::new();
+fn kinds(plans: &[Plan]) -> (Vec<SpecKind<'_>>, Vec<usize>) {
+    let mut kinds: Vec<SpecKind> = Vec::new();
     let mut of_plan: Vec<usize> = Vec::with_capacity(plans.len());
     for (i, plan) in plans.iter().enumerate() {
         // Seeds of one point follow one another and share their spec.
@@ -140,7 +140,7 @@ fn kinds(plans: &[Plan]) -> (Vec<Kind<'_>>, Vec<usize>) {
         let known = kinds.iter().position(|kind| kind.fields == fields);
         of_plan.push(known.unwrap_or(kinds.len()));
         if known.is_none() {
-            kinds.push(Kind { plan, fields });
+            kinds.push(SpecKind { plan, fields });
         }
     }
     (kinds, of_plan)

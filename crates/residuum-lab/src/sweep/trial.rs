@@ -13,7 +13,9 @@ use crate::plan::{Plan, VALUE_VERSION, Work};
 use crate::progress::Progress;
 use crate::run::{self, Keep, trial};
 use crate::spec::{Spec, TrialSpec};
-use crate::store::{Failure, Kind, Lease, Row, Store, StoredParameter, TrialClaim, TrialManifest, TrialState};
+use crate::store::{
+    Failure, Lease, Row, SpecKind, Store, StoredParameter, TrialClaim, TrialManifest, TrialState,
+};
 use crate::train::{NetworkError, Trained, TrialFolders, train_in};
 
 const SCHEMA: &str = "residuum.trial/1";
@@ -76,8 +78,8 @@ pub(crate) fn manifest_of(plan: &Plan) -> TrialManifest {
         experiment: plan.experiment.clone(),
         name: plan.name.clone(),
         kind: match plan.work {
-            Work::Problem(_) => Kind::Problem,
-            Work::Network(_) => Kind::Network,
+            Work::Problem(_) => SpecKind::Problem,
+            Work::Network(_) => SpecKind::Network,
         },
         labels: plan.labels.clone(),
         seed: plan.seed,

@@ -17,7 +17,7 @@ use residuum_nn::data::Batches;
 use residuum_nn::layer::Pass;
 use residuum_nn::state::{self, Scope, read_safetensors, write_safetensors};
 use residuum_nn::train::TrainingListener;
-use residuum_nn::{Network, Shape, Tensor};
+use residuum_nn::{Network, SampleShape, Tensor};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
@@ -135,7 +135,7 @@ fn part(
         return Ok(Some(values));
     }
     let mut values = Vec::with_capacity(shape.iter().product());
-    let Shape { height, width, .. } = backbone.input_shape();
+    let SampleShape { height, width, .. } = backbone.input_shape();
     let batch = (PIXELS / (height * width)).clamp(1, BATCH);
     for first in samples.clone().step_by(batch) {
         if listener.cancelled() {

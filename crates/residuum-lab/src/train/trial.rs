@@ -9,7 +9,7 @@ use residuum_nn::analog::{AnalogFactory, Reads, Recipe};
 use residuum_nn::data::Batches;
 use residuum_nn::model::{BuildError, DigitalFactory, Factory};
 use residuum_nn::state::{Scope, StateError, TensorFileError, Tensors, parse_safetensors};
-use residuum_nn::{Network, Shape};
+use residuum_nn::{Network, SampleShape};
 use thiserror::Error;
 
 use crate::spec::{DataSpecError, Devices, NetworkSpec, RuleBuildError, RuleSpec, ScheduleSpec, TrialSpec};
@@ -63,11 +63,11 @@ pub enum TrialError {
     #[error("{}", shape_sentence("network.model", [*expected, *given], [*classes, *given_classes]))]
     Shape {
         /// What it takes.
-        expected: Shape,
+        expected: SampleShape,
         /// Number of classes it has.
         classes: usize,
         /// What there is.
-        given: Shape,
+        given: SampleShape,
         /// How many there are.
         given_classes: usize,
     },
@@ -99,7 +99,7 @@ impl NetworkParts {
     pub fn build(
         spec: &TrialSpec,
         seed: u64,
-        (image, classes): (Shape, usize),
+        (image, classes): (SampleShape, usize),
         steps: u64,
         origin: WeightsFrom,
     ) -> Result<Self, TrialError> {
@@ -178,7 +178,7 @@ impl NetworkTrial {
         }
         let train = Batches::new(split.train, train_pipeline, batch_size, key.named("order"))?.shuffled();
         let test = Batches::new(split.test, test_pipeline, TEST_BATCH, key.named("test"))?;
-        let input = Shape::image(image.height, image.width, image.channels);
+        let input = SampleShape::image(image.height, image.width, image.channels);
         let steps = train.len() as u64;
         let parts = NetworkParts::build(spec, seed, (input, classes), steps, origin)?;
         let shape = Shaped::new(spec, steps);

@@ -11,7 +11,7 @@ use residuum::stats::Summary;
 use thiserror::Error;
 
 pub use report::Sensitivity;
-pub use search::{Schedule, Search};
+pub use search::{Halving, Search};
 pub use space::{Centre, Tunable, space};
 
 use crate::files::{FileError, write_whole};
@@ -120,7 +120,7 @@ pub struct Tuned {
     /// What was searched.
     pub space: Vec<Tunable>,
     /// How.
-    pub schedule: Schedule,
+    pub schedule: Halving,
     /// Every trial, in order.
     pub trials: Vec<Tried>,
     /// The best values.
@@ -217,7 +217,7 @@ impl PointSearch<'_> {
         let key = Key::new(options.seed).named("tune").named(&self.plan.name);
         let space = self.space.clone();
         let search = Search { space: &space, key };
-        let mut schedule = Schedule::new(options.trials, epochs, options.seeds);
+        let mut schedule = Halving::new(options.trials, epochs, options.seeds);
         // The setting of the spec and the centre come first: the search never ends below what was there.
         let mut places = self.own_place().into_iter().collect::<Vec<_>>();
         places.push(vec![0.5; space.len()]);
@@ -333,22 +333,22 @@ impl PointSearch<'_> {
     }
 
     /// The schedule that fits into some minutes, decided once and kept in the store.
-    fn timed(&self, most: Schedule, minutes: f64, options: TuneOptions) -> Result<Schedule, TuneError> {
+    fn timed(&self, most: Halving, minutes: f64, options: TuneOptions) -> Result<Halving, TuneError> {
         let name = format!("tune-{}-{}-{minutes}.json", self.plan.name, options.seed);
         let path = self.store.path().join(name);
         if let Ok(text) = std::fs::read_to_string(&path) {
             let trials = kept_trials(&text, options.trials)
                 .map_err(|reason| TuneError::Kept { path: path.clone(), reason })?;
-            return Ok(Schedule::new(trials, most.epochs, options.seeds));
+            return Ok(Halving::new(trials, most.epochs, options.seeds));
         }
         let per_epoch = self.seconds()? / (self.trials.len() as u64 * most.short_epochs).max(1) as f64;
         let fits = |trials: &usize| {
-            let schedule = Schedule::new(*trials, most.epochs, options.seeds);
+            let schedule = Halving::new(*trials, most.epochs, options.seeds);
             schedule.cost() as f64 * per_epoch / self.sweep.jobs as f64 <= 60.0 * minutes
         };
         let trials = (FEWEST..=options.trials).rev().find(fits).unwrap_or(FEWEST);
         write_whole(&path, serde_json::json!({ "trials": trials }).to_string().as_bytes())?;
-        Ok(Schedule::new(trials, most.epochs, options.seeds))
+        Ok(Halving::new(trials, most.epochs, options.seeds))
     }
 
     /// Seconds of all trials.
@@ -360,7 +360,7 @@ impl PointSearch<'_> {
         Ok(sum)
     }
 
-    fn finish(self, schedule: Schedule, finalists: &[Vec<f64>], base: &Path) -> Result<Tuned, TuneError> {
+    fn finish(self, schedule: Halving, finalists: &[Vec<f64>], base: &Path) -> Result<Tuned, TuneError> {
         // Of the finalists the one with the best mean over its seeds.
         let summary = |place: &Vec<f64>| {
             let own = self.trials.iter().filter(|t| t.place == *place && t.epochs == schedule.epochs);

@@ -16,7 +16,7 @@ use super::space::Tunable;
 
 /// How a budget is spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Schedule {
+pub struct Halving {
     /// Short trials of the quasi-random start.
     pub start: usize,
     /// Short trials around the best.
@@ -33,7 +33,7 @@ pub struct Schedule {
     pub epochs: u64,
 }
 
-impl Schedule {
+impl Halving {
     /// Spends so many trials on a spec of so many epochs; at the end there are `seeds` seeds of each finalist.
     pub fn new(trials: usize, epochs: u64, seeds: usize) -> Self {
         let further = seeds.saturating_sub(1);
@@ -108,12 +108,12 @@ mod tests {
     #[test]
     fn a_budget_is_spent_whole_and_not_exceeded() {
         for trials in 5..200 {
-            let schedule = Schedule::new(trials, 20, 3);
+            let schedule = Halving::new(trials, 20, 3);
             assert!(schedule.trials() <= trials.max(6), "{trials}: {schedule:?}");
             assert!(schedule.trials() + 4 >= trials, "{trials}: {schedule:?}");
             assert!(schedule.long >= schedule.finalists && schedule.finalists > 0, "{schedule:?}");
         }
-        assert_eq!(Schedule::new(60, 20, 3).trials(), 60);
+        assert_eq!(Halving::new(60, 20, 3).trials(), 60);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use residuum_lab::compare::{Attribution, CompareError, Side};
 use residuum_lab::report::table::TableCell;
 use residuum_lab::report::{StoredTrial, load};
 use residuum_lab::spec::Document;
-use residuum_lab::store::{Kind, Row, Store, TrialManifest};
+use residuum_lab::store::{Row, SpecKind, Store, TrialManifest};
 use residuum_lab::sweep::{Silent, SweepOptions, sweep};
 
 const A: &str = r#"
@@ -53,7 +53,7 @@ fn trial(id: String, seed: u64, gap: f64) -> StoredTrial {
             id,
             experiment: "compare".into(),
             name: String::new(),
-            kind: Kind::Problem,
+            kind: SpecKind::Problem,
             labels: Vec::new(),
             seed,
             spec: Vec::new(),

@@ -7,7 +7,7 @@ use residuum::Key;
 use residuum_lab::plan::{Work, plans};
 use residuum_lab::spec::{Folders, NetworkSpec};
 use residuum_nn::state::{Scope, Tensors};
-use residuum_nn::{Layer, Network, Pass, Sgd, Shape, Tensor};
+use residuum_nn::{Layer, Network, Pass, SampleShape, Sgd, Tensor};
 use serde_json::Value;
 use torch::{Trained, batch, distance, fill, floats, from_torch, read, sizes, text};
 
@@ -24,9 +24,9 @@ fn network_spec(layers: &Value) -> NetworkSpec {
 fn built(case: &Value) -> Network {
     let shape = sizes(&case["input_shape"]);
     let input = match shape[..] {
-        [_, c] => Shape::flat(c),
-        [_, c, l] => Shape::image(1, l, c),
-        [_, c, h, w] => Shape::image(h, w, c),
+        [_, c] => SampleShape::flat(c),
+        [_, c, l] => SampleShape::image(1, l, c),
+        [_, c, h, w] => SampleShape::image(h, w, c),
         _ => panic!("{shape:?}"),
     };
     let spec = network_spec(&case["options"]["layers"]);

@@ -6,9 +6,9 @@ use residuum_lab::report::number::Written;
 use residuum_lab::report::paired::{LEVEL, Paired};
 use residuum_lab::report::table::{Table, TableCell};
 use residuum_lab::report::{Bands, Report, ReportOptions, StoredTrial, load};
-use residuum_lab::store::{Kind, Row, Store, StoredParameter, TrialClaim, TrialManifest};
+use residuum_lab::store::{Row, SpecKind, Store, StoredParameter, TrialClaim, TrialManifest};
 
-fn trial(kind: Kind, experiment: &str, labels: &[(&str, &str)], seed: u64, rows: Vec<Row>) -> StoredTrial {
+fn trial(kind: SpecKind, experiment: &str, labels: &[(&str, &str)], seed: u64, rows: Vec<Row>) -> StoredTrial {
     let labels: Vec<(String, String)> = labels.iter().map(|(l, v)| ((*l).into(), (*v).into())).collect();
     let spec =
         |field: &str, value: &str| StoredParameter { field: field.into(), value: value.into(), given: true };
@@ -57,7 +57,7 @@ fn network(rule: &str, seed: u64, ends: [f64; 2]) -> StoredTrial {
     for bin in 0..10 {
         rows.push(Row { index: Some(bin), ..row(Some(12), 120, "weight_count", "a.main", 5.0) });
     }
-    trial(Kind::Network, "net", &[("variant", rule)], seed, rows)
+    trial(SpecKind::Network, "net", &[("variant", rule)], seed, rows)
 }
 
 fn three_seeds(rule: &str, means: [f64; 3]) -> Vec<StoredTrial> {
@@ -236,7 +236,7 @@ fn entries_of_vectors_become_densities() {
         rows
     };
     let trials = [("A", 0.0), ("B", 3.0)]
-        .map(|(rule, shift)| trial(Kind::Problem, "toy", &[("rule.kind", rule)], 1, rows(shift)));
+        .map(|(rule, shift)| trial(SpecKind::Problem, "toy", &[("rule.kind", rule)], 1, rows(shift)));
     let report = Report::new(&trials, &ReportOptions::default());
     let plot = report.sections[0].plots.iter().find(|p| p.name == "densities").unwrap();
     for (series, middle) in plot.charts[0].series.iter().zip([0.195, 3.195]) {
@@ -373,7 +373,7 @@ fn large_stores_give_small_pages() {
     let long = |rule: &str, seed: u64| {
         let value = |k: u64| (-(k as f64) / 200.0).exp() + 0.01;
         let rows = (0..1000).map(|k| row(None, 10 * k, "gap", "", value(k))).collect();
-        trial(Kind::Problem, "long", &[("variant", rule)], seed, rows)
+        trial(SpecKind::Problem, "long", &[("variant", rule)], seed, rows)
     };
     let mut trials = Vec::new();
     for seed in 0..5 {
@@ -391,7 +391,7 @@ fn large_stores_give_small_pages() {
         let mut label = String::new();
         let _ = write!(label, "{i}");
         let rows = (0..25).map(|k| row(None, k, "gap", "", 1.0 / (k + 1 + i) as f64)).collect();
-        many.push(trial(Kind::Problem, "many", &[("rate", &label), ("variant", "A")], 0, rows));
+        many.push(trial(SpecKind::Problem, "many", &[("rate", &label), ("variant", "A")], 0, rows));
     }
     let report = Report::new(&many, &ReportOptions::default());
     assert_eq!(find(&report, "ends").rows.len(), 400);

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use residuum::{Gradient, Key, Rates};
 use residuum_lab::plan::plans;
-use residuum_lab::spec::{ArraySetup, Document, Folders, Kind, Setup, Spec};
+use residuum_lab::spec::{ArraySetup, Document, Folders, Setup, Spec, SpecKind};
 use residuum_lab::store::{Store, TrialState};
 use residuum_lab::sweep::{Silent, SweepOptions, sweep};
 use serde_json::{Value, json};
 
-fn setup(value: &Value, kind: Kind) -> Result<Setup, String> {
+fn setup(value: &Value, kind: SpecKind) -> Result<Setup, String> {
     let document = Document::from_value(value).map_err(|e| e.to_string())?;
     Setup::of(&document, kind, Path::new(".")).map_err(|e| e.to_string())
 }
@@ -36,7 +36,7 @@ fn a_rule_without_a_problem_is_that_of_a_problem() {
     };
     let spec = Spec::of(&Document::from_value(&spec).unwrap(), Path::new(".")).unwrap();
     let mut theirs = spec.build_rule(7).unwrap();
-    let alone = setup(&json!({ "rule": rule, "device": device }), Kind::Problem).unwrap();
+    let alone = setup(&json!({ "rule": rule, "device": device }), SpecKind::Problem).unwrap();
     let weights = [0.5, -0.25, 0.125];
     let mut ours = alone.rule_f64([3, 1], &weights, Key::new(7).named("rule")).unwrap();
     assert!(!alone.is_single() && alone.has_learning_rate && alone.has_transfer_rate);
@@ -53,7 +53,7 @@ fn a_rule_without_a_problem_is_that_of_a_problem() {
 #[test]
 fn rates_may_be_left_to_the_steps_and_faults_name_their_field() {
     let device = json!({ "preset": "reram_sb" });
-    let tiki = setup(&json!({ "rule": { "kind": "tiki_taka" }, "device": device }), Kind::Network).unwrap();
+    let tiki = setup(&json!({ "rule": { "kind": "tiki_taka" }, "device": device }), SpecKind::Network).unwrap();
     assert!(tiki.is_single() && !tiki.has_learning_rate && !tiki.has_transfer_rate);
     assert!(tiki.rule_f32([2, 3], &[0.0; 6], Key::new(1)).is_ok());
     assert!(tiki.rule_f64([2, 3], &[0.0; 6], Key::new(1)).is_err());
@@ -68,7 +68,7 @@ fn rates_may_be_left_to_the_steps_and_faults_name_their_field() {
         (json!({ "rule": { "kind": "analog" }, "device": device, "problem": {} }), "problem"),
         (json!({ "rule": { "kind": "residual_learning", "rates": "lemma" }, "device": device }), "rule.rates"),
     ] {
-        let said = setup(&value, Kind::Network).unwrap_err();
+        let said = setup(&value, SpecKind::Network).unwrap_err();
         assert!(said.contains(sentence) && !said.contains("line"), "{said}");
     }
 }
@@ -77,7 +77,7 @@ fn rates_may_be_left_to_the_steps_and_faults_name_their_field() {
 fn measured_points_stand_in_the_spec_itself() {
     let array = |value: &Value| {
         let document = Document::from_value(value).map_err(|e| e.to_string())?;
-        ArraySetup::of(&document, Kind::Problem, Path::new(".")).map_err(|e| e.to_string())
+        ArraySetup::of(&document, SpecKind::Problem, Path::new(".")).map_err(|e| e.to_string())
     };
     let points = json!([[-1.0, 2.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 2.0]]);
     let table = array(&json!({ "device": { "response": "table", "points": points } })).unwrap();

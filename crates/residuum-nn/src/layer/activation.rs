@@ -3,7 +3,7 @@
 use residuum::math::exp32;
 
 use super::{Layer, Pass, ShapeError, no_tensors};
-use crate::{Shape, Tensor, TrainStepError, kernel};
+use crate::{SampleShape, Tensor, TrainStepError, kernel};
 
 /// A function of one number, applied to each. Relative errors are below 4e-7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ fn horner<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
 }
 
 impl Layer for Activation {
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError> {
         Ok(input)
     }
 

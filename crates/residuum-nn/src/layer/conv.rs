@@ -6,7 +6,7 @@ use super::patches::Patches;
 use super::{Geometry, Layer, Mode, Pass, ShapeError, join};
 use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
-use crate::{Shape, Tensor, TrainStepError, Weights, kernel};
+use crate::{SampleShape, Tensor, TrainStepError, Weights, kernel};
 
 /// Values of unfolded images that an evaluation holds at a time: a few megabytes for any batch.
 const EVALUATION: usize = 1 << 20;
@@ -56,7 +56,7 @@ impl Conv2d {
         self.weights.as_ref()
     }
 
-    fn windows(&self, image: Shape) -> Patches {
+    fn windows(&self, image: SampleShape) -> Patches {
         let out = self
             .geometry
             .output(image, self.weights.rows())
@@ -80,7 +80,7 @@ impl Conv2d {
 }
 
 impl Layer for Conv2d {
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError> {
         let refuse = |expected| ShapeError { layer: "a convolution", expected, given: input };
         if input.channels != self.channels {
             return Err(refuse(format!("{} channels", self.channels)));
@@ -144,7 +144,7 @@ impl Layer for Conv2d {
         self.weights.step(pass.k, errors.values(), inputs, pass.key.named("step"))
     }
 
-    fn held(&self, input: Shape, errors_wanted: bool) -> usize {
+    fn held(&self, input: SampleShape, errors_wanted: bool) -> usize {
         let windows = self.windows(input);
         if windows.trivial() {
             return 0;

@@ -3,7 +3,7 @@
 use residuum::{Key, ParameterError};
 
 use super::{Layer, Mode, Pass, ShapeError, no_tensors};
-use crate::{Shape, Tensor, TrainStepError, kernel};
+use crate::{SampleShape, Tensor, TrainStepError, kernel};
 
 /// Each value is 0 with this probability and `1/(1 − probability)` of itself otherwise; nothing happens in evaluation.
 #[derive(Clone, Debug)]
@@ -39,11 +39,11 @@ impl Dropout {
 }
 
 impl Layer for Dropout {
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError> {
         Ok(input)
     }
 
-    fn held(&self, input: Shape, _: bool) -> usize {
+    fn held(&self, input: SampleShape, _: bool) -> usize {
         // Factors, and draws of eight bytes.
         3 * input.len()
     }

@@ -1,7 +1,7 @@
 //! From an image to a vector, in PyTorch's order.
 
 use super::{Layer, Pass, ShapeError, no_tensors};
-use crate::{Shape, Tensor, TrainStepError};
+use crate::{SampleShape, Tensor, TrainStepError};
 
 /// An image as a vector in the order (channel, row, column): the order in which PyTorch's next layer expects it, so that
 /// weights can be exchanged.
@@ -25,13 +25,13 @@ fn transpose(x: &Tensor, rows: usize, cols: usize, out: &mut [f32]) {
 }
 
 impl Layer for Flatten {
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
-        Ok(Shape::flat(input.len()))
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError> {
+        Ok(SampleShape::flat(input.len()))
     }
 
     fn forward(&mut self, input: &Tensor, output: &mut Tensor, _: Pass) {
-        let Shape { channels, .. } = input.shape();
-        output.resize(input.batch(), Shape::flat(input.shape().len()));
+        let SampleShape { channels, .. } = input.shape();
+        output.resize(input.batch(), SampleShape::flat(input.shape().len()));
         transpose(input, input.shape().positions(), channels, output.values_mut());
     }
 

@@ -1,6 +1,6 @@
 //! Sliding windows: their size, and the positions they take.
 
-use crate::Shape;
+use crate::SampleShape;
 
 /// A sliding window. Pairs are (rows, columns).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,13 +47,13 @@ impl Geometry {
     }
 
     /// Windows over an image of this shape, or `None` if no window fits.
-    pub fn output(&self, image: Shape, channels: usize) -> Option<Shape> {
+    pub fn output(&self, image: SampleShape, channels: usize) -> Option<SampleShape> {
         let [rows, columns] = self.reach();
         let count = |axis: usize, size: usize, reach: usize| {
             let room = size.saturating_add(self.padding[axis].saturating_mul(2)).checked_sub(reach)?;
             Some((room / self.stride[axis]).saturating_add(1))
         };
-        Some(Shape::image(count(0, image.height, rows)?, count(1, image.width, columns)?, channels))
+        Some(SampleShape::image(count(0, image.height, rows)?, count(1, image.width, columns)?, channels))
     }
 
     /// What an image must have, for an error.

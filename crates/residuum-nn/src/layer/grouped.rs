@@ -3,7 +3,7 @@
 use super::{Conv2d, Geometry, Layer, Pass, ShapeError, join};
 use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
-use crate::{Shape, Tensor, TrainStepError, Weights, kernel};
+use crate::{SampleShape, Tensor, TrainStepError, Weights, kernel};
 
 /// Equal groups of channels, each with a convolution of its own: on tiles, each with tiles of its own. One group per channel is
 /// a depthwise convolution.
@@ -57,13 +57,13 @@ impl GroupedConv2d {
         self
     }
 
-    fn of_group(&self, shape: Shape) -> Shape {
-        Shape { channels: shape.channels / self.groups.len(), ..shape }
+    fn of_group(&self, shape: SampleShape) -> SampleShape {
+        SampleShape { channels: shape.channels / self.groups.len(), ..shape }
     }
 }
 
 /// The channels of group `group` of `from`, as images of their own.
-fn gather(from: &Tensor, group: usize, own: Shape, to: &mut Tensor) {
+fn gather(from: &Tensor, group: usize, own: SampleShape, to: &mut Tensor) {
     to.resize(from.batch(), own);
     let (all, channels) = (from.shape().channels, own.channels);
     let pixels = to.values_mut().chunks_exact_mut(channels).zip(from.values().chunks_exact(all));
@@ -83,13 +83,13 @@ fn of(pass: Pass, group: usize) -> Pass {
 }
 
 impl Layer for GroupedConv2d {
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError> {
         if input.channels != self.inputs {
             let expected = format!("{} channels", self.inputs);
             return Err(ShapeError { layer: "a convolution", expected, given: input });
         }
         let own = self.groups[0].output_shape(self.of_group(input))?;
-        Ok(Shape { channels: self.outputs, ..own })
+        Ok(SampleShape { channels: self.outputs, ..own })
     }
 
     fn forward(&mut self, input: &Tensor, output: &mut Tensor, pass: Pass) {
@@ -136,10 +136,10 @@ impl Layer for GroupedConv2d {
         Ok(())
     }
 
-    fn held(&self, input: Shape, errors_wanted: bool) -> usize {
+    fn held(&self, input: SampleShape, errors_wanted: bool) -> usize {
         let own = self.of_group(input);
         let unfolded: usize = self.groups.iter().map(|conv| conv.held(own, errors_wanted)).sum();
-        let output = self.groups[0].output_shape(own).map_or(0, Shape::len);
+        let output = self.groups[0].output_shape(own).map_or(0, SampleShape::len);
         unfolded + input.len() + 2 * output + if errors_wanted { own.len() } else { 0 }
     }
 

@@ -4,12 +4,12 @@ use super::{Layer, Pass, ShapeError, join};
 use crate::kernel;
 use crate::state::{Collection, Named, StateError, Tensors};
 use crate::weights::Parameter;
-use crate::{Shape, Tensor, TrainStepError};
+use crate::{SampleShape, Tensor, TrainStepError};
 
 /// `y = (x − μ)/√(σ² + ε) · w + b` with μ, σ² over all values of a sample, as PyTorch's `LayerNorm` over the shape of a sample.
 #[derive(Debug)]
 pub struct LayerNorm {
-    shape: Shape,
+    shape: SampleShape,
     /// In the order of our tensors: row, column, channel.
     scale: Parameter,
     shift: Parameter,
@@ -26,7 +26,7 @@ impl LayerNorm {
     ///
     /// # Panics
     /// If there are fewer or more.
-    pub fn new(shape: Shape, scale: Parameter, shift: Parameter, epsilon: f32) -> Self {
+    pub fn new(shape: SampleShape, scale: Parameter, shift: Parameter, epsilon: f32) -> Self {
         let given = [scale.values.len(), shift.values.len()];
         assert_eq!(given, [shape.len(); 2], "one scale and one shift for each value of a sample");
         Self { shape, scale, shift, epsilon: f64::from(epsilon), statistics: Vec::new() }
@@ -34,7 +34,7 @@ impl LayerNorm {
 
     /// PyTorch's shape: vectors have one dimension, sequences channel and place, images channel, row, column.
     fn torch_shape(&self) -> Vec<usize> {
-        let Shape { height, width, channels } = self.shape;
+        let SampleShape { height, width, channels } = self.shape;
         match [height, width] {
             [1, 1] => vec![channels],
             [1, _] => vec![channels, width],
@@ -57,7 +57,7 @@ impl LayerNorm {
 }
 
 impl Layer for LayerNorm {
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError> {
         if input != self.shape {
             let expected = self.shape.to_string();
             return Err(ShapeError { layer: "a layer normalisation", expected, given: input });
@@ -124,7 +124,7 @@ impl Layer for LayerNorm {
         Ok(())
     }
 
-    fn held(&self, _: Shape, _: bool) -> usize {
+    fn held(&self, _: SampleShape, _: bool) -> usize {
         // Two statistics.
         2
     }

@@ -3,16 +3,16 @@
 use super::{Layer, Pass, ShapeError, join};
 use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
-use crate::{Shape, Tensor, TrainStepError, Weights, kernel};
+use crate::{SampleShape, Tensor, TrainStepError, Weights, kernel};
 
 /// A fully connected layer: weights in any memory, and a digital bias.
 #[derive(Debug)]
-pub struct Linear {
+pub struct LinearLayer {
     weights: Box<dyn Weights>,
     bias: Option<Parameter>,
 }
 
-impl Linear {
+impl LinearLayer {
     /// A layer with these weights. The bias, if any, has one entry per row.
     ///
     /// # Panics
@@ -39,17 +39,17 @@ pub(super) fn check_bias(weights: &dyn Weights, bias: Option<&Parameter>) {
     }
 }
 
-impl Layer for Linear {
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+impl Layer for LinearLayer {
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError> {
         if input.len() != self.weights.cols() {
             let expected = format!("{} values", self.weights.cols());
             return Err(ShapeError { layer: "a linear layer", expected, given: input });
         }
-        Ok(Shape::flat(self.weights.rows()))
+        Ok(SampleShape::flat(self.weights.rows()))
     }
 
     fn forward(&mut self, input: &Tensor, output: &mut Tensor, pass: Pass) {
-        output.resize(input.batch(), Shape::flat(self.weights.rows()));
+        output.resize(input.batch(), SampleShape::flat(self.weights.rows()));
         self.weights.read(input.values(), output.values_mut(), pass.key.named("read"));
         if let Some(bias) = &self.bias {
             kernel::add_row(output.values_mut(), &bias.values);
@@ -87,7 +87,7 @@ impl Layer for Linear {
     }
 }
 
-impl Named for Linear {
+impl Named for LinearLayer {
     fn collect(&self, path: &str, out: &mut Collection) {
         let shape = [self.weights.rows(), self.weights.cols()];
         let mut values = vec![0.0; shape[0] * shape[1]];

@@ -3,7 +3,7 @@
 use residuum::math::{exp, ln};
 
 use super::{Layer, Pass, ShapeError, no_tensors};
-use crate::{Shape, Tensor, TrainStepError};
+use crate::{SampleShape, Tensor, TrainStepError};
 
 /// The logarithm of the softmax over all values of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(crate) fn log_softmax(x: &[f32], out: &mut [f32]) {
 }
 
 impl Layer for LogSoftmax {
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError> {
         Ok(input)
     }
 

@@ -32,7 +32,7 @@ pub use flatten::Flatten;
 pub use geometry::Geometry;
 pub use grouped::GroupedConv2d;
 pub use layer_norm::LayerNorm;
-pub use linear::Linear;
+pub use linear::LinearLayer;
 pub use log_softmax::LogSoftmax;
 pub(crate) use log_softmax::log_softmax;
 pub use norm::BatchNorm2d;
@@ -42,7 +42,7 @@ pub use residual::Residual;
 pub use sequential::Sequential;
 
 use crate::state::Named;
-use crate::{Shape, Tensor, TrainStepError, Weights};
+use crate::{SampleShape, Tensor, TrainStepError, Weights};
 
 /// Purpose of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub struct ShapeError {
     /// What it takes.
     pub expected: String,
     /// What it got.
-    pub given: Shape,
+    pub given: SampleShape,
 }
 
 /// One layer of a network.
@@ -99,7 +99,7 @@ pub trait Layer: Named + Debug + Send + Sync {
     ///
     /// # Errors
     /// If the layer cannot take such an input.
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError>;
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError>;
 
     /// Computes `output` (resized as needed) from `input`.
     fn forward(&mut self, input: &Tensor, output: &mut Tensor, pass: Pass);
@@ -120,7 +120,7 @@ pub trait Layer: Named + Debug + Send + Sync {
 
     /// Four-byte values that a training step holds per sample, in addition to the input and output of the layer and their
     /// errors; `errors_wanted` says whether the layers below need errors.
-    fn held(&self, input: Shape, errors_wanted: bool) -> usize {
+    fn held(&self, input: SampleShape, errors_wanted: bool) -> usize {
         let _ = (input, errors_wanted);
         0
     }

@@ -6,7 +6,7 @@ use super::{Layer, Mode, Pass, ShapeError, join};
 use crate::kernel::{self, vectorized};
 use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
-use crate::{Shape, Tensor, TrainStepError};
+use crate::{SampleShape, Tensor, TrainStepError};
 
 /// Batch normalisation over all positions of all samples, by channel. Frozen parameters freeze the statistics too: the
 /// layer then always behaves as in evaluation.
@@ -127,7 +127,7 @@ impl BatchNorm2d {
 }
 
 impl Layer for BatchNorm2d {
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError> {
         if input.channels != self.mean.len() {
             let expected = format!("{} channels", self.mean.len());
             return Err(ShapeError { layer: "a batch normalisation", expected, given: input });

@@ -2,7 +2,7 @@
 
 use super::{Layer, Pass, Sequential, ShapeError, join};
 use crate::state::{Collection, Named, StateError, Tensors};
-use crate::{Shape, Tensor, TrainStepError, Weights, kernel};
+use crate::{SampleShape, Tensor, TrainStepError, Weights, kernel};
 
 /// What becomes of the outputs of branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,10 +35,14 @@ impl Parallel {
     }
 
     /// The shape of joined outputs; `input` is for errors.
-    pub(crate) fn joined(shapes: &[Shape], by: Join, input: Shape) -> Result<Shape, ShapeError> {
+    pub(crate) fn joined(
+        shapes: &[SampleShape],
+        by: Join,
+        input: SampleShape,
+    ) -> Result<SampleShape, ShapeError> {
         let refuse = |expected| ShapeError { layer: "a group of branches", expected, given: input };
         let Some(&first) = shapes.first() else { return Err(refuse("a branch".into())) };
-        let fits = |shape: &Shape| match by {
+        let fits = |shape: &SampleShape| match by {
             Join::Add => *shape == first,
             Join::Concat => (shape.height, shape.width) == (first.height, first.width),
         };
@@ -48,17 +52,17 @@ impl Parallel {
         }
         Ok(match by {
             Join::Add => first,
-            Join::Concat => Shape { channels: shapes.iter().map(|shape| shape.channels).sum(), ..first },
+            Join::Concat => SampleShape { channels: shapes.iter().map(|shape| shape.channels).sum(), ..first },
         })
     }
 
-    fn shapes(&self, input: Shape) -> Result<Vec<Shape>, ShapeError> {
+    fn shapes(&self, input: SampleShape) -> Result<Vec<SampleShape>, ShapeError> {
         self.branches.iter().map(|(_, branch)| branch.output_shape(input)).collect()
     }
 }
 
 /// The channels from `first` on.
-fn take(from: &Tensor, first: usize, shape: Shape, to: &mut Tensor) {
+fn take(from: &Tensor, first: usize, shape: SampleShape, to: &mut Tensor) {
     to.resize(from.batch(), shape);
     let (all, own) = (from.shape().channels, shape.channels);
     let pixels = to.values_mut().chunks_exact_mut(own).zip(from.values().chunks_exact(all));
@@ -73,7 +77,7 @@ fn put(from: &Tensor, first: usize, to: &mut Tensor) {
 }
 
 impl Layer for Parallel {
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError> {
         Self::joined(&self.shapes(input)?, self.by, input)
     }
 
@@ -118,7 +122,7 @@ impl Layer for Parallel {
         Ok(())
     }
 
-    fn held(&self, input: Shape, errors_wanted: bool) -> usize {
+    fn held(&self, input: SampleShape, errors_wanted: bool) -> usize {
         let shapes = self.shapes(input).expect("shapes are checked when a network is built");
         let inside: usize = self.branches.iter().map(|(_, branch)| branch.held(input, errors_wanted)).sum();
         let outputs: usize = shapes.iter().map(|shape| shape.len()).sum();

@@ -4,13 +4,13 @@
 //! runs. Positions outside the image are zeros.
 
 use super::Geometry;
-use crate::{Shape, kernel};
+use crate::{SampleShape, kernel};
 
 /// The geometry of a window sliding over images of one shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Patches {
-    pub image: Shape,
-    pub out: Shape,
+    pub image: SampleShape,
+    pub out: SampleShape,
     pub geometry: Geometry,
 }
 

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::{Geometry, Layer, Pass, ShapeError, no_tensors};
 use crate::kernel::vectorized;
-use crate::{Shape, Tensor, TrainStepError};
+use crate::{SampleShape, Tensor, TrainStepError};
 
 /// The reduction over a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Pool2d {
 
     /// Calls `visit(output position, image position)` for every value of every window that lies inside the image.
     #[inline(always)]
-    fn windows(geometry: Geometry, image: Shape, out: Shape, mut visit: impl FnMut(usize, usize)) {
+    fn windows(geometry: Geometry, image: SampleShape, out: SampleShape, mut visit: impl FnMut(usize, usize)) {
         let clip = |axis: usize, index: usize, kernel: usize, size: usize| {
             let (start, padding) = (index * geometry.stride[axis], geometry.padding[axis]);
             start.saturating_sub(padding)..(start + kernel - padding).min(size)
@@ -64,7 +64,7 @@ impl Pool2d {
 }
 
 impl Layer for Pool2d {
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError> {
         let expected = self.geometry.least_image();
         self.geometry.output(input, input.channels).ok_or(ShapeError {
             layer: "a pool",
@@ -73,7 +73,7 @@ impl Layer for Pool2d {
         })
     }
 
-    fn held(&self, input: Shape, _: bool) -> usize {
+    fn held(&self, input: SampleShape, _: bool) -> usize {
         // The winners.
         self.geometry.output(input, input.channels).map_or(0, |out| out.len())
     }
@@ -161,7 +161,7 @@ impl Layer for Pool2d {
 }
 
 /// Samples that are worth a thread.
-fn samples_per_task(image: Shape) -> usize {
+fn samples_per_task(image: SampleShape) -> usize {
     (1 << 15) / image.len().max(1) + 1
 }
 
@@ -170,13 +170,13 @@ fn samples_per_task(image: Shape) -> usize {
 pub struct GlobalAvgPool;
 
 impl Layer for GlobalAvgPool {
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
-        Ok(Shape::flat(input.channels))
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError> {
+        Ok(SampleShape::flat(input.channels))
     }
 
     fn forward(&mut self, input: &Tensor, output: &mut Tensor, _: Pass) {
-        let Shape { channels, .. } = input.shape();
-        output.resize(input.batch(), Shape::flat(channels));
+        let SampleShape { channels, .. } = input.shape();
+        output.resize(input.batch(), SampleShape::flat(channels));
         let share = 1.0 / input.shape().positions() as f32;
         for (b, y) in output.values_mut().chunks_exact_mut(channels).enumerate() {
             y.fill(0.0);

@@ -2,7 +2,7 @@
 
 use super::{Layer, Pass, Sequential, ShapeError, join};
 use crate::state::{Collection, Named, StateError, Tensors};
-use crate::{Shape, Tensor, TrainStepError, Weights, kernel};
+use crate::{SampleShape, Tensor, TrainStepError, Weights, kernel};
 
 /// A main path and a shortcut around it: the identity, or layers called `downsample` that change the shape.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Residual {
 }
 
 impl Layer for Residual {
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError> {
         let main = self.main.output_shape(input)?;
         let shortcut = self.downsample.as_ref().map_or(Ok(input), |path| path.output_shape(input))?;
         if main != shortcut {
@@ -90,7 +90,7 @@ impl Layer for Residual {
         Ok(())
     }
 
-    fn held(&self, input: Shape, errors_wanted: bool) -> usize {
+    fn held(&self, input: SampleShape, errors_wanted: bool) -> usize {
         let output = self.main.output_shape(input).expect("shapes are checked when a network is built").len();
         // The output of the main path, and the errors before the ReLU.
         let main = self.main.held(input, errors_wanted) + 2 * output;

@@ -3,7 +3,7 @@
 use super::{Layer, Pass, ShapeError, join};
 use crate::layer::Mode;
 use crate::state::{Collection, Named, StateError, Tensors};
-use crate::{Shape, Tensor, TrainStepError, Weights};
+use crate::{SampleShape, Tensor, TrainStepError, Weights};
 
 /// A sequence of layers. The name of a layer is part of the names of its tensors and of the key it draws from.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl Sequential {
 }
 
 impl Layer for Sequential {
-    fn output_shape(&self, input: Shape) -> Result<Shape, ShapeError> {
+    fn output_shape(&self, input: SampleShape) -> Result<SampleShape, ShapeError> {
         self.layers.iter().try_fold(input, |shape, (_, layer)| layer.output_shape(shape))
     }
 
@@ -114,7 +114,7 @@ impl Layer for Sequential {
         Ok(())
     }
 
-    fn held(&self, input: Shape, errors_wanted: bool) -> usize {
+    fn held(&self, input: SampleShape, errors_wanted: bool) -> usize {
         let lowest = if errors_wanted { 0 } else { self.lowest_trained() };
         let (mut shape, mut held) = (input, 0);
         // Errors that go from a layer to the one below, from the lowest to the highest.

@@ -3,8 +3,8 @@
 use residuum::{Key, ParameterError};
 use thiserror::Error;
 
-use crate::Shape;
-use crate::layer::{BatchNorm2d, Conv2d, Geometry, GroupedConv2d, LayerNorm, Linear, ShapeError};
+use crate::SampleShape;
+use crate::layer::{BatchNorm2d, Conv2d, Geometry, GroupedConv2d, LayerNorm, LinearLayer, ShapeError};
 use crate::weights::{DigitalWeights, Parameter, Sgd, Weights};
 
 /// Why a network cannot be built.
@@ -21,7 +21,7 @@ pub enum BuildError {
     },
     /// Layers whose shapes do not match.
     #[error(transparent)]
-    Shape(#[from] ShapeError),
+    SampleShape(#[from] ShapeError),
     /// A layer of a list that cannot take the output of the one below.
     #[error("layer {layer}: {source}")]
     Layer {
@@ -42,7 +42,7 @@ pub enum BuildError {
         /// The name.
         layer: String,
         /// What it would give.
-        shape: Shape,
+        shape: SampleShape,
     },
 }
 
@@ -210,9 +210,9 @@ impl Builder<'_> {
         inputs: usize,
         outputs: usize,
         with_bias: bool,
-    ) -> Result<Linear, BuildError> {
+    ) -> Result<LinearLayer, BuildError> {
         let weights = self.matrix(name, [outputs, inputs], KernelStart::FanIn, 1)?;
-        Ok(Linear::new(weights, self.bias(name, inputs, outputs, with_bias)))
+        Ok(LinearLayer::new(weights, self.bias(name, inputs, outputs, with_bias)))
     }
 
     /// A convolution from `inputs` to `outputs` channels.
@@ -254,7 +254,7 @@ impl Builder<'_> {
     }
 
     /// Layer normalisation with scales 1 and shifts 0.
-    pub fn layer_norm(&mut self, name: &str, shape: Shape, epsilon: f32) -> LayerNorm {
+    pub fn layer_norm(&mut self, name: &str, shape: SampleShape, epsilon: f32) -> LayerNorm {
         let [scale, shift] = self.affine(name, shape.len());
         LayerNorm::new(shape, scale, shift, epsilon)
     }

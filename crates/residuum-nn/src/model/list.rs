@@ -6,7 +6,7 @@ use residuum::{Key, ParameterError};
 
 use super::build::{Builder, MAX_VALUES};
 use super::{BuildError, Factory, KernelStart, Network};
-use crate::Shape;
+use crate::SampleShape;
 use crate::layer::{
     Activation, BatchNorm2d, Dropout, Flatten, Geometry, GlobalAvgPool, Join, Layer, LayerNorm, LogSoftmax,
     Parallel, Pool2d, Reduce, Residual, Sequential, ShapeError, join,
@@ -131,7 +131,7 @@ impl LayerKind {
 /// use residuum::Key;
 /// use residuum_nn::layer::{Activation, Geometry};
 /// use residuum_nn::model::{DigitalFactory, LayerKind, LayerList};
-/// use residuum_nn::{Sgd, Shape};
+/// use residuum_nn::{Sgd, SampleShape};
 ///
 /// let layers = LayerList::new()
 ///     .then(LayerKind::conv2d(6, Geometry::square(5, 1, 2)))
@@ -142,10 +142,10 @@ impl LayerKind {
 ///     .activation(Activation::Relu)
 ///     .dropout(0.2)
 ///     .then_named("head", LayerKind::Linear { outputs: 10, bias: true });
-/// let shapes = layers.shapes(Shape::image(8, 8, 1))?;
-/// assert_eq!(shapes[2].output, Shape::flat(8 * 8 * 6));
+/// let shapes = layers.shapes(SampleShape::image(8, 8, 1))?;
+/// assert_eq!(shapes[2].output, SampleShape::flat(8 * 8 * 6));
 /// assert_eq!(layers.matrices().last().map(String::as_str), Some("head"));
-/// let network = layers.build(Shape::image(8, 8, 1), &mut DigitalFactory(Some(Sgd::new(0.1))), Key::new(1))?;
+/// let network = layers.build(SampleShape::image(8, 8, 1), &mut DigitalFactory(Some(Sgd::new(0.1))), Key::new(1))?;
 /// assert_eq!(network.classes(), 10);
 /// # Ok::<(), residuum_nn::model::BuildError>(())
 /// ```
@@ -162,7 +162,7 @@ pub struct LayerShape {
     /// The word for it.
     pub word: &'static str,
     /// What it gives.
-    pub output: Shape,
+    pub output: SampleShape,
     /// Rows and columns of its matrices; several for a grouped convolution, none for most layers.
     pub matrices: Vec<[usize; 2]>,
     /// Learned numbers that are not in a matrix: biases, scales and shifts.
@@ -272,13 +272,18 @@ impl LayerList {
     ///
     /// # Errors
     /// The first layer that cannot take the output of the one below, or whose name is taken.
-    pub fn shapes(&self, input: Shape) -> Result<Vec<LayerShape>, BuildError> {
+    pub fn shapes(&self, input: SampleShape) -> Result<Vec<LayerShape>, BuildError> {
         let mut shapes = Vec::new();
         self.walk("", input, &mut shapes)?;
         Ok(shapes)
     }
 
-    fn walk(&self, path: &str, input: Shape, out: &mut Vec<LayerShape>) -> Result<Shape, BuildError> {
+    fn walk(
+        &self,
+        path: &str,
+        input: SampleShape,
+        out: &mut Vec<LayerShape>,
+    ) -> Result<SampleShape, BuildError> {
         let mut seen = BTreeSet::new();
         let mut shape = input;
         for (name, kind) in &self.layers {
@@ -299,13 +304,23 @@ impl LayerList {
     ///
     /// # Errors
     /// If a layer cannot take the output of the one below, or the factory refuses.
-    pub fn build(&self, input: Shape, factory: &mut dyn Factory, key: Key) -> Result<Network, BuildError> {
+    pub fn build(
+        &self,
+        input: SampleShape,
+        factory: &mut dyn Factory,
+        key: Key,
+    ) -> Result<Network, BuildError> {
         self.walk("", input, &mut Vec::new())?;
         let layers = self.sequence("", input, &mut Builder { factory, key })?;
         Ok(Network::new(layers, input)?)
     }
 
-    fn sequence(&self, path: &str, input: Shape, build: &mut Builder<'_>) -> Result<Sequential, BuildError> {
+    fn sequence(
+        &self,
+        path: &str,
+        input: SampleShape,
+        build: &mut Builder<'_>,
+    ) -> Result<Sequential, BuildError> {
         let (mut layers, mut shape) = (Sequential::new(), input);
         for (name, kind) in &self.layers {
             let layer = kind.build(&join(path, name), shape, build)?;
@@ -317,13 +332,18 @@ impl LayerList {
 }
 
 /// An input that a layer cannot take.
-fn refused(layer: &'static str, expected: impl Into<String>, given: Shape) -> ShapeError {
+fn refused(layer: &'static str, expected: impl Into<String>, given: SampleShape) -> ShapeError {
     ShapeError { layer, expected: expected.into(), given }
 }
 
 impl LayerKind {
     /// The output for an input, listed with what is inside.
-    fn walk(&self, name: &str, input: Shape, out: &mut Vec<LayerShape>) -> Result<Shape, BuildError> {
+    fn walk(
+        &self,
+        name: &str,
+        input: SampleShape,
+        out: &mut Vec<LayerShape>,
+    ) -> Result<SampleShape, BuildError> {
         let at = |source| BuildError::Layer { layer: name.to_owned(), source };
         let (mut matrices, mut vectors) = (Vec::new(), 0);
         let output = match self {
@@ -333,7 +353,7 @@ impl LayerKind {
                 }
                 matrices.push([*outputs, input.len()]);
                 vectors = if *bias { *outputs } else { 0 };
-                Shape::flat(*outputs)
+                SampleShape::flat(*outputs)
             }
             Self::Conv { outputs, geometry, groups, bias, sequence, .. } => {
                 check_sequence(*sequence, "a convolution over sequences", input).map_err(at)?;
@@ -361,8 +381,8 @@ impl LayerKind {
                 input
             }
             Self::Dropout { .. } | Self::Activation(_) | Self::LogSoftmax => input,
-            Self::GlobalAvgPool => Shape::flat(input.channels),
-            Self::Flatten => Shape::flat(input.len()),
+            Self::GlobalAvgPool => SampleShape::flat(input.channels),
+            Self::Flatten => SampleShape::flat(input.len()),
             Self::Group(layers) => layers.walk(name, input, out)?,
             Self::Residual { main, shortcut, .. } => {
                 let through = main.walk(name, input, out)?;
@@ -385,7 +405,12 @@ impl LayerKind {
         Ok(output)
     }
 
-    fn build(&self, name: &str, input: Shape, build: &mut Builder<'_>) -> Result<Box<dyn Layer>, BuildError> {
+    fn build(
+        &self,
+        name: &str,
+        input: SampleShape,
+        build: &mut Builder<'_>,
+    ) -> Result<Box<dyn Layer>, BuildError> {
         let refuse = |source: ParameterError| BuildError::Parameter { layer: name.to_owned(), source };
         Ok(match self {
             Self::Linear { outputs, bias } => Box::new(build.linear(name, input.len(), *outputs, *bias)?),
@@ -433,7 +458,7 @@ impl LayerKind {
 }
 
 /// A sequence is an image of one row.
-fn check_sequence(sequence: bool, layer: &'static str, input: Shape) -> Result<(), ShapeError> {
+fn check_sequence(sequence: bool, layer: &'static str, input: SampleShape) -> Result<(), ShapeError> {
     if sequence && input.height != 1 {
         return Err(refused(layer, "an image of one row", input));
     }

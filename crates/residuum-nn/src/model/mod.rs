@@ -18,7 +18,7 @@ pub use small::{MNIST, cnn, fcn, mlp};
 use crate::layer::{Layer, Pass, Sequential, ShapeError};
 use crate::loss::{BatchOutcome, Loss, Targets};
 use crate::state::{self, Collection, Named, Scope, StateError, Tensors};
-use crate::{Shape, Tensor, TrainStepError, Weights};
+use crate::{SampleShape, Tensor, TrainStepError, Weights};
 
 /// The largest loss of a batch that still counts as training. A cross entropy this large means scores of a billion: the rates
 /// are too large, and what follows is noise even where it stays finite.
@@ -28,8 +28,8 @@ pub const MAX_LOSS: f64 = 1e9;
 #[derive(Debug)]
 pub struct Network {
     layers: Sequential,
-    input: Shape,
-    output: Shape,
+    input: SampleShape,
+    output: SampleShape,
     scores: Tensor,
     errors: Tensor,
 }
@@ -39,13 +39,13 @@ impl Network {
     ///
     /// # Errors
     /// If a layer cannot take the output of the one below.
-    pub fn new(layers: Sequential, input: Shape) -> Result<Self, ShapeError> {
+    pub fn new(layers: Sequential, input: SampleShape) -> Result<Self, ShapeError> {
         let output = layers.output_shape(input)?;
         Ok(Self { layers, input, output, scores: Tensor::default(), errors: Tensor::default() })
     }
 
     /// The shape of a sample.
-    pub fn input_shape(&self) -> Shape {
+    pub fn input_shape(&self) -> SampleShape {
         self.input
     }
 

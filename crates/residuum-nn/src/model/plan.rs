@@ -135,13 +135,13 @@ impl State for Planned {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Shape;
+    use crate::SampleShape;
     use crate::layer::Activation;
     use crate::model::{DigitalFactory, ResNet, mlp, resnet};
 
     #[test]
     fn a_plan_has_the_layers_of_the_network() {
-        let (model, image, key) = (ResNet::resnet18(10), Shape::image(32, 32, 3), Key::new(1));
+        let (model, image, key) = (ResNet::resnet18(10), SampleShape::image(32, 32, 3), Key::new(1));
         let mut plan = Planner::default();
         resnet(model, image, &mut plan, key).unwrap();
         let mut built = Vec::new();
@@ -158,8 +158,13 @@ mod tests {
     fn layers_that_fill_the_memory_are_refused_before_they_do() {
         for hidden in [1_000_000_000_000, usize::MAX / 2] {
             let sizes = [64, hidden, hidden, 10];
-            let refused =
-                mlp(Shape::image(8, 8, 1), &sizes, Activation::Tanh, &mut Planner::default(), Key::new(1));
+            let refused = mlp(
+                SampleShape::image(8, 8, 1),
+                &sizes,
+                Activation::Tanh,
+                &mut Planner::default(),
+                Key::new(1),
+            );
             let message = refused.unwrap_err().to_string();
             assert!(message.starts_with("1: ") && message.contains("at most 1000000000"), "{message}");
         }

@@ -3,7 +3,7 @@
 use residuum::Key;
 
 use super::{BuildError, Factory, KernelStart, LayerKind, LayerList, Network};
-use crate::Shape;
+use crate::SampleShape;
 use crate::layer::{Activation, BatchNorm2d, Geometry, Reduce};
 
 /// Configuration of a residual network.
@@ -59,7 +59,12 @@ impl ResNet {
 ///
 /// # Errors
 /// If the factory fails, or the image is too small.
-pub fn resnet(model: ResNet, input: Shape, factory: &mut dyn Factory, key: Key) -> Result<Network, BuildError> {
+pub fn resnet(
+    model: ResNet,
+    input: SampleShape,
+    factory: &mut dyn Factory,
+    key: Key,
+) -> Result<Network, BuildError> {
     model.layers().build(input, factory, key)
 }
 

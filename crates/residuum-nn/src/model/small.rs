@@ -5,7 +5,7 @@
 use residuum::Key;
 
 use super::{BuildError, Factory, LayerKind, LayerList, Network};
-use crate::Shape;
+use crate::SampleShape;
 use crate::layer::{Activation, Geometry, Reduce, ShapeError};
 
 impl LayerList {
@@ -45,14 +45,14 @@ impl LayerList {
 }
 
 /// The shape of the images of [`fcn`] and [`cnn`].
-pub const MNIST: Shape = Shape::image(28, 28, 1);
+pub const MNIST: SampleShape = SampleShape::image(28, 28, 1);
 
 /// A perceptron: `sizes` from input to classes, the activation between them, raw scores at the end.
 ///
 /// # Errors
 /// If the factory fails, or `sizes` does not start with the size of `input`.
 pub fn mlp(
-    input: Shape,
+    input: SampleShape,
     sizes: &[usize],
     activation: Activation,
     factory: &mut dyn Factory,

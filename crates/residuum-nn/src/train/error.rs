@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::model::MAX_LOSS;
 use crate::state::{StateError, TensorFileError};
-use crate::{Shape, TrainStepError};
+use crate::{SampleShape, TrainStepError};
 
 /// Why a run cannot start or continue. Earlier checkpoints are left unchanged.
 #[derive(Debug, Error)]
@@ -23,9 +23,9 @@ pub enum TrainError {
         /// `training` or `test`.
         what: &'static str,
         /// What the network takes.
-        expected: Shape,
+        expected: SampleShape,
         /// What the data gives.
-        given: Shape,
+        given: SampleShape,
     },
     /// More classes than the network has scores for.
     #[error("the network must have a score for each of the {classes} classes of the {what} data, got {given}")]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::TrainError;
 use crate::data::{Batch, Batches};
-use crate::{Loss, Network, Shape, Targets, Tensor};
+use crate::{Loss, Network, SampleShape, Targets, Tensor};
 
 /// Result of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -80,7 +80,7 @@ pub(super) struct Loaded {
 
 impl Loaded {
     /// Fills `input` from `batch`.
-    pub fn load(&mut self, shape: Shape) {
+    pub fn load(&mut self, shape: SampleShape) {
         self.input.resize(self.batch.images.len() / shape.len(), shape);
         self.input.values_mut().copy_from_slice(&self.batch.images);
     }
@@ -141,7 +141,7 @@ pub(super) fn tally(
 /// Checks that the network fits the images and has a score for each class.
 pub(super) fn check_fit(network: &Network, batches: &Batches, what: &'static str) -> Result<(), TrainError> {
     let image = batches.input_shape();
-    let given = Shape::image(image.height, image.width, image.channels);
+    let given = SampleShape::image(image.height, image.width, image.channels);
     let expected = network.input_shape();
     if given != expected {
         return Err(TrainError::Shape { what, expected, given });

@@ -6,7 +6,7 @@
 //! use residuum_nn::layer::Activation;
 //! use residuum_nn::model::{DigitalFactory, mlp};
 //! use residuum_nn::train::{Run, Unwatched, Training};
-//! use residuum_nn::{Loss, Sgd, Shape};
+//! use residuum_nn::{Loss, Sgd, SampleShape};
 //!
 //! let key = Key::new(7);
 //! let digits = embedded::digits()?;
@@ -14,7 +14,7 @@
 //! let train = Batches::new(digits.train, pipeline.clone(), 10, key.named("data"))?.shuffled();
 //! let test = Batches::new(digits.test, pipeline, 100, key.named("test"))?;
 //! let mut sgd = DigitalFactory(Some(Sgd::new(0.1)));
-//! let mut network = mlp(Shape::image(8, 8, 1), &[64, 32, 10], Activation::Tanh, &mut sgd, key.named("network"))?;
+//! let mut network = mlp(SampleShape::image(8, 8, 1), &[64, 32, 10], Activation::Tanh, &mut sgd, key.named("network"))?;
 //! let training = Training::new(3, Loss::CrossEntropy { smoothing: 0.0 });
 //! let run = Run {
 //!     network: &mut network,

@@ -11,7 +11,7 @@ use residuum_nn::data::{Batches, Pipeline, embedded};
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{DigitalFactory, Factory, Select, cnn, mlp};
 use residuum_nn::state::{Data, Scope};
-use residuum_nn::{Loss, Network, Sgd, Shape, Tensor, TrainStepError, Weights};
+use residuum_nn::{Loss, Network, SampleShape, Sgd, Tensor, TrainStepError, Weights};
 
 const RATE: f64 = 0.2;
 
@@ -84,7 +84,7 @@ fn digits() -> Batches {
 }
 
 fn perceptron(factory: &mut dyn Factory) -> Network {
-    mlp(Shape::image(8, 8, 1), &[64, 20, 10], Activation::Tanh, factory, Key::new(2)).unwrap()
+    mlp(SampleShape::image(8, 8, 1), &[64, 20, 10], Activation::Tanh, factory, Key::new(2)).unwrap()
 }
 
 const LOSS: Loss = Loss::CrossEntropy { smoothing: 0.0 };
@@ -177,7 +177,7 @@ fn lines_differ_from_tile_to_tile() {
 #[test]
 fn mapped_weights_compute_the_same() {
     let mut plain = perceptron(&mut factory(Kind::Ideal, Mapping::default(), &Readout::default()));
-    let (mut x, labels) = (Tensor::zeros(4, Shape::image(8, 8, 1)), [0, 1, 2, 3]);
+    let (mut x, labels) = (Tensor::zeros(4, SampleShape::image(8, 8, 1)), [0, 1, 2, 3]);
     for (i, v) in x.values_mut().iter_mut().enumerate() {
         *v = (0.3 * i as f32).sin();
     }
@@ -318,7 +318,7 @@ fn convolutions_live_on_tiles_too() {
 #[test]
 fn a_refusing_tile_is_named_with_its_layer_and_step() {
     let mut network = perceptron(&mut factory(Kind::Residual, Mapping::default(), &Readout::default()));
-    let mut x = Tensor::zeros(1, Shape::image(8, 8, 1));
+    let mut x = Tensor::zeros(1, SampleShape::image(8, 8, 1));
     x.values_mut()[5] = f32::INFINITY;
     let error = network.train_step(&x, &[1], LOSS, 17, Key::new(3)).unwrap_err();
     let message = error.to_string();

@@ -2,7 +2,7 @@
 
 use residuum::Key;
 use residuum::state::{SavedTensor, Tensors};
-use residuum_nn::Shape;
+use residuum_nn::SampleShape;
 use residuum_nn::model::{DigitalFactory, ResNet, keras::to_torchvision, resnet};
 use residuum_nn::state::{Scope, TensorFileError, read_tfjs};
 
@@ -95,7 +95,7 @@ fn every_name_finds_its_place() {
     let mut renamed: Vec<String> = to_torchvision(state).names().map(str::to_owned).collect();
     renamed.sort();
     let model = ResNet::keras_resnet50(1000);
-    let network = resnet(model, Shape::image(32, 32, 3), &mut DigitalFactory(None), Key::new(1)).unwrap();
+    let network = resnet(model, SampleShape::image(32, 32, 3), &mut DigitalFactory(None), Key::new(1)).unwrap();
     let mut expected: Vec<String> = network.state(Scope::Network).names().map(str::to_owned).collect();
     expected.sort();
     expected.retain(|name| !name.ends_with("num_batches_tracked"));

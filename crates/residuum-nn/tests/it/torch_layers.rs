@@ -4,12 +4,12 @@ use super::torch;
 
 use residuum::Key;
 use residuum_nn::layer::{
-    Activation, BatchNorm2d, Conv2d, Dropout, Flatten, Geometry, GlobalAvgPool, Linear, LogSoftmax, Pool2d,
-    Reduce, Residual, Sequential,
+    Activation, BatchNorm2d, Conv2d, Dropout, Flatten, Geometry, GlobalAvgPool, LinearLayer, LogSoftmax,
+    Pool2d, Reduce, Residual, Sequential,
 };
 use residuum_nn::state::{Data, Scope, Tensors, export, import};
 use residuum_nn::weights::Parameter;
-use residuum_nn::{DigitalWeights, Layer, Loss, Pass, Sgd, Shape, Targets, Tensor, Weights};
+use residuum_nn::{DigitalWeights, Layer, Loss, Pass, SampleShape, Sgd, Targets, Tensor, Weights};
 use serde_json::Value;
 use torch::{batch, distance, fill, floats, from_torch, read, sizes, text, uniform};
 
@@ -62,7 +62,7 @@ fn layer(case: &Value) -> Box<dyn Layer> {
         Box::new(Pool2d::new(reduce, Geometry::square(number("kernel"), number("stride"), number("padding"))))
     };
     let mut layer: Box<dyn Layer> = match text(&case["kind"]) {
-        "linear" => Box::new(Linear::new(weights(7, 12), has_bias.then(|| parameter(7)))),
+        "linear" => Box::new(LinearLayer::new(weights(7, 12), has_bias.then(|| parameter(7)))),
         "conv" => {
             let kernel = sizes(&options["kernel"]);
             let [stride, padding] = ["stride", "padding"].map(|name| [number(name); 2]);
@@ -229,7 +229,7 @@ fn slopes(layer: &mut dyn Layer, input: &Tensor, h: f32, pass: Pass) -> Vec<Slop
 }
 
 /// Different numbers at least 2/n apart and 1/n from zero, so that a small step crosses no kink of ReLU or max.
-fn spaced(shape: Shape, batch: usize) -> Tensor {
+fn spaced(shape: SampleShape, batch: usize) -> Tensor {
     let n = batch * shape.len();
     let key: Vec<f32> = uniform("order", n);
     let mut order: Vec<usize> = (0..n).collect();
@@ -276,7 +276,7 @@ fn backward_passes_are_derivatives() {
 fn dropout_keeps_its_share_and_sleeps_in_evaluation() {
     let n = 100_000;
     let (mut dropout, mut output) = (Dropout::new(0.3).unwrap(), Tensor::default());
-    let ones = Tensor::from_values(Shape::flat(n), vec![1.0; n]);
+    let ones = Tensor::from_values(SampleShape::flat(n), vec![1.0; n]);
     dropout.forward(&ones, &mut output, Pass::train(0, Key::new(5)));
     let dropped = output.values().iter().filter(|v| **v == 0.0).count() as f64;
     let deviation = (n as f64 * 0.3 * 0.7).sqrt();
@@ -300,7 +300,7 @@ fn losses_agree_with_pytorch() {
             "cross_entropy" => Loss::CrossEntropy { smoothing: 0.0 },
             "smoothed" => Loss::CrossEntropy { smoothing: 0.1 },
             "mean_square" => {
-                let scores = Tensor::from_values(Shape::flat(5), floats(&case["scores"]));
+                let scores = Tensor::from_values(SampleShape::flat(5), floats(&case["scores"]));
                 let (targets, mut errors) = (floats(&case["targets"]), Tensor::default());
                 let outcome = Loss::MeanSquare.evaluate(&scores, Targets::Values(&targets), Some(&mut errors));
                 assert!((outcome.loss - case["loss"].as_f64().unwrap()).abs() < 1e-6);
@@ -309,7 +309,7 @@ fn losses_agree_with_pytorch() {
             }
             other => panic!("no loss {other}"),
         };
-        let scores = Tensor::from_values(Shape::flat(5), floats(&case["scores"]));
+        let scores = Tensor::from_values(SampleShape::flat(5), floats(&case["scores"]));
         let labels: Vec<u32> = sizes(&case["labels"]).into_iter().map(|l| l as u32).collect();
         let mut errors = Tensor::default();
         let outcome = loss.evaluate(&scores, &labels, Some(&mut errors));

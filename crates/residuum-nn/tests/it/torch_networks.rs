@@ -5,11 +5,11 @@ use super::torch;
 use residuum::Key;
 use residuum::state::SavedTensor;
 use residuum_nn::layer::{
-    Activation, BatchNorm2d, Conv2d, Flatten, Geometry, Linear, Pool2d, Reduce, Sequential,
+    Activation, BatchNorm2d, Conv2d, Flatten, Geometry, LinearLayer, Pool2d, Reduce, Sequential,
 };
 use residuum_nn::model::{DigitalFactory, Factory, ResNet, cnn, fcn, resnet};
 use residuum_nn::state::{Scope, StateError, TensorFileError, Tensors, read_safetensors, write_safetensors};
-use residuum_nn::{Loss, Network, Pass, Sgd, Shape};
+use residuum_nn::{Loss, Network, Pass, SampleShape, Sgd};
 use serde_json::Value;
 use torch::{Trained, batch, distance, fill, floats, formula_state, golden, read, text};
 
@@ -28,8 +28,8 @@ fn tiny(factory: &mut dyn Factory) -> Network {
         .with("2", Activation::Relu)
         .with("3", Pool2d::new(Reduce::Max, Geometry::square(2, 2, 0)))
         .with("4", Flatten)
-        .with("5", Linear::new(head, Some(factory.parameter("5.bias", vec![0.0; 10]))));
-    Network::new(layers, Shape::image(8, 8, 2)).unwrap()
+        .with("5", LinearLayer::new(head, Some(factory.parameter("5.bias", vec![0.0; 10]))));
+    Network::new(layers, SampleShape::image(8, 8, 2)).unwrap()
 }
 
 fn sgd(run: &Value) -> Sgd {
@@ -45,7 +45,7 @@ fn sgd(run: &Value) -> Sgd {
 fn replay(run: &Value, name: &str, mut network: Network, loss: Loss, classes: u32) -> (f64, f32) {
     fill(&mut network);
     let samples = run["batch"].as_u64().unwrap() as usize;
-    let Shape { height, width, channels } = network.input_shape();
+    let SampleShape { height, width, channels } = network.input_shape();
     let shape = [samples, channels, height, width];
     let labels: Vec<u32> = (0..samples as u32).map(|b| b * 7 % classes).collect();
     let mut worst = 0.0f64;
@@ -97,7 +97,7 @@ fn resnets_say_what_torchvision_says_through_safetensors() {
         let samples = case["batch"].as_u64().unwrap() as usize;
         let path = folder.path().join(format!("{name}.safetensors"));
         write_safetensors(&path, &formula_state(&case["tensors"])).unwrap();
-        let input = Shape::image(size, size, 3);
+        let input = SampleShape::image(size, size, 3);
         let mut network = resnet(model(name, 20), input, &mut DigitalFactory(None), Key::new(1)).unwrap();
         network.load(Scope::Network, &read_safetensors(&path).unwrap()).unwrap();
         let images = batch(&format!("{name}.input"), &[samples, 3, size, size], 1.0, 0.0);
@@ -113,7 +113,7 @@ fn resnets_say_what_torchvision_says_through_safetensors() {
 fn strides_and_epsilon_of_keras_make_another_network() {
     let goldens = read("resnets.json");
     let case = &goldens["networks"][2];
-    let input = Shape::image(64, 64, 3);
+    let input = SampleShape::image(64, 64, 3);
     let images = batch("resnet50.input", &[2, 3, 64, 64], 1.0, 0.0);
     for variant in [
         ResNet { stride_in_first: true, ..ResNet::resnet50(20) },
@@ -135,8 +135,12 @@ fn strides_and_epsilon_of_keras_make_another_network() {
 fn resnet18_trains_as_torchvisions_does() {
     let goldens = read("resnets.json");
     let run = &goldens["training"];
-    let network =
-        resnet(ResNet::resnet18(20), Shape::image(32, 32, 3), &mut DigitalFactory(Some(sgd(run))), Key::new(1));
+    let network = resnet(
+        ResNet::resnet18(20),
+        SampleShape::image(32, 32, 3),
+        &mut DigitalFactory(Some(sgd(run))),
+        Key::new(1),
+    );
     let (losses, after) = replay(run, "train", network.unwrap(), CROSS_ENTROPY, 20);
     // Batches of 8 single pixels are normalised in the last stage: rounding grows there, in PyTorch as here.
     assert!(losses < 1e-4 && after < 1e-3, "{losses} {after}");
@@ -223,7 +227,7 @@ fn states_that_do_not_fit_change_nothing() {
 
 #[test]
 fn a_new_head_keeps_its_own_start() {
-    let input = Shape::image(32, 32, 3);
+    let input = SampleShape::image(32, 32, 3);
     let build = |classes, seed| {
         resnet(ResNet::resnet18(classes), input, &mut DigitalFactory(None), Key::new(seed)).unwrap()
     };

@@ -4,10 +4,10 @@ use residuum::Key;
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{DigitalFactory, ResNet, Select, SplitFactory, cnn, fcn, mlp, resnet};
 use residuum_nn::state::{Data, Scope};
-use residuum_nn::{Loss, Network, Sgd, Shape, Tensor, TrainStepError};
+use residuum_nn::{Loss, Network, SampleShape, Sgd, Tensor, TrainStepError};
 
 /// Noisy copies of one random image per class.
-fn images(shape: Shape, classes: usize, batch: usize, key: Key) -> (Tensor, Vec<u32>) {
+fn images(shape: SampleShape, classes: usize, batch: usize, key: Key) -> (Tensor, Vec<u32>) {
     let labels: Vec<u32> = (0..batch).map(|b| key.named("label").below_at(classes, b as u64) as u32).collect();
     let mut x = Tensor::zeros(batch, shape);
     for (b, sample) in x.values_mut().chunks_exact_mut(shape.len()).enumerate() {
@@ -24,7 +24,7 @@ const CROSS_ENTROPY: Loss = Loss::CrossEntropy { smoothing: 0.0 };
 
 #[test]
 fn a_perceptron_learns_and_one_that_never_steps_does_not() {
-    let shape = Shape::image(8, 8, 1);
+    let shape = SampleShape::image(8, 8, 1);
     let accuracy = |sgd: Option<Sgd>| {
         let mut factory = DigitalFactory(sgd);
         let mut network = mlp(shape, &[64, 32, 10], Activation::Tanh, &mut factory, Key::new(1)).unwrap();
@@ -42,7 +42,7 @@ fn a_perceptron_learns_and_one_that_never_steps_does_not() {
 
 #[test]
 fn matrices_are_shown_under_their_names() {
-    let input = Shape::image(32, 32, 3);
+    let input = SampleShape::image(32, 32, 3);
     let mut network = resnet(ResNet::resnet50(10), input, &mut DigitalFactory(None), Key::new(1)).unwrap();
     let mut seen = Vec::new();
     network.visit_weights(&mut |name, weights| seen.push((name.to_owned(), weights.rows(), weights.cols())));
@@ -55,7 +55,7 @@ fn matrices_are_shown_under_their_names() {
 #[test]
 fn layers_that_do_not_fit_are_refused_in_words() {
     let mut factory = DigitalFactory(None);
-    let error = mlp(Shape::flat(10), &[64, 10], Activation::Relu, &mut factory, Key::new(1)).unwrap_err();
+    let error = mlp(SampleShape::flat(10), &[64, 10], Activation::Relu, &mut factory, Key::new(1)).unwrap_err();
     assert_eq!(error.to_string(), "a linear layer must be given 64 values, got 1×1×10");
     let sgd = Sgd { momentum: 1.0, ..Sgd::new(0.1) };
     let error = fcn(&mut DigitalFactory(Some(sgd)), Key::new(1)).unwrap_err();
@@ -64,7 +64,7 @@ fn layers_that_do_not_fit_are_refused_in_words() {
 
 #[test]
 fn divergence_is_an_error_that_names_the_step() {
-    let shape = Shape::image(8, 8, 1);
+    let shape = SampleShape::image(8, 8, 1);
     let mut factory = DigitalFactory(Some(Sgd::new(1e30)));
     let mut network = mlp(shape, &[64, 32, 10], Activation::Relu, &mut factory, Key::new(1)).unwrap();
     let (x, labels) = images(shape, 10, 20, Key::new(2));
@@ -99,7 +99,7 @@ fn run(threads: usize, batch: usize, build: impl Fn() -> Network + Send + Sync) 
 fn the_number_of_threads_changes_no_bit() {
     let sgd = Sgd { momentum: 0.9, weight_decay: 1e-4, ..Sgd::new(0.01) };
     let resnet18 = || {
-        resnet(ResNet::resnet18(10), Shape::image(32, 32, 3), &mut DigitalFactory(Some(sgd)), Key::new(1))
+        resnet(ResNet::resnet18(10), SampleShape::image(32, 32, 3), &mut DigitalFactory(Some(sgd)), Key::new(1))
             .unwrap()
     };
     let builders: [(usize, &(dyn Fn() -> Network + Send + Sync)); 3] = [
@@ -117,7 +117,7 @@ fn the_number_of_threads_changes_no_bit() {
 
 #[test]
 fn a_frozen_backbone_stays_as_it_is_to_the_last_running_mean() {
-    let input = Shape::image(32, 32, 3);
+    let input = SampleShape::image(32, 32, 3);
     let sgd = Sgd { momentum: 0.9, weight_decay: 1e-3, ..Sgd::new(0.01) };
     let changed = |chosen: &str| -> Vec<String> {
         let chosen = Select::parse(chosen, "fc");

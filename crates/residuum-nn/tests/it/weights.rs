@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use residuum::{Key, ParameterError, State, StateError, Tensors};
-use residuum_nn::layer::{Conv2d, Flatten, Geometry, Linear, Sequential};
-use residuum_nn::{DigitalWeights, Layer, Loss, Network, Pass, Sgd, Shape, Tensor, TrainStepError, Weights};
+use residuum_nn::layer::{Conv2d, Flatten, Geometry, LinearLayer, Sequential};
+use residuum_nn::{
+    DigitalWeights, Layer, Loss, Network, Pass, SampleShape, Sgd, Tensor, TrainStepError, Weights,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Call {
@@ -74,14 +76,14 @@ impl State for Recorded {
     }
 }
 
-const IMAGE: Shape = Shape::image(6, 6, 2);
+const IMAGE: SampleShape = SampleShape::image(6, 6, 2);
 
 fn network(log: &Log) -> Network {
     let layers = Sequential::new()
         .with("wide", Conv2d::new(Recorded::boxed("wide", 3, 18, log), None, 2, Geometry::square(3, 1, 0)))
         .with("narrow", Conv2d::new(Recorded::boxed("narrow", 4, 3, log), None, 3, Geometry::square(1, 1, 0)))
         .with("flatten", Flatten)
-        .with("head", Linear::new(Recorded::boxed("head", 10, 64, log), None));
+        .with("head", LinearLayer::new(Recorded::boxed("head", 10, 64, log), None));
     Network::new(layers, IMAGE).unwrap()
 }
 
@@ -124,7 +126,7 @@ fn a_step_reads_up_then_down_and_learns_after_each_way_down() {
 #[test]
 fn evaluation_reads_in_pieces_with_keys_of_their_own() {
     let log = Log::default();
-    let image = Shape::image(32, 32, 3);
+    let image = SampleShape::image(32, 32, 3);
     let weights = Recorded::boxed("stem", 8, 147, &log);
     let mut conv = Conv2d::new(weights, None, 3, Geometry::square(7, 1, 3));
     let values = (0..16 * image.len()).map(|i| Key::new(3).uniform_at(i as u64) as f32).collect();

@@ -1,6 +1,6 @@
 use std::f64::consts::FRAC_PI_2;
 
-use super::{Bounds, Family, Parameter, ResponseFunction};
+use super::{Bounds, Family, ResponseFunction, ResponseParameter};
 use crate::error::{ParameterError, positive, require};
 use crate::{Range, math};
 
@@ -19,9 +19,9 @@ pub(super) const FAMILY: Family = Family {
     name: "ceiling",
     formula: "q₊ falls from max to min as cos² over 0 ≤ w ≤ width, q₋(w) = q₊(−w): the hard instance",
     parameters: &[
-        Parameter::new("width", "over which q changes", 1.0).limits(" > 0").weight(),
-        Parameter::new("min", "smallest q", 0.25).limits(" > 0").required(),
-        Parameter::new("max", "largest q", 1.0).limits(" > min"),
+        ResponseParameter::new("width", "over which q changes", 1.0).limits(" > 0").weight(),
+        ResponseParameter::new("min", "smallest q", 0.25).limits(" > 0").required(),
+        ResponseParameter::new("max", "largest q", 1.0).limits(" > min"),
     ],
     cells: |p| p.build(|x| Ceiling::new(x[1], x[2], x[0])),
 };

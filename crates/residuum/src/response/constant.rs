@@ -1,4 +1,4 @@
-use super::{Bounds, Family, Parameter, ResponseFunction};
+use super::{Bounds, Family, ResponseFunction, ResponseParameter};
 use crate::Range;
 use crate::error::{ParameterError, positive};
 
@@ -13,7 +13,7 @@ pub struct Constant {
 pub(super) const FAMILY: Family = Family {
     name: "constant",
     formula: "q± = value",
-    parameters: &[Parameter::new("value", "q±", 1.0).limits(" > 0")],
+    parameters: &[ResponseParameter::new("value", "q±", 1.0).limits(" > 0")],
     cells: |p| p.build(|x| Constant::new(x[0])),
 };
 

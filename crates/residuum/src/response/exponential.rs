@@ -1,4 +1,4 @@
-use super::{Bounds, Family, Parameter, ResponseFunction};
+use super::{Bounds, Family, ResponseFunction, ResponseParameter};
 use crate::error::{ParameterError, positive};
 use crate::{Range, math};
 
@@ -19,7 +19,7 @@ pub struct Exponential {
 pub(super) const FAMILY: Family = Family {
     name: "exponential",
     formula: "q± = (exp(shape(1 ∓ w/radius)) − 1)/(exp(shape) − 1)",
-    parameters: &[Parameter::SHAPE, Parameter::RADIUS],
+    parameters: &[ResponseParameter::SHAPE, ResponseParameter::RADIUS],
     cells: |p| p.build(|x| Exponential::new(x[0], x[1])),
 };
 

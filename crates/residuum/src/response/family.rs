@@ -11,14 +11,14 @@ pub struct Family {
     /// q±, in one line.
     pub formula: &'static str,
     /// In the order in which `cells` has their values.
-    pub parameters: &'static [Parameter],
+    pub parameters: &'static [ResponseParameter],
     /// Makes the cells: `|p| p.build(|x| Power::new(x[0], x[1]))`.
     pub cells: fn(&Population<'_>) -> Result<Arc<dyn Cells>, PopulationError>,
 }
 
 /// A parameter of a [`Family`], with all that its field in a spec says of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parameter {
+pub struct ResponseParameter {
     /// Its name in a spec, and that of its draws.
     pub name: &'static str,
     /// What it means.
@@ -44,7 +44,7 @@ pub enum Given {
     Or(&'static str),
 }
 
-impl Parameter {
+impl ResponseParameter {
     /// The exponent of a power or of an exponential.
     pub(crate) const SHAPE: Self = Self {
         name: "shape",

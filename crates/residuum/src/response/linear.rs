@@ -1,4 +1,4 @@
-use super::{Bounds, Family, Parameter, ResponseFunction};
+use super::{Bounds, Family, ResponseFunction, ResponseParameter};
 use crate::Range;
 use crate::error::{ParameterError, positive, require};
 
@@ -14,13 +14,13 @@ pub(super) const FAMILY: Family = Family {
     name: "linear",
     formula: "q± = 1 ∓ slope·w/radius",
     parameters: &[
-        Parameter::new("slope", "relative drop of q at the bound", 0.6)
+        ResponseParameter::new("slope", "relative drop of q at the bound", 0.6)
             .limits(", |slope| < 1")
             .or("hardware_condition"),
-        Parameter::new("hardware_condition", "κ₂, instead of `slope`: slope = (κ₂−1)/(κ₂+1)", 4.0)
+        ResponseParameter::new("hardware_condition", "κ₂, instead of `slope`: slope = (κ₂−1)/(κ₂+1)", 4.0)
             .limits(" ≥ 1")
             .or("slope"),
-        Parameter::RADIUS,
+        ResponseParameter::RADIUS,
     ],
     cells: |p| {
         if p.has("slope") {

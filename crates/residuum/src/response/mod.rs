@@ -41,7 +41,7 @@ pub use ceiling::Ceiling;
 pub use changed::{Moved, Swapped};
 pub use constant::Constant;
 pub use exponential::Exponential;
-pub use family::{Family, Given, Parameter};
+pub use family::{Family, Given, ResponseParameter};
 pub use formula::{Formula, FormulaError};
 pub use linear::Linear;
 pub use power::Power;

@@ -1,4 +1,4 @@
-use super::{Bounds, Family, Parameter, Realize, Realized, ResponseFunction};
+use super::{Bounds, Family, Realize, Realized, ResponseFunction, ResponseParameter};
 use crate::error::{ParameterError, positive};
 use crate::simd;
 use crate::{Range, math, numeric};
@@ -17,7 +17,7 @@ pub struct Power {
 pub(super) const FAMILY: Family = Family {
     name: "power",
     formula: "q± = (1 ∓ w/radius)^shape",
-    parameters: &[Parameter::SHAPE, Parameter::RADIUS],
+    parameters: &[ResponseParameter::SHAPE, ResponseParameter::RADIUS],
     cells: |p| p.build(|x| Power::new(x[0], x[1])),
 };
 

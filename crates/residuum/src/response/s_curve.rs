@@ -1,4 +1,4 @@
-use super::{Family, Parameter, ResponseFunction};
+use super::{Family, ResponseFunction, ResponseParameter};
 use crate::error::{ParameterError, positive, require};
 use crate::{Range, math};
 
@@ -19,11 +19,11 @@ pub(super) const FAMILY: Family = Family {
     name: "s_curve",
     formula: "q± = (floor + (1 − floor)(1 − (w/radius)²)^shape)(1 ∓ skew·w/radius): the S-curve of ferroelectric cells",
     parameters: &[
-        Parameter::new("shape", "how early steps begin to shrink", 1.0).limits(" > 0"),
-        Parameter::new("skew", "share of the step by which up and down differ at the ends", 0.2)
+        ResponseParameter::new("shape", "how early steps begin to shrink", 1.0).limits(" > 0"),
+        ResponseParameter::new("skew", "share of the step by which up and down differ at the ends", 0.2)
             .limits(", |skew| < 1"),
-        Parameter::new("floor", "what is left of a step at the ends", 0.01).limits(", 0 < floor ≤ 1"),
-        Parameter::RADIUS,
+        ResponseParameter::new("floor", "what is left of a step at the ends", 0.01).limits(", 0 < floor ≤ 1"),
+        ResponseParameter::RADIUS,
     ],
     cells: |p| p.build(|x| SCurve::new(x[0], x[1], x[2], x[3])),
 };

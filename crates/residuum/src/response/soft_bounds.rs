@@ -1,4 +1,4 @@
-use super::{Bounds, Family, Parameter, ResponseFunction};
+use super::{Bounds, Family, ResponseFunction, ResponseParameter};
 use crate::Range;
 use crate::error::{ParameterError, positive};
 
@@ -16,10 +16,13 @@ pub(super) const FAMILY: Family = Family {
     name: "soft_bounds",
     formula: "q₊ = gain_plus(1 − w/radius_plus), q₋ = gain_minus(1 + w/radius_minus)",
     parameters: &[
-        Parameter::new("gain_plus", "q₊ at w = 0", 1.0).limits(" > 0"),
-        Parameter::new("gain_minus", "q₋ at w = 0", 1.0).limits(" > 0"),
-        Parameter::new("radius_plus", "upper end of the dynamic range", 1.5).limits(" > 0").weight().required(),
-        Parameter::new("radius_minus", "lower end of the dynamic range, without its sign", 1.2)
+        ResponseParameter::new("gain_plus", "q₊ at w = 0", 1.0).limits(" > 0"),
+        ResponseParameter::new("gain_minus", "q₋ at w = 0", 1.0).limits(" > 0"),
+        ResponseParameter::new("radius_plus", "upper end of the dynamic range", 1.5)
+            .limits(" > 0")
+            .weight()
+            .required(),
+        ResponseParameter::new("radius_minus", "lower end of the dynamic range, without its sign", 1.2)
             .limits(" > 0")
             .weight()
             .required(),

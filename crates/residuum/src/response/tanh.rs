@@ -1,4 +1,4 @@
-use super::{Bounds, Family, Parameter, ResponseFunction};
+use super::{Bounds, Family, ResponseFunction, ResponseParameter};
 use crate::error::{ParameterError, finite, positive, require};
 use crate::{Range, math};
 
@@ -17,12 +17,12 @@ pub(super) const FAMILY: Family = Family {
     name: "tanh",
     formula: "q± = gain(1 ∓ slope·tanh((w − center)/width)), regular on the whole line",
     parameters: &[
-        Parameter::new("slope", "relative drop of q far from the center", 0.6)
+        ResponseParameter::new("slope", "relative drop of q far from the center", 0.6)
             .limits(", |slope| < 1")
             .required(),
-        Parameter::new("gain", "q± where they meet", 1.0).limits(" > 0"),
-        Parameter::new("width", "over which q changes", 1.0).limits(" > 0").weight(),
-        Parameter::new("center", "the symmetric point", 0.0).weight(),
+        ResponseParameter::new("gain", "q± where they meet", 1.0).limits(" > 0"),
+        ResponseParameter::new("width", "over which q changes", 1.0).limits(" > 0").weight(),
+        ResponseParameter::new("center", "the symmetric point", 0.0).weight(),
     ],
     cells: |p| p.build(|x| Tanh::new(x[1], x[0], x[2], x[3])),
 };

@@ -1,6 +1,6 @@
 use std::f64::consts::PI;
 
-use super::{Family, Parameter, ResponseFunction};
+use super::{Family, ResponseFunction, ResponseParameter};
 use crate::Range;
 use crate::error::{ParameterError, positive, require};
 
@@ -17,9 +17,9 @@ pub(super) const FAMILY: Family = Family {
     name: "wavy",
     formula: "q± = 1 ∓ amplitude·sin(¾πw/radius)(1 ∓ skew·w/radius): not monotone",
     parameters: &[
-        Parameter::RADIUS,
-        Parameter::new("amplitude", "of the wave", 0.6),
-        Parameter::new("skew", "of the wave", 0.25),
+        ResponseParameter::RADIUS,
+        ResponseParameter::new("amplitude", "of the wave", 0.6),
+        ResponseParameter::new("skew", "of the wave", 0.25),
     ],
     cells: |p| p.build(|x| Wavy::new(x[1], x[2], x[0])),
 };

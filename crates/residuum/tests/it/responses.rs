@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use residuum::cells::Confined;
 use residuum::population::{Distribution, Population};
 use residuum::response::{
-    Ceiling, Constant, Exponential, FAMILIES, Formula, Given, Linear, Parameter, Power, SoftBounds, Tabulated,
-    Tanh, Wavy,
+    Ceiling, Constant, Exponential, FAMILIES, Formula, Given, Linear, Power, ResponseParameter, SoftBounds,
+    Tabulated, Tanh, Wavy,
 };
 use residuum::{Key, Range, ResponseFunction};
 use serde_json::Value;
@@ -231,11 +231,11 @@ fn every_response_keeps_the_laws() {
 fn every_family_keeps_the_laws() {
     for family in FAMILIES {
         let mut kept = 0;
-        let optional = |p: &&Parameter| !matches!(p.given, Given::Or(other) if other < p.name);
-        let parameters: Vec<&Parameter> = family.parameters.iter().filter(optional).collect();
+        let optional = |p: &&ResponseParameter| !matches!(p.given, Given::Or(other) if other < p.name);
+        let parameters: Vec<&ResponseParameter> = family.parameters.iter().filter(optional).collect();
         for varied in 0..parameters.len() {
             for factor in [0.5, 0.9, 1.0, 1.3, 2.0] {
-                let value = |(i, p): (usize, &&Parameter)| {
+                let value = |(i, p): (usize, &&ResponseParameter)| {
                     let value = p.value * if i == varied { factor } else { 1.0 };
                     (p.name, Distribution::Constant(value))
                 };

@@ -8,7 +8,7 @@ use residuum::state::SavedTensor;
 use residuum_nn::model::Factory;
 use residuum_nn::state::{Collection, Data, Named, Role, Scope, Tensors, import};
 use residuum_nn::weights::Parameter;
-use residuum_nn::{DigitalWeights, Sgd, Shape, Tensor, Weights};
+use residuum_nn::{DigitalWeights, SampleShape, Sgd, Tensor, Weights};
 use serde_json::Value;
 
 pub fn golden(name: &str) -> PathBuf {
@@ -68,7 +68,7 @@ pub fn from_torch(shape: &[usize], values: &[f32]) -> Tensor {
         [_, c, h, w] => (c, h, w),
         _ => panic!("{shape:?}"),
     };
-    let mut out = Tensor::zeros(shape[0], Shape::image(height, width, channels));
+    let mut out = Tensor::zeros(shape[0], SampleShape::image(height, width, channels));
     let positions = height * width;
     for (i, v) in out.values_mut().iter_mut().enumerate() {
         let (b, rest) = (i / (positions * channels), i % (positions * channels));

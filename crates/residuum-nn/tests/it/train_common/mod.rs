@@ -14,7 +14,7 @@ use residuum_nn::layer::Activation;
 use residuum_nn::model::{DigitalFactory, Factory, mlp};
 use residuum_nn::state::{Scope, Tensors};
 use residuum_nn::train::{EpochRecord, Run, TrainError, Training, TrainingListener, TrainingSummary, Warning};
-use residuum_nn::{Loss, Network, Sgd, Shape};
+use residuum_nn::{Loss, Network, SampleShape, Sgd};
 use tiles::Tiles;
 
 pub const LOSS: Loss = Loss::CrossEntropy { smoothing: 0.0 };
@@ -56,7 +56,7 @@ impl Setup {
             Some(tiles) => Box::new(tiles.factory(self.sgd)),
             None => Box::new(DigitalFactory(Some(self.sgd))),
         };
-        let shape = Shape::image(8, 8, 1);
+        let shape = SampleShape::image(8, 8, 1);
         mlp(shape, &self.sizes, Activation::Tanh, &mut *factory, Key::new(self.seed)).unwrap()
     }
 

@@ -4,7 +4,7 @@ use residuum::{Key, ParameterError, State, StateError, Tensors};
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{Factory, mlp};
 use residuum_nn::weights::Parameter;
-use residuum_nn::{DigitalWeights, Network, Sgd, Shape, TrainStepError, Weights};
+use residuum_nn::{DigitalWeights, Network, SampleShape, Sgd, TrainStepError, Weights};
 
 use super::Setup;
 
@@ -87,5 +87,6 @@ impl Factory for RangedHead {
 /// The network of `setup` with such weights in its head, `3`.
 pub fn network(setup: &Setup, refuse_at: Option<u64>) -> Network {
     let mut factory = RangedHead(setup.sgd, refuse_at);
-    mlp(Shape::image(8, 8, 1), &setup.sizes, Activation::Tanh, &mut factory, Key::new(setup.seed)).unwrap()
+    mlp(SampleShape::image(8, 8, 1), &setup.sizes, Activation::Tanh, &mut factory, Key::new(setup.seed))
+        .unwrap()
 }
