@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use residuum_data::files::{ArrayPlace, Arrays, Columns, array_names, read_arrays, read_folder, read_table};
+use residuum_data::files::{
+    ArrayPlace, Arrays, TableColumns, array_names, read_arrays, read_folder, read_table,
+};
 use residuum_lab::plan::plans;
 use residuum_lab::spec::Folders;
 
@@ -12,8 +14,8 @@ use super::{in_file, parts, said, text};
 /// A table of classes and of targets, whose column `y` is what is to be learned.
 pub(super) fn table(case: &[u8], folder: &Path) -> String {
     in_file(case, folder, "table.csv", |path| {
-        let classes = Columns { label: Some("y".into()), ..Columns::default() };
-        let targets = Columns { targets: vec!["y".into()], ..Columns::default() };
+        let classes = TableColumns { label: Some("y".into()), ..TableColumns::default() };
+        let targets = TableColumns { targets: vec!["y".into()], ..TableColumns::default() };
         let train = read_table(path, &classes, None);
         let like = train.as_ref().ok().map(|train| read_table(path, &classes, Some(train)).is_ok());
         format!("{}{like:?}{}", said(train), said(read_table(path, &targets, None)))

@@ -92,10 +92,15 @@ fn every_command_survives_with_little_memory() {
         &["device", "fit", "pulses.csv"],
         &["convert", "model.json", "--to", "out.safetensors"],
     ];
+    // The least in which the program starts at all.
+    let mut least = 10_000;
+    while !within(least, &["completions", "bash"], at).status.success() {
+        least += least / 8;
+    }
     for arguments in commands {
         let (mut survived, mut refused) = (0, 0);
-        // From what cannot hold the program to what holds every small task.
-        for kilobytes in [24_000, 40_000, 60_000, 100_000, 400_000] {
+        // From there to what holds every small task.
+        for kilobytes in [least, least + least / 8, least + least / 4, 2 * least, 4 * least, 1_000_000] {
             let output = within(kilobytes, arguments, at);
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             match output.status.code() {
@@ -104,13 +109,11 @@ fn every_command_survives_with_little_memory() {
                     assert!(said.lines().any(|line| line.starts_with("error: ")), "{arguments:?}: {said}");
                     refused += 1;
                 }
-                // The loader of the system has no words of ours.
-                Some(127) if said.contains("error while loading shared libraries") => refused += 1,
                 code => panic!("{arguments:?} within {kilobytes} kB ends with {code:?}: {said}"),
             }
             assert!(!said.contains("panicked"), "{arguments:?} within {kilobytes} kB: {said}");
         }
-        assert!(survived > 0 || refused == 5, "{arguments:?}");
+        assert!(survived > 0, "{arguments:?}: refused {refused} times");
     }
 }
 
@@ -134,13 +137,21 @@ fn every_failure_has_its_exit_code_and_sentence() {
         {"name": "fc1000/kernel", "shape": [2305843009213693952, 4], "dtype": "float32"}]}]}"#;
     fs::write(at.join("model.json"), bomb).unwrap();
     fs::write(at.join("shard.bin"), [0; 8]).unwrap();
-    let cases: [(&[&str], &str); 7] = [
-        (&["run", "problem.toml", "--out", "a"], "the iteration diverges, try a smaller rule.learning_rate"),
-        (&["run", "network.toml", "--out", "b"], "the loss must stay below 1e9"),
+    // A trial that fails is told among the outcomes; the others are run.
+    for (arguments, expected) in [
+        (["run", "problem.toml", "--out", "a"], "the iteration diverges, try a smaller rule.learning_rate"),
+        (["run", "network.toml", "--out", "b"], "the loss must stay below 1e9"),
+    ] {
+        let output = within(8_000_000, &arguments, at);
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {told}");
+        assert!(told.contains("failed: ") && told.contains(expected), "{arguments:?}: {told}");
+    }
+    let cases: [(&[&str], &str); 5] = [
         (&["convert", "model.json", "--to", "o.safetensors"], "model.json"),
         (&["report", "nowhere", "--to", "page.html"], "nowhere"),
         (&["eval", "nowhere"], "nowhere must be the folder of a trial in a run store"),
-        (&["report", "a", "--to", "page.html"], "a has no finished trial"),
+        (&["report", "a", "--to", "page.html"], "STORE must hold finished trials, got none"),
         (&["runs", "list", "nowhere"], "nowhere"),
     ];
     for (arguments, expected) in cases {

@@ -67,8 +67,8 @@ fn table(shift: f64) -> String {
 fn begun(spec: &str, folder: &Path) -> Child {
     fs::write(folder.join("spec.toml"), spec).unwrap();
     let mut child = command(&["run", "spec.toml", "--out", "store", "--jobs", "1"], folder)
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
         .spawn()
         .unwrap();
     let start = Instant::now();
@@ -167,10 +167,11 @@ fn a_data_set_replaced_during_a_run_is_refused() {
         .replace("radius = 0.9", "radius = 0.3");
     let child = begun(&spec, at);
     images(&at.join("own"), "t10k", 90);
-    told(
-        &child.wait_with_output().unwrap(),
-        "t10k-images-idx3-ubyte must stay as it was when the spec was read, but it has changed; run the command again",
-    );
+    let refused = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stdout).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    let expected = "t10k-images-idx3-ubyte must stay as it was when the spec was read, but it has changed; run the command again";
+    assert!(said.contains("failed: ") && said.contains(expected), "{said}");
     assert_eq!(records(&at.join("store")).len(), 1, "what was finished stays");
     // Again, the files are what they are: two trials of the new set.
     succeeded(&residuum(&["run", "spec.toml", "--out", "store"], at));

@@ -410,7 +410,7 @@ fn of(name: &str) -> impl Fn(ParameterError) -> RuleBuildError {
 
 impl ResidualSpec {
     /// Where the rule believes W⋄ to be at first.
-    pub(super) fn first_point(&self) -> Option<&SymmetricPointSpec> {
+    fn first_point(&self) -> Option<&SymmetricPointSpec> {
         match &self.symmetric_point {
             Some(SymmetricPointSpec::Tracked { from, .. }) => Some(from),
             point => point.as_ref(),

@@ -100,6 +100,5 @@ pub(super) fn read_devices(
              \"zero\", \"known\", a number, { error = … }, { zero_shift = { pairs = … } } or { track = { rate = … } }",
         ));
     }
-    devices.check_points(rule, root)?;
     Ok(Some(devices))
 }

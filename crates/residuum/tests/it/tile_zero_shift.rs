@@ -5,9 +5,7 @@ use residuum::array::{Array, Calibration, Unreachable, ZeroShift};
 use residuum::response::{Power, SoftBounds};
 use residuum::stats::{Summary, Z};
 use residuum::theory::zero_shift::CyclePrediction;
-use residuum::tile::{
-    CycleNoise, Device, Nodes, Reference, Saturation, Spread, StepModel, Stuck, Tile, presets,
-};
+use residuum::tile::{CycleNoise, Device, Nodes, Saturation, Spread, StepModel, Stuck, Tile, presets};
 
 const SIDE: usize = 40;
 const N: usize = SIDE * SIDE;
@@ -342,15 +340,7 @@ fn a_point_that_does_not_exist_is_not_known() {
     );
     assert!(message.contains("but pulses drive it away from there"), "{message}");
     let uneven = Device { imbalance: 0.2, ..Device::ideal(StepModel::Constant, STEP, -0.6, 0.6) };
-    assert!(refused(uneven.clone()).contains("equal nowhere in its range"));
-    // A reference at the symmetric point needs one too.
-    let reference = Reference { mean: 0.0, deviation: 0.0, at_symmetric_point: true };
-    let device = Device { reference: Some(reference), ..uneven };
-    let message = Tile::new(2, 2, device, Key::new(1)).unwrap_err().to_string();
-    assert!(
-        message.contains("reference.at_symmetric_point needs the symmetric point of every cell"),
-        "{message}"
-    );
+    assert!(refused(uneven).contains("equal nowhere in its range"));
     // Twins: a point that attracts, and cells in which every state is symmetric.
     assert_eq!(tile(Device::paper_power(1.0, 0.6, STEP)).known_symmetric_points().unwrap(), vec![0.0; N]);
     let even = Device::ideal(StepModel::Constant, STEP, -0.6, 0.6);
