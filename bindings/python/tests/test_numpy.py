@@ -256,6 +256,17 @@ def test_two_threads_on_one_rule_get_an_answer_or_an_exception():
     assert all("in use by another thread" in sentence for sentence in others)
 
 
+@pytest.mark.parametrize("watch", [False, True], ids=["brief", "long"])
+def test_a_defect_is_an_exception_and_the_interpreter_goes_on(watch, capfd):
+    from residuum import _residuum
+
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="a defect in Residuum.*the cat is out"):
+            _residuum._panic("the cat is out", watch)
+    assert residuum.Key(1).word == residuum.Key(1).word
+    assert "the cat is out" in capfd.readouterr().err
+
+
 def test_a_hundred_thousand_objects_leave_nothing():
     def resident():
         with open("/proc/self/statm") as file:
