@@ -113,7 +113,8 @@ fn every_command_survives_with_little_memory() {
             }
             assert!(!said.contains("panicked"), "{arguments:?} within {kilobytes} kB: {said}");
         }
-        assert!(survived > 0, "{arguments:?}: refused {refused} times");
+        // The rates of a rule without a transfer are refused with any memory.
+        assert!(survived > 0 || arguments[0] == "rates", "{arguments:?}: refused {refused} times");
     }
 }
 

@@ -129,7 +129,9 @@ pub fn train_in(
     let summary = match trial.run(&training, Some(folder), description).resume(listener) {
         Err(TrainError::NoCheckpoint { .. }) => {
             // A run that resumes has said so before.
-            unreachable.iter().for_each(|warning| listener.warned(warning));
+            for warning in &unreachable {
+                listener.warned(warning);
+            }
             trial.run(&training, Some(folder), description).start(listener)?
         }
         // A run damaged by a power cut is started again.
