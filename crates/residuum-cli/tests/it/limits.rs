@@ -66,9 +66,16 @@ fn every_command_survives_with_little_memory() {
     fs::write(at.join("problem.toml"), PROBLEM).unwrap();
     fs::write(at.join("network.toml"), NETWORK).unwrap();
     fs::write(at.join("table.csv"), "w,q_plus,q_minus\n-1,1.5,0.2\n0,1,1\n1,0.2,1.5\n").unwrap();
-    let pulses: String =
-        (0..30).map(|i| format!("{},{}\n", 1.0 + 0.1 * f64::from(i), 4.0 - 0.1 * f64::from(i))).collect();
-    fs::write(at.join("pulses.csv"), pulses).unwrap();
+    let pulse = |i: i32| format!("{},{}", 1.0 + 0.1 * f64::from(i), 4.0 - 0.1 * f64::from(i));
+    let pulses: Vec<String> = (0..30).map(pulse).collect();
+    fs::write(
+        at.join("pulses.csv"),
+        pulses.join(
+            "
+",
+        ),
+    )
+    .unwrap();
     let model = r#"{"weightsManifest": [{"paths": ["shard.bin"], "weights": [
         {"name": "fc1000/kernel", "shape": [2, 1], "dtype": "float32"}]}]}"#;
     fs::write(at.join("model.json"), model).unwrap();

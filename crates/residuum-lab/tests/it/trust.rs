@@ -234,7 +234,7 @@ fn what_would_fill_the_memory_or_take_for_ever_is_refused_at_once() {
     );
     refused(
         NETWORK,
-        &[(mlp, &layers(&"\"relu\", ".repeat(10_000).trim_end_matches(", ")))],
+        &[(mlp, &layers("\"relu\", ".repeat(10_000).trim_end_matches(", ")))],
         "must have 1 to 10000 entries",
     );
     refused(
