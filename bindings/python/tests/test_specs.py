@@ -135,12 +135,12 @@ def test_a_failed_trial_is_told_and_the_others_run(problem):
 def test_ctrl_c_stops_and_the_same_call_continues(problem):
     script = textwrap.dedent("""
         import sys, residuum
-        spec = {"name": "long", "steps": 40_000_000, "seeds": [1, 2],
+        spec = {"name": "long", "steps": 400_000_000, "seeds": [1, 2],
                 "problem": {"kind": "quadratic", "curvature": 1.0, "minimizer": 0.5},
                 "noise": {"kind": "gaussian", "deviation": 0.5},
                 "device": {"response": "power", "shape": 1.0, "radius": 1.0},
                 "rule": {"kind": "analog", "learning_rate": 0.02},
-                "record": {"metrics": ["gap"], "every": 10_000_000}}
+                "record": {"metrics": ["gap"], "every": 100_000_000}}
         print("begins", flush=True)
         try:
             residuum.run(spec, out="s", quiet=True)

@@ -71,16 +71,6 @@ class AnalogLayer(nn.Module):
         if self._retired is not None:
             raise RuntimeError(self._retired)
 
-    def _product(self, inputs: Tensor) -> Tensor:
-        own = self._parameters
-        try:
-            # Straight from where torch keeps them: its way over __getattr__ takes a microsecond for each.
-            tile, bias, scale = own["tile"], own["bias"], own["output_scale"]
-        except KeyError:
-            # Parametrised: torch has put properties in their place.
-            tile, bias, scale = self.tile, self.bias, self.output_scale
-        return read(inputs, tile, bias, scale, self.training)  # type: ignore[arg-type]
-
     def get_weights(self) -> Tensor:
         """A copy of the effective weights: what a noiseless read sees."""
         self._check()
@@ -248,7 +238,14 @@ class AnalogLinear(AnalogLayer):
     def forward(self, inputs: Tensor) -> Tensor:
         if self._retired is not None:
             raise RuntimeError(self._retired)
-        return self._product(inputs)
+        own = self._parameters
+        try:
+            # Straight from where torch keeps them: its way over __getattr__ takes a microsecond for each.
+            tile, bias, scale = own["tile"], own["bias"], own["output_scale"]
+        except KeyError:
+            # Parametrised: torch has put a property in the place of one.
+            tile, bias, scale = self.tile, self.bias, self.output_scale
+        return read(inputs, tile, bias, scale, self.training)  # type: ignore[arg-type]
 
     def extra_repr(self) -> str:
         return f"{self.in_features}, {self.out_features}, bias={self.bias is not None}, rule={self.tile.matrix.rule!r}"
@@ -349,7 +346,7 @@ class _AnalogConv(AnalogLayer):
         if alone:
             images = images.unsqueeze(0)
         if self.groups == 1:
-            outputs = self._product(self._unfold(images))
+            outputs = read(self._unfold(images), self.tile, self.bias, self.output_scale, self.training)
         else:
             parts = zip(self._matrices(), images.chunk(self.groups, 1))
             outputs = torch.cat([read(self._unfold(own), tile, None, scale, self.training) for (tile, scale), own in parts], -1)

@@ -102,26 +102,20 @@ class Unfold(torch.autograd.Function):
 
 
 def read(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool) -> Tensor:
-    """`x Wᵀ + b` for the last dimension of `inputs`. torch.compile leaves it as it is: tiles are not torch's to trace."""
-    if torch.compiler.is_compiling():
+    """`x Wᵀ + b` for the last dimension of `inputs`. One function, for every call that Python makes on the way costs part of what the
+    read of a small layer takes."""
+    if _is_compiling():
+        # torch.compile leaves it as it is: tiles are not torch's to trace.
         return _untraced(inputs, tile, bias, scale, training)
-    return _read(inputs, tile, bias, scale, training)
-
-
-def _read(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool) -> Tensor:
-    inputs = packed(inputs, "inputs")
+    if inputs.dtype is not torch.float32 or not inputs.is_cpu or not inputs.is_contiguous() or inputs.is_neg():
+        inputs = packed(inputs, "inputs")
     if tile._version != tile.untouched:
         tile.check()
-    width = tile.inputs
     shape = inputs.shape
-    if not shape or shape[-1] != width:
-        raise ValueError(f"inputs must have {width} values in their last dimension, got the shape {tuple(shape)}")
-    if len(shape) == 2:
-        return _matrix(inputs, tile, bias, scale, training)
-    return _matrix(inputs.view(-1, width), tile, bias, scale, training).view(*shape[:-1], tile.outputs)
-
-
-def _matrix(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool) -> Tensor:
+    if not shape or shape[-1] != tile.inputs:
+        raise ValueError(f"inputs must have {tile.inputs} values in their last dimension, got the shape {tuple(shape)}")
+    if len(shape) != 2:
+        return read(inputs.view(-1, tile.inputs), tile, bias, scale, training).view(*shape[:-1], tile.outputs)
     if not _is_grad_enabled():
         return _from_numpy(_values(inputs, tile, bias, scale, training)[0])
     if _transformed():
@@ -129,5 +123,6 @@ def _matrix(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Ten
     return _apply(inputs, tile, bias, scale, training)
 
 
+_is_compiling = torch.compiler.is_compiling
 # Only where torch compiles: the wrapper costs more than a read.
-_untraced = torch.compiler.disable(_read)
+_untraced = torch.compiler.disable(read)
