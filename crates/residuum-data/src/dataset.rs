@@ -27,7 +27,8 @@ impl ImageShape {
 
     /// Number of values of an image.
     pub const fn values(self) -> usize {
-        self.height * self.width * self.channels
+        // Sizes that a file claims must not wrap to small ones.
+        self.height.saturating_mul(self.width).saturating_mul(self.channels)
     }
 }
 

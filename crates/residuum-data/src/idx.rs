@@ -80,7 +80,7 @@ pub(super) fn read_bytes(path: &Path) -> Result<Vec<u8>, DataError> {
 }
 
 /// No data set is larger; anything that decompresses to more is a decompression bomb.
-const MOST_UNPACKED: u64 = 4 << 30;
+pub(super) const MOST_UNPACKED: u64 = 4 << 30;
 
 /// Decompresses data that starts like gzip; everything else is passed through.
 pub(super) fn gunzip<'a>(file: &str, bytes: &'a [u8]) -> Result<Cow<'a, [u8]>, DataError> {

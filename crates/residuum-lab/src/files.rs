@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use residuum_nn::state::refuse_special;
 use residuum_plot::{Figure, PngError};
 
 /// Why a file could not be written.
@@ -61,6 +62,7 @@ fn write(path: &Path, bytes: &[u8], settle: impl FnOnce(&File) -> io::Result<()>
         fs::create_dir_all(folder).map_err(|source| FileError::Folder { path: folder.into(), source })?;
     }
     let failed = |source| FileError::Write { path: path.into(), source };
+    refuse_special(path).map_err(failed)?;
 
     let (partial, mut file) = create_partial(folder, name).map_err(failed)?;
     // Says that somebody writes it; where there are no locks, nothing is tidied either.
@@ -223,6 +225,25 @@ mod tests {
         assert!(open_lock(&link).unwrap_err().to_string().contains("symbolic link"));
         open_lock(&victim).unwrap();
         assert_eq!(fs::read(&victim).unwrap(), b"kept");
+    }
+
+    /// A rename would put a file in the place of a device such as `/dev/null`.
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_not_replaced() {
+        use std::os::unix::fs::FileTypeExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        for path in [&pipe, &folder.path().to_path_buf()] {
+            let error = write_atomic(path, b"new").unwrap_err().to_string();
+            assert!(error.contains("it must be a file, but is something else"), "{error}");
+        }
+        let tensors = residuum_nn::state::Tensors::new();
+        let error = residuum_nn::state::write_safetensors(&pipe, &tensors).unwrap_err().to_string();
+        assert!(error.contains("it must be a file, but is something else"), "{error}");
+        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+        assert_eq!(names(folder.path()), ["pipe"]);
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use residuum::array::Unreachable;
 pub use residuum::state::{Data, StateError, Tensors};
 use residuum::state::{SavedTensor, same};
 
 mod file;
 mod tfjs;
 
-pub use file::{TensorFileError, parse_safetensors, read_safetensors, write_safetensors};
+pub use file::{TensorFileError, parse_safetensors, read_safetensors, refuse_special, write_safetensors};
 pub use tfjs::read_tfjs;
 
 /// What a tensor is to the network.
@@ -40,6 +41,7 @@ pub struct Collection {
     tensors: Tensors,
     roles: BTreeMap<String, Role>,
     ranges: BTreeMap<String, [f32; 2]>,
+    unreachable: BTreeMap<String, Unreachable<f32>>,
 }
 
 impl Collection {
@@ -80,6 +82,18 @@ impl Collection {
     /// The dynamic range of a tensor, where devices have one.
     pub fn range(&self, name: &str) -> Option<[f32; 2]> {
         self.ranges.get(name).copied()
+    }
+
+    /// Records what the cells of the tensor `name` could not be programmed to; several notes add up.
+    pub fn note_unreachable(&mut self, name: &str, weights: Unreachable<f32>) {
+        if weights.cells > 0 {
+            self.unreachable.entry(name.to_owned()).or_default().add(weights);
+        }
+    }
+
+    /// The tensors whose cells could not be programmed to their weights.
+    pub fn unreachable(&self) -> impl Iterator<Item = (&str, Unreachable<f32>)> {
+        self.unreachable.iter().map(|(name, weights)| (name.as_str(), *weights))
     }
 
     /// All tensors with their roles, in order.

@@ -26,12 +26,13 @@ impl SampleShape {
 
     /// Positions of the image.
     pub const fn positions(self) -> usize {
-        self.height * self.width
+        // Sizes that a spec gives by mistake must not wrap to small ones.
+        self.height.saturating_mul(self.width)
     }
 
     /// Values of one sample.
     pub const fn len(self) -> usize {
-        self.positions() * self.channels
+        self.positions().saturating_mul(self.channels)
     }
 
     /// Whether a sample is empty.

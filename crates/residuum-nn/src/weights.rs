@@ -8,6 +8,7 @@
 
 use std::fmt::Debug;
 
+use residuum::array::Unreachable;
 use residuum::rule::Operations;
 use residuum::{Key, ParameterError, Schedule, State};
 use thiserror::Error;
@@ -94,6 +95,11 @@ pub trait Weights: State + Debug + Send + Sync {
     /// The dynamic range of W, where devices give it one.
     fn range(&self) -> Option<[f32; 2]> {
         None
+    }
+
+    /// What W could not hold of the values that it was last set to, or began with.
+    fn unreachable(&self) -> Unreachable<f32> {
+        Unreachable::default()
     }
 
     /// Samples that [`Weights::read`] has seen since the weights were built: several for each image in a convolution.
@@ -290,6 +296,10 @@ impl Weights for Still {
 
     fn range(&self) -> Option<[f32; 2]> {
         self.0.range()
+    }
+
+    fn unreachable(&self) -> Unreachable<f32> {
+        self.0.unreachable()
     }
 }
 

@@ -89,6 +89,18 @@ pub enum ParameterError {
         /// Its dynamic range.
         range: crate::Range,
     },
+    /// The true symmetric point is asked for, but cells of a tile have none.
+    #[error("{missing} of {cells} cells have no symmetric point: of cell {first}, {reason}")]
+    NoPointOfCell {
+        /// How many have none.
+        missing: usize,
+        /// How many there are.
+        cells: usize,
+        /// The first without one.
+        first: usize,
+        /// Why it has none.
+        reason: String,
+    },
     /// Mini-batches of an objective that is not a finite sum.
     #[error("{what} needs an objective that is a finite sum over samples; {objective} is not")]
     NotFiniteSum {

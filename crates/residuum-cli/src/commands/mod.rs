@@ -32,6 +32,9 @@ use crate::args::{Common, SpecSettings};
 use crate::terminal::{self, Bar};
 
 /// What every command needs.
+/// More than any machine has cores; a slip would fill the memory with stacks.
+const MOST_THREADS: usize = 1024;
+
 #[derive(Debug)]
 pub struct Context {
     pub seed: Option<u64>,
@@ -44,8 +47,8 @@ pub struct Context {
 
 impl Context {
     pub fn new(common: &Common) -> anyhow::Result<Self> {
-        if common.threads == Some(0) {
-            bail!("--threads must be at least 1, got 0");
+        if let Some(threads) = common.threads.filter(|threads| !(1..=MOST_THREADS).contains(threads)) {
+            bail!("--threads must be between 1 and {MOST_THREADS}, got {threads}");
         }
         rayon::ThreadPoolBuilder::new().num_threads(common.threads.unwrap_or(0)).build_global()?;
         terminal::listen_for_interrupts()?;

@@ -16,6 +16,9 @@ use crate::live::Live;
 use crate::terminal;
 
 pub fn tune(context: &Context, options: &TuneArgs) -> anyhow::Result<bool> {
+    if options.jobs == Some(0) {
+        bail!("--jobs must be at least 1, got 0");
+    }
     let source = SpecSource::open(&options.spec)?;
     // Reads every point, and says which names there are.
     let plans = selected(plans(context, &source, &options.settings)?, &options.variant)?;

@@ -10,5 +10,7 @@ mod explain;
 mod faults;
 mod full_disk;
 mod kills;
+mod limits;
 mod networks;
+mod replaced;
 mod stores;

@@ -377,3 +377,43 @@ fn locks_and_logs_do_not_follow_links() {
         assert_eq!(fs::read_to_string(at.join("victim")).unwrap(), "kept", "{link}");
     }
 }
+
+/// An empty variable of a script begins every id, and must not name the only trial.
+#[test]
+fn an_empty_id_names_no_trial() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    fs::write(at.join("own.toml"), SPEC).unwrap();
+    told(&["run", "own.toml", "--seed", "1", "--variant", "digital"], at);
+    for command in ["rm", "show"] {
+        let output = residuum(&["runs", command, "runs/small", ""], at);
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        assert!(text(&output.stderr).contains("ID must match exactly one trial, got \"\""), "{command}");
+    }
+    assert_eq!(json(&["runs", "list", "runs/small", "--json"], at)["trials"].as_array().unwrap().len(), 1);
+}
+
+/// A file that is renamed to a device or a pipe would take its place: `--to /dev/null` would end the machine's.
+#[test]
+fn what_is_no_file_is_not_replaced() {
+    use std::os::unix::fs::FileTypeExt as _;
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    fs::write(at.join("own.toml"), SPEC).unwrap();
+    told(&["run", "own.toml", "--seed", "1", "--variant", "digital"], at);
+    for (name, command) in [
+        ("w.safetensors", &["export", "runs/small"][..]),
+        ("page.html", &["report", "runs/small"]),
+        ("all.csv", &["runs", "export", "runs/small"]),
+    ] {
+        assert!(std::process::Command::new("mkfifo").arg(at.join(name)).status().unwrap().success());
+        let output = residuum(&[command, &["--to", name]].concat(), at);
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", text(&output.stdout));
+        assert!(
+            text(&output.stderr).contains("must be a file, but is something else"),
+            "{}",
+            text(&output.stderr)
+        );
+        assert!(fs::metadata(at.join(name)).unwrap().file_type().is_fifo(), "{name}");
+    }
+}

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use npyz::{DType, NpyFile, Order, TypeChar};
 
 use super::{Labelled, classes, refused};
+use crate::idx::MOST_UNPACKED;
 use crate::{DataError, Dataset, Description, Goals, ImageShape};
 
 /// Where inputs and labels or targets are: files, or arrays of one archive.
@@ -164,8 +165,12 @@ fn from_archive(path: &Path, name: &str, file: impl Read + Seek) -> Result<Numbe
 
 fn numbers(path: &Path, place: &str, from: impl Read) -> Result<Numbers, DataError> {
     let damaged = |e: std::io::Error| refused(path, place, format!("must be an intact array of NumPy: {e}"));
-    let file = NpyFile::new(from).map_err(damaged)?;
+    let file = NpyFile::new(from.take(MOST_UNPACKED)).map_err(damaged)?;
     let shape: Vec<usize> = file.shape().iter().map(|&n| n as usize).collect();
+    // The reader multiplies the sizes without a look at what fits.
+    let Some(count) = shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n)) else {
+        return Err(refused(path, place, format!("must have sizes that a memory can hold, got {shape:?}")));
+    };
     let order = file.order();
     let DType::Plain(kind) = file.dtype() else {
         return Err(refused(path, place, "must hold numbers, got records"));
@@ -186,6 +191,10 @@ fn numbers(path: &Path, place: &str, from: impl Read) -> Result<Numbers, DataErr
             return Err(refused(path, place, message));
         }
     };
+    if values.len() != count {
+        let message = format!("must hold the {count} numbers of its shape {shape:?}, got {}", values.len());
+        return Err(refused(path, place, message));
+    }
     let is_bytes = (kind.type_char(), kind.size_field()) == (TypeChar::Uint, 1);
     let values = if order == Order::Fortran { row_major(&shape, &values) } else { values };
     Ok(Numbers { shape, values, is_bytes })

@@ -91,11 +91,15 @@ fn format(file: &Path) -> Option<Format> {
     }
 }
 
+/// Longest side of an image: a small file may claim any size.
+const MOST_PIXELS: usize = 4096;
+
 /// The size and the bytes of an image, in row, column, channel order.
 fn decode(file: &Path, format: Format, channels: usize) -> Result<(ImageShape, Vec<u8>), DataError> {
     let bytes = fs::read(file).map_err(|source| DataError::Read { path: file.into(), source })?;
     let damaged = |e: String| refused(file, "", format!("must be an intact image: {e}"));
-    let options = DecoderOptions::default().png_set_strip_to_8bit(true);
+    let limited = DecoderOptions::default().set_max_width(MOST_PIXELS).set_max_height(MOST_PIXELS);
+    let options = limited.png_set_strip_to_8bit(true);
     let (pixels, dimensions, colors) = match format {
         Format::Png => {
             let mut decoder = zune_png::PngDecoder::new_with_options(ZCursor::new(bytes), options);
@@ -104,12 +108,12 @@ fn decode(file: &Path, format: Format, channels: usize) -> Result<(ImageShape, V
         }
         Format::Jpeg => {
             let wanted = if channels == 1 { ColorSpace::Luma } else { ColorSpace::RGB };
-            let mut decoder = zune_jpeg::JpegDecoder::new(ZCursor::new(bytes));
+            let mut decoder = zune_jpeg::JpegDecoder::new_with_options(ZCursor::new(bytes), limited);
             decoder.decode_headers().map_err(|e| damaged(format!("{e:?}")))?;
             // A grey file stays grey: nothing is made up.
             let own = decoder.input_colorspace().unwrap_or(wanted);
             let out = if own == ColorSpace::Luma { ColorSpace::Luma } else { ColorSpace::RGB };
-            decoder.set_options(DecoderOptions::default().jpeg_set_out_colorspace(out));
+            decoder.set_options(limited.jpeg_set_out_colorspace(out));
             let pixels = decoder.decode().map_err(|e| damaged(format!("{e:?}")))?;
             (pixels, decoder.dimensions(), decoder.output_colorspace())
         }

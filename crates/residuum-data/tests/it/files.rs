@@ -196,3 +196,31 @@ fn idx_files_say_how_many_classes_there_are() {
     let error = read_idx(&images, &labels, Some(3)).unwrap_err().to_string();
     assert!(error.contains("label 1 must be below 3, got 4"), "{error}");
 }
+
+/// A shape whose product wraps to 0 needs no bytes, and would be a data set of 2^32 samples of nothing. (Where overflow is checked,
+/// the crate that reads the header panics first.)
+#[cfg(not(debug_assertions))]
+#[test]
+fn sizes_that_wrap_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let huge = npy("<f4", "(4294967296, 4294967296)", false, &[]);
+    for name in ["x.npy", "y.npy"] {
+        fs::write(folder.path().join(name), &huge).unwrap();
+    }
+    for regression in [false, true] {
+        let message = read_arrays(&arrays(folder.path(), regression, None), None).unwrap_err().to_string();
+        assert!(message.contains("must have sizes that a memory can hold"), "{message}");
+    }
+}
+
+/// A header of a few bytes that claims 16 000 × 16 000 pixels.
+#[test]
+fn an_image_that_claims_a_huge_size_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for class in ["one", "two"] {
+        fs::create_dir(folder.path().join(class)).unwrap();
+        fs::write(folder.path().join(class).join("a.png"), png(16_000, 16_000, 1, &[])).unwrap();
+    }
+    let message = read_folder(folder.path(), 1, None).unwrap_err().to_string();
+    assert!(message.contains("4096"), "{message}");
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use residuum::array::ZeroShift;
+use residuum::array::{Unreachable, ZeroShift};
 use residuum::cells::symmetric_points;
 use residuum::readout::Shape;
 use residuum::rule::{
@@ -17,6 +17,7 @@ use thiserror::Error;
 
 use super::Spec;
 use super::device::{CellSpec, DeviceSpec, Devices};
+use super::points::{Asked, true_points};
 use super::rule::{CellGain, ResidualSpec, RuleKind, RuleSpec};
 use super::symmetric_point::SymmetricPointSpec;
 use super::vector::VectorSpec;
@@ -79,7 +80,10 @@ impl Number for f32 {
                 let mut reference = tile(key.named("reference"))?;
                 // What is not written holds the symmetric points of the tile that is.
                 let main = tile(key)?;
-                let points: Vec<f32> = main.symmetric_point().into_iter().map(|p| p.unwrap_or(0.0)).collect();
+                let points = main.known_symmetric_points().map_err(|e| {
+                    let needs = "device.cell: a reference tile holds the symmetric point of every cell";
+                    RuleBuildError::Field(format!("{needs}, but {e}"))
+                })?;
                 reference.program(&points, key.named("program reference"))?;
                 Box::new(ReferenceCell::new(main, reference)?.with_scheme(scheme)?)
             }
@@ -265,17 +269,16 @@ impl Builder<'_> {
         array: &mut dyn Array<T>,
         name: &str,
     ) -> Result<Option<Vec<T>>, RuleBuildError> {
-        // A cell without a point stays where it is.
-        let known = |array: &dyn Array<T>| array.symmetric_points().into_iter().map(|p| p.unwrap_or(T::ZERO));
         Ok(match spec.first_point() {
             None | Some(SymmetricPointSpec::Zero) => None,
-            Some(SymmetricPointSpec::Known) => Some(known(array).collect()),
+            Some(SymmetricPointSpec::Known) => Some(true_points(array, Asked::Known)?),
             Some(SymmetricPointSpec::Given(spec)) => {
                 Some(self.given_point(spec)?.into_iter().map(T::from_f64).collect())
             }
             Some(SymmetricPointSpec::Error(spec)) => {
                 let errors = self.given_point(spec)?;
-                Some(known(array).zip(errors).map(|(p, error)| p + T::from_f64(error)).collect())
+                let points = true_points(array, Asked::Error)?;
+                Some(points.into_iter().zip(errors).map(|(p, error)| p + T::from_f64(error)).collect())
             }
             Some(SymmetricPointSpec::Measured(settings)) => {
                 let key = self.key.named(name).named("zero shift");
@@ -320,10 +323,10 @@ impl Builder<'_> {
         };
         let known = |device: &DeviceSpec, array: &dyn Array<T>, name: &str| {
             if device.is_tile() {
-                let points = array.symmetric_points().into_iter().map(|p| p.unwrap_or(T::ZERO)).enumerate();
+                let points = true_points(array, Asked::Gain)?;
                 let half = T::from_f64(0.5);
                 let gain = |(i, w)| half * (array.response(i, false, w) + array.response(i, true, w));
-                return Ok::<_, RuleBuildError>(points.map(gain).collect());
+                return Ok::<_, RuleBuildError>(points.into_iter().enumerate().map(gain).collect());
             }
             let cells = self.cells_of(device, name)?;
             let points = symmetric_points(&*cells, self.cells(), "cell_gain")?;
@@ -368,6 +371,14 @@ fn one_array<T: Number>(
         let mut array = T::tile(device, shape, scheme, key)?;
         if let Some(start) = start {
             let start: Vec<T> = start.iter().map(|w| T::from_f64(*w)).collect();
+            let beyond = Unreachable::of(&*array, &start, |_| T::from_f64(1.0));
+            if beyond.cells > 0 {
+                let (cells, all, largest) = (beyond.cells, start.len(), beyond.largest);
+                return Err(RuleBuildError::Field(format!(
+                    "{field} must be inside the range of every cell, but {cells} of {all} cells of the {name} array cannot hold their \
+                     weight, the largest of which is {largest}"
+                )));
+            }
             array.program(&start, key.named("initial"))?;
         }
         return Ok(array);

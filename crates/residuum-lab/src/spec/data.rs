@@ -12,6 +12,7 @@ use thiserror::Error;
 use super::node::SpecError;
 use super::own_data::{IdxTable, NpyTable, OwnData, TestPart, test_part};
 use super::section::{Optional, Or, Required, section};
+use super::stamps::{Stamps, changed_sentence};
 use super::table::{At, Table};
 use super::types::{TakesExt as _, choice, count, flag, list, number, path, table, text, word};
 
@@ -131,6 +132,8 @@ pub struct DataSpec {
     pub resize: Option<usize>,
     /// What happens at random while training.
     pub augment: Augment,
+    /// Its files when the spec was read.
+    pub(crate) stamps: Stamps,
 }
 
 /// The parts of the training samples.
@@ -192,6 +195,12 @@ pub enum DataSpecError {
     /// The transforms.
     #[error("data: {0}")]
     Parameter(#[from] ParameterError),
+    /// Other files than when the spec was read.
+    #[error("data: {}", changed_sentence(path))]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 impl DataSpec {
@@ -211,7 +220,8 @@ impl DataSpec {
         if let Some(share) = held_out.validation.filter(|share| !(*share > 0.0 && *share < 1.0)) {
             return Err(table.error(format!("data.validation must be above 0 and below 1, got {share}")));
         }
-        let spec = Self {
+        let mut spec = Self {
+            stamps: Stamps::default(),
             set: fields.set.unwrap_or("files"),
             held_out,
             scale_targets: fields.scale_targets,
@@ -231,6 +241,8 @@ impl DataSpec {
             },
             own,
         };
+        let files = at.context.folders.files_of(&spec);
+        spec.stamps = Stamps::of(files.iter().map(PathBuf::as_path));
         if let Some(digest) = at.context.folders.data(&spec) {
             table.contents("files", digest);
         }
@@ -326,6 +338,10 @@ impl DataSpec {
             (None, Some(folder)) => find(self.set)?.read(folder)?,
             (None, None) => load(self.set, root)?,
         };
+        // The id of the trial says which data: others must not pass for them.
+        if let Some(path) = self.stamps.changed() {
+            return Err(DataSpecError::Replaced { path: path.into() });
+        }
         Ok(self.parts(split)?)
     }
 

@@ -77,11 +77,24 @@ impl Folders {
         })
     }
 
+    /// The files of a data set, each plain or compressed; none if they are embedded, or nobody says where they are.
+    pub(crate) fn files_of(&self, spec: &DataSpec) -> Vec<PathBuf> {
+        let (Ok(entry), Some(folder)) = (catalogue::find(spec.set), self.folder_of(spec)) else {
+            return Vec::new();
+        };
+        let names = entry.downloads.iter().flat_map(|download| &download.files);
+        names.flat_map(|file| ["", ".gz"].map(|end| folder.join(format!("{}{end}", file.name)))).collect()
+    }
+
+    fn folder_of(&self, spec: &DataSpec) -> Option<PathBuf> {
+        spec.directory.clone().or_else(|| Some(self.data_root.as_ref()?.join(spec.set)))
+    }
+
     /// The digest of a data set that is not the published one; none if it is missing, which is reported when it is needed.
     pub(crate) fn data(&self, spec: &DataSpec) -> Option<String> {
         // Embedded sets are not in the catalogue.
         let entry = catalogue::find(spec.set).ok()?;
-        let folder = spec.directory.clone().or_else(|| Some(self.data_root.as_ref()?.join(spec.set)))?;
+        let folder = self.folder_of(spec)?;
         // One folder may hold the files of two sets.
         once(&self.digests, &folder.join(spec.set), || entry.own_contents(&folder).ok()?)
     }

@@ -23,6 +23,9 @@ const NORMS: &[&str] = &["batch_norm", "layer_norm"];
 /// Layers that hold layers.
 const HOLDING: &[&str] = &["linear", "conv2d", "conv1d", "residual", "parallel", "group"];
 
+/// Layers of a list; more are taken for a mistake.
+pub(super) const MOST_LAYERS: usize = 10_000;
+
 /// Every kind of layer.
 const KINDS: [&str; 21] = [
     "linear",
@@ -81,18 +84,18 @@ section! {
         /// of a value to be 0 in training; the others are scaled to keep the mean
         probability: f64 = number().memory(), "probability", Or("0.5"), of kind ["dropout"];
         /// the main path; its layers go by the name of the block
-        main: Option<Vec<Listed>> = list(LayerField, "a list of layers", [1, usize::MAX]), "–", RequiredIf, of kind ["residual"];
+        main: Option<Vec<Listed>> = list(LayerField, "a list of layers", [1, MOST_LAYERS]), "–", RequiredIf, of kind ["residual"];
         /// layers on the way around; they go by `downsample` in the block
-        shortcut: Vec<Listed> = list(LayerField, "a list of layers", [0, usize::MAX]), "–", Or("[]"), of kind ["residual"];
+        shortcut: Vec<Listed> = list(LayerField, "a list of layers", [0, MOST_LAYERS]), "–", Or("[]"), of kind ["residual"];
         /// what follows the sum
         activation: &'static str = word(["relu", "none"]), "–", Or("\"relu\""), of kind ["residual"];
         /// lists of layers that see the same input, called 0, 1, …; an empty one is the identity
-        branches: Option<Vec<Vec<Listed>>> = list(list(LayerField, "a list of layers", [0, usize::MAX]), "a list of lists of layers", [1, usize::MAX]), "–",
+        branches: Option<Vec<Vec<Listed>>> = list(list(LayerField, "a list of layers", [0, MOST_LAYERS]), "a list of lists of layers", [1, MOST_LAYERS]), "–",
             RequiredIf, of kind ["parallel"];
         /// what becomes of their outputs: channels side by side, or the sum
         join: Join = choice([("concat", Join::Concat), ("add", Join::Add)]), "–", Or("\"concat\""), of kind ["parallel"];
         /// layers under a common name
-        layers: Option<Vec<Listed>> = list(LayerField, "a list of layers", [1, usize::MAX]), "–", RequiredIf, of kind ["group"];
+        layers: Option<Vec<Listed>> = list(LayerField, "a list of layers", [1, MOST_LAYERS]), "–", RequiredIf, of kind ["group"];
     }
 }
 

@@ -11,7 +11,7 @@ use residuum_nn::{Network, SampleShape, Weights};
 use super::data::DataSpec;
 use super::file::SpecKind;
 use super::folders::Folders;
-use super::layers::{LayerField, Listed, ListedLayers};
+use super::layers::{LayerField, Listed, ListedLayers, MOST_LAYERS};
 use super::node::{Node, SpecError, Value};
 use super::section::{Optional, Or, Section as _, section};
 use super::table::{At, Context, Table};
@@ -24,7 +24,7 @@ section! {
         model: Option<&'static str> = word(["fcn", "cnn", "mlp", "resnet18", "resnet34", "resnet50", "keras_resnet50"]), "–", Optional("by `layers`");
         /// the architecture as a list of layers from input to output, each a word such as `"relu"` or a table such as
         /// `{ kind = "linear", outputs = 64 }`
-        layers: Option<Vec<Listed>> = list(LayerField, "a list of layers", [1, usize::MAX]), "–", Optional("by `model`");
+        layers: Option<Vec<Listed>> = list(LayerField, "a list of layers", [1, MOST_LAYERS]), "–", Optional("by `model`");
         /// sizes of the hidden layers
         hidden: Vec<usize> = list(count().at_least(1).size(), "a list of sizes of at least 1", [0, usize::MAX]), "units",
             Or("[32]"), of model ["mlp"];

@@ -13,6 +13,7 @@ use residuum_nn::data::{DataError, Dataset, ImageShape, Split};
 use super::data::DataTable;
 use super::node::SpecError;
 use super::section::{Optional, Required, section};
+use super::stamps::{Stamps, changed_sentence};
 use super::table::{At, Table};
 use super::types::{TakesExt as _, number, path};
 
@@ -89,20 +90,32 @@ impl OwnData {
         let table = at.table()?;
         let Some(source) = OwnSource::of(fields, &table)? else { return Ok(None) };
         let folders = at.context.folders;
-        for (field, path) in &source.files {
-            if let Some(digest) = folders.file(path) {
-                table.contents(field, digest);
-            }
-        }
         let seed = fields.split_seed.unwrap_or(0);
         let key = format!("{source:?} {seed}");
-        let read = || source.read(seed).map(|split| Self { split: Arc::new(split) }).map_err(|e| e.to_string());
+        let read = || {
+            let stamps = Stamps::of(source.files.iter().map(|(_, path)| path.as_path()));
+            for (_, path) in &source.files {
+                folders.file(path);
+            }
+            let split = source.read(seed).map_err(|e| e.to_string())?;
+            // What was read must be what its digest says.
+            match stamps.changed() {
+                Some(path) => Err(changed_sentence(path)),
+                None => Ok(Self { split: Arc::new(split) }),
+            }
+        };
         let field = source.files[0].0;
         let blame = |message: String| {
             let line = table.node(field.split('.').next().unwrap_or(field)).and_then(|node| node.line);
             SpecError { line, message: format!("data.{field}: {message}") }
         };
-        folders.own_data(&key, read).map(Some).map_err(blame)
+        let own = folders.own_data(&key, read).map_err(blame)?;
+        for (field, path) in &source.files {
+            if let Some(digest) = folders.file(path) {
+                table.contents(field, digest);
+            }
+        }
+        Ok(Some(own))
     }
 }
 

@@ -280,7 +280,8 @@ impl Store {
     /// If there is none, or more than one.
     pub fn find(&self, prefix: &str) -> Result<String, StoreError> {
         let mut found = self.ids()?;
-        found.retain(|id| id.starts_with(prefix));
+        // Nothing begins every id: an empty variable of a script must not name the only trial.
+        found.retain(|id| !prefix.is_empty() && id.starts_with(prefix));
         let count = found.len();
         match found.pop() {
             Some(id) if count == 1 => Ok(id),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use residuum_nn::state;
 use residuum_nn::train::{
     EarlyStop, Outcome, Run, StopMetric, TrainError, Training, TrainingListener, TrainingSummary,
+    unreachable_weights,
 };
 use thiserror::Error;
 
@@ -123,8 +124,14 @@ pub fn train_in(
     let start = layer_weights(&trial.parts.network, &spec.network.analog);
     let mut training = training(spec, &trial);
     training.checkpoint.pause = checkpoint_every;
+    let mut unreachable = unreachable_weights(&trial.parts.network);
+    unreachable.extend(trial.parts.backbone.iter().flat_map(unreachable_weights));
     let summary = match trial.run(&training, Some(folder), description).resume(listener) {
         Err(TrainError::NoCheckpoint { .. }) => {
+            // A run that resumes has said so before.
+            for warning in &unreachable {
+                listener.warned(warning);
+            }
             trial.run(&training, Some(folder), description).start(listener)?
         }
         // A run damaged by a power cut is started again.

@@ -4,7 +4,7 @@ mod report;
 mod search;
 mod space;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use residuum::Key;
 use residuum::stats::Summary;
@@ -23,6 +23,10 @@ use crate::sweep::{Listener, SweepError, SweepOptions, sweep};
 
 /// Share of the training samples that is held out if the spec does not say.
 const VALIDATION: f64 = 0.2;
+/// Trials of the shortest search.
+const FEWEST: usize = 5;
+/// Trials of the longest: as many as a grid may have.
+const MOST: usize = 1_000_000;
 /// Short trials from which the length of a search of so many minutes is planned.
 const TIMED: usize = 4;
 
@@ -69,8 +73,19 @@ pub enum TuneError {
         sentence: String,
     },
     /// A budget that cannot hold a search.
-    #[error("tune needs a budget of at least 5 trials, got {0}")]
+    #[error("tune needs a budget of {FEWEST} to {MOST} trials, got {0}")]
     Budget(usize),
+    /// A time that is none.
+    #[error("tune needs minutes above 0, got {0}")]
+    Minutes(f64),
+    /// The file with the length of an earlier search is damaged.
+    #[error("{}: {reason}; remove it and the length is planned again", path.display())]
+    Kept {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The user stopped it.
     #[error("stopped; finished trials are kept")]
     Interrupted,
@@ -144,8 +159,11 @@ pub fn tune(
     (options, sweep): (TuneOptions, &SweepOptions),
     listener: &dyn Listener,
 ) -> Result<Vec<Tuned>, TuneError> {
-    if options.trials < 5 {
+    if !(FEWEST..=MOST).contains(&options.trials) {
         return Err(TuneError::Budget(options.trials));
+    }
+    if let Some(minutes) = options.minutes.filter(|minutes| !(*minutes > 0.0 && minutes.is_finite())) {
+        return Err(TuneError::Minutes(minutes));
     }
     let folders = Folders::new(&source.base).with_data(&sweep.data_root);
     let mut all = Vec::new();
@@ -318,17 +336,17 @@ impl PointSearch<'_> {
     fn timed(&self, most: Halving, minutes: f64, options: TuneOptions) -> Result<Halving, TuneError> {
         let name = format!("tune-{}-{}-{minutes}.json", self.plan.name, options.seed);
         let path = self.store.path().join(name);
-        let kept = std::fs::read_to_string(&path).ok();
-        let kept = kept.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).ok());
-        if let Some(trials) = kept.and_then(|json| json["trials"].as_u64()) {
-            return Ok(Halving::new(trials as usize, most.epochs, options.seeds));
+        if let Ok(text) = std::fs::read_to_string(&path) {
+            let trials = kept_trials(&text, options.trials)
+                .map_err(|reason| TuneError::Kept { path: path.clone(), reason })?;
+            return Ok(Halving::new(trials, most.epochs, options.seeds));
         }
         let per_epoch = self.seconds()? / (self.trials.len() as u64 * most.short_epochs).max(1) as f64;
         let fits = |trials: &usize| {
             let schedule = Halving::new(*trials, most.epochs, options.seeds);
             schedule.cost() as f64 * per_epoch / self.sweep.jobs as f64 <= 60.0 * minutes
         };
-        let trials = (5..=options.trials).rev().find(fits).unwrap_or(5);
+        let trials = (FEWEST..=options.trials).rev().find(fits).unwrap_or(FEWEST);
         write_whole(&path, serde_json::json!({ "trials": trials }).to_string().as_bytes())?;
         Ok(Halving::new(trials, most.epochs, options.seeds))
     }
@@ -376,6 +394,24 @@ impl PointSearch<'_> {
     }
 }
 
+/// The trials of a search that was planned before, from the file that keeps their number.
+///
+/// # Errors
+/// If the file is not one of these, or the number is not one that a search of at most `most` trials decides for.
+pub fn kept_trials(text: &str, most: usize) -> Result<usize, String> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Kept {
+        trials: usize,
+    }
+    let Kept { trials } = serde_json::from_str(text).map_err(|e| format!("must be {{\"trials\": N}}: {e}"))?;
+    if (FEWEST..=most.max(FEWEST)).contains(&trials) {
+        Ok(trials)
+    } else {
+        Err(format!("trials must be {FEWEST} to {most}, the most that was asked for, got {trials}"))
+    }
+}
+
 /// What a trial reached after its last epoch, with its loss.
 fn score(rows: &[Row], metric: &str) -> Option<(f64, f64)> {
     let last = |metric: &str| rows.iter().rfind(|row| row.metric == metric).map(|row| row.value);
@@ -388,4 +424,23 @@ fn better(a: Option<(f64, f64)>, b: Option<(f64, f64)>) -> std::cmp::Ordering {
     let key = |score: Option<(f64, f64)>| score.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
     let ((a, loss_a), (b, loss_b)) = (key(a), key(b));
     a.total_cmp(&b).then(loss_b.total_cmp(&loss_a))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_length_is_one_that_was_planned() {
+        assert_eq!(kept_trials("{\"trials\":24}", 60), Ok(24));
+        for (text, most) in [
+            ("", 60),
+            ("{}", 60),
+            ("{\"trials\":4}", 60),
+            ("{\"trials\":61}", 60),
+            ("{\"trials\":2305843009213693952}", 60),
+        ] {
+            kept_trials(text, most).unwrap_err();
+        }
+    }
 }

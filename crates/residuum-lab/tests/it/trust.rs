@@ -215,6 +215,28 @@ fn what_would_fill_the_memory_or_take_for_ever_is_refused_at_once() {
         &[("states = 1200", "states = 1200\ncell = { kind = \"vector\", tiles = 1000000000 }")],
         "device.cell.tiles must be between 1 and 256",
     );
+    let layers = |list: &str| format!("layers = [{list}, \"flatten\", \"linear\"]");
+    let mlp = "model = \"mlp\"\nhidden = [12]";
+    // Sizes that would wrap to small ones, and images that fit no memory though their weights do.
+    for conv in
+        ["kernel = 3, padding = 4294967292", "kernel = 3, padding = 1000000000", "kernel = 3, padding = 20000"]
+    {
+        refused(
+            NETWORK,
+            &[(mlp, &layers(&format!("{{ kind = \"conv2d\", outputs = 6, {conv} }}, \"global_avg_pool\"")))],
+            "layer 0: its output must have at most 100000000 values for a sample, got ",
+        );
+    }
+    refused(
+        NETWORK,
+        &[(mlp, &layers("{ kind = \"conv2d\", outputs = 6, kernel = 3, dilation = 9223372036854775807 }"))],
+        "a convolution must be given at least 18446744073709551615×18446744073709551615 positions",
+    );
+    refused(
+        NETWORK,
+        &[(mlp, &layers("\"relu\", ".repeat(10_000).trim_end_matches(", ")))],
+        "must have 1 to 10000 entries",
+    );
     refused(
         PROBLEM,
         &[("minimizer = 0.5", "minimizer = 0.5\ndim = 99999999")],
@@ -336,4 +358,107 @@ fn shipped_experiments_pass_the_checks() {
         Experiment::parse(shipped.text, Path::new("../../experiments"), None)
             .unwrap_or_else(|e| panic!("{}: {e}", shipped.name));
     }
+}
+
+const DEVICE: &str = "response = \"power\"\nshape = 1.0\nradius = 0.6\nstates = 1200";
+/// Up steps grow where down steps shrink: pulses drive a cell away from where they are equal.
+const REPELLING: &str =
+    "response = \"formula\"\nq_plus = \"1 + w\"\nq_minus = \"1 - w\"\nrange = [-0.6, 0.6]\npulse_step = 0.001";
+const NEVER: &str =
+    "response = \"formula\"\nq_plus = \"1.2 - w\"\nq_minus = \"0.5\"\nrange = [-0.6, 0.6]\npulse_step = 0.001";
+
+fn residual(rest: &str) -> String {
+    format!("residual_learning\"\ntransfer_rate = 0.1\nmixing = 1.0\n{rest}")
+}
+
+/// A cell whose true symmetric point is asked for and does not exist would be taken to have it at 0.
+#[test]
+fn a_true_symmetric_point_that_does_not_exist_is_refused() {
+    let problem =
+        with(PROBLEM, &[("response = \"power\"\nshape = 1.0", &format!("array = \"tile\"\n{DEVICE}"))]);
+    for text in [NETWORK, &problem] {
+        for (device, why) in
+            [(REPELLING, "pulses drive it away from there"), (NEVER, "are equal nowhere in its range")]
+        {
+            for (rule, field) in [
+                (
+                    "symmetric_point = \"known\"",
+                    "rule.symmetric_point = \"known\" needs that of every cell, but ",
+                ),
+                (
+                    "symmetric_point = { error = 0.1 }",
+                    "rule.symmetric_point.error is added to that of every cell, but ",
+                ),
+                (
+                    "symmetric_point = { error = 0.1, track = { rate = 0.1 } }",
+                    "rule.symmetric_point.error is added to that of every cell",
+                ),
+                ("symmetric_point = 0.1\ncell_gain = \"known\"", "rule.cell_gain = \"known\" is the mean step"),
+            ] {
+                let rule = residual(rule);
+                for expected in [field, why] {
+                    refused(text, &[(DEVICE, device), ("analog\"", &rule)], expected);
+                }
+                assert_eq!(said(&with(text, &[("analog\"", &rule)])), "accepted", "the twin has a point");
+            }
+            for needs_none in ["\"zero\"", "0.1", "{ pairs = 5 }", "{ track = { rate = 0.1 } }"] {
+                let rule = residual(&format!("symmetric_point = {needs_none}"));
+                assert_eq!(
+                    said(&with(text, &[(DEVICE, device), ("analog\"", &rule)])),
+                    "accepted",
+                    "{needs_none}"
+                );
+            }
+        }
+        refused(
+            text,
+            &[(DEVICE, &format!("{NEVER}\ncell = {{ kind = \"reference\" }}"))],
+            "device.cell: a reference tile",
+        );
+    }
+}
+
+/// The mean cell is symmetric everywhere; those that differ from it have no point at all.
+#[test]
+fn cells_without_the_point_of_the_mean_are_counted() {
+    let rule = residual("symmetric_point = \"known\"");
+    let even = "response = \"constant\"\nbounds = [-0.6, 0.6]\nstates = 1200";
+    let text = with(NETWORK, &[("analog\"", &rule), (DEVICE, even)]);
+    refused(
+        &text,
+        &[(even, &format!("{even}\nimbalance_spread = 0.1"))],
+        "4 of 4 cells have no symmetric point: of cell 0, its up and down steps are equal nowhere in its range",
+    );
+}
+
+#[test]
+fn weights_that_a_cell_cannot_hold_are_told() {
+    let warnings = |radius: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let text = with(NETWORK, &[("radius = 0.6", &format!("radius = {radius}"))]);
+        let plans = plans(&text, &Folders::new("."), None, "spec").unwrap();
+        let store = Store::create(folder.path().join("store")).unwrap();
+        let spy = Spy::default();
+        sweep(&plans, &store, &options(1, 2), &spy).unwrap();
+        spy.warnings.into_inner().unwrap()
+    };
+    // First weights are uniform on ±1/√64 = ±0.125 and ±1/√12 = ±0.289.
+    assert_eq!(warnings("0.6"), Vec::<String>::new());
+    let told = warnings("0.2");
+    assert_eq!(told.len(), 1, "{told:?}");
+    let cells: usize = told[0].trim_start_matches("layer 3: ").split(' ').next().unwrap().parse().unwrap();
+    // A share of 1 − 0.2/0.289 of 120 cells, ± 4.9 deviations.
+    assert!((37.0 - cells as f64).abs() < 4.9 * (120.0_f64 * 0.31 * 0.69).sqrt(), "{told:?}");
+    assert!(
+        told[0].contains("of 120 cells cannot hold their first weight and begin at the end of their range"),
+        "{told:?}"
+    );
+    let largest = told[0].split("the largest such weight is ").nth(1).unwrap().split(' ').next().unwrap();
+    assert!((0.2..0.289).contains(&largest.parse::<f64>().unwrap().abs()), "{told:?}");
+    // A problem says where it starts, and is refused.
+    let problem =
+        with(PROBLEM, &[("response = \"power\"\nshape = 1.0", &format!("array = \"tile\"\n{DEVICE}"))]);
+    let message = said(&format!("{problem}[initial]\nmain = 0.7\n"));
+    assert!(message.contains("initial.main must be inside the range of every cell"), "{message}");
+    assert_eq!(said(&format!("{problem}[initial]\nmain = 0.5\n")), "accepted");
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use residuum::array::Unreachable;
 use residuum::readout::{Scratch, Shape};
 use residuum::rule::Operations;
 use residuum::{Gradient, Key, ParameterError, Rates, Rule, State, StepError};
@@ -17,6 +18,8 @@ pub(super) struct Block {
     rule: Box<dyn Rule<f32>>,
     /// a: what weights were divided by when they were mapped; one for the tile or one for each row.
     mapped: Vec<f32>,
+    /// What the cells cannot hold of what they were programmed to.
+    unreachable: Unreachable<f32>,
     /// s: learned; one, one for each row, or none.
     learned: Option<Parameter>,
     /// Outputs of the last read before s, for the gradient of s.
@@ -49,6 +52,7 @@ impl Block {
         };
         let mut block = Self {
             mapped: Vec::new(),
+            unreachable: Unreachable::default(),
             learned: scales.map(|n| Parameter::new(vec![1.0; n], Some(sgd))),
             rows,
             cols,
@@ -124,7 +128,24 @@ impl Block {
             learned.values.fill(1.0);
         }
         self.rule.set_units(&self.mapped);
+        self.unreachable = self.beyond(&weights);
         self.rule.program(&weights, key)
+    }
+
+    /// What the cells of the main array cannot hold, in the weights of the layer.
+    fn beyond(&self, weights: &[f32]) -> Unreachable<f32> {
+        let arrays = self.rule.arrays();
+        let Some((_, main)) = arrays.iter().find(|(name, _)| *name == "main") else {
+            return Unreachable::default();
+        };
+        // One scale for the tile, or one for each row.
+        let scale = |cell: usize| self.mapped[cell / self.cols.len() % self.mapped.len()];
+        Unreachable::of(*main, weights, scale)
+    }
+
+    /// What the cells could not hold of the weights they were last programmed to.
+    pub(super) fn unreachable(&self) -> Unreachable<f32> {
+        self.unreachable
     }
 
     pub(super) fn operations(&self, steps: u64, samples: u64) -> Operations {

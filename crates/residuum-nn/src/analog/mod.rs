@@ -13,6 +13,7 @@ pub use factory::{AnalogFactory, Recipe};
 
 use std::ops::Range;
 
+use residuum::array::Unreachable;
 use residuum::rule::Operations;
 use residuum::{Key, ParameterError, RateSchedules, Rates, Readout, Rule, State};
 
@@ -349,6 +350,12 @@ impl Weights for AnalogWeights {
     fn range(&self) -> Option<[f32; 2]> {
         let ranges = self.blocks.iter().filter_map(Block::range);
         ranges.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])
+    }
+
+    fn unreachable(&self) -> Unreachable<f32> {
+        let mut all = Unreachable::default();
+        self.blocks.iter().for_each(|block| all.add(block.unreachable()));
+        all
     }
 
     fn samples_read(&self) -> u64 {

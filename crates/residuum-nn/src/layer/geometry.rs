@@ -35,20 +35,23 @@ impl Geometry {
 
     /// Values of a window in one channel.
     pub const fn positions(&self) -> usize {
-        self.height * self.width
+        self.height.saturating_mul(self.width)
     }
 
     /// Rows and columns from the first to the last value of a window.
     pub const fn reach(&self) -> [usize; 2] {
-        [(self.height - 1) * self.dilation[0] + 1, (self.width - 1) * self.dilation[1] + 1]
+        [
+            (self.height - 1).saturating_mul(self.dilation[0]).saturating_add(1),
+            (self.width - 1).saturating_mul(self.dilation[1]).saturating_add(1),
+        ]
     }
 
     /// Windows over an image of this shape, or `None` if no window fits.
     pub fn output(&self, image: SampleShape, channels: usize) -> Option<SampleShape> {
         let [rows, columns] = self.reach();
         let count = |axis: usize, size: usize, reach: usize| {
-            let room = (size + 2 * self.padding[axis]).checked_sub(reach)?;
-            Some(room / self.stride[axis] + 1)
+            let room = size.saturating_add(self.padding[axis].saturating_mul(2)).checked_sub(reach)?;
+            Some((room / self.stride[axis]).saturating_add(1))
         };
         Some(SampleShape::image(count(0, image.height, rows)?, count(1, image.width, columns)?, channels))
     }

@@ -173,6 +173,9 @@ impl Named for GroupedConv2d {
         if let Some(range) = ranges.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])]) {
             out.note_range(&name, range);
         }
+        for conv in &self.groups {
+            out.note_unreachable(&name, conv.weights().unreachable());
+        }
         if let Some(bias) = &self.bias {
             bias.collect(&join(path, "bias"), Role::Parameter, out);
         }

@@ -120,6 +120,7 @@ pub(super) fn collect_weights(
     if let Some(range) = weights.range() {
         out.note_range(name, range);
     }
+    out.note_unreachable(name, weights.unreachable());
 }
 
 /// Programs a matrix from its tensor, laid out by `ours`, and restores the state behind it where there is any.

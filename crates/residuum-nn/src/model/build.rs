@@ -36,7 +36,18 @@ pub enum BuildError {
         /// The name.
         layer: String,
     },
+    /// A layer whose output would fill the memory.
+    #[error("layer {layer}: its output must have at most {MAX_VALUES} values for a sample, got {shape}")]
+    Large {
+        /// The name.
+        layer: String,
+        /// What it would give.
+        shape: SampleShape,
+    },
 }
+
+/// Most values that a layer may give for one sample: 400 MB. More are taken for a mistake.
+pub(super) const MAX_VALUES: usize = 100_000_000;
 
 /// Decides, by name, where the weights of a layer are stored and how parameters learn.
 pub trait Factory {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use residuum::{Key, ParameterError};
 
-use super::build::Builder;
+use super::build::{Builder, MAX_VALUES};
 use super::{BuildError, Factory, KernelStart, Network};
 use crate::SampleShape;
 use crate::layer::{
@@ -292,6 +292,10 @@ impl LayerList {
                 return Err(BuildError::Twice { layer: name });
             }
             shape = kind.walk(&name, shape, out)?;
+            // Vectors are limited by the weights that give them.
+            if shape.positions() > 1 && shape.len() > MAX_VALUES {
+                return Err(BuildError::Large { layer: name, shape });
+            }
         }
         Ok(shape)
     }
@@ -358,7 +362,7 @@ impl LayerKind {
                     let what = format!("channels and outputs ({outputs}) that {groups} groups divide");
                     return Err(at(refused("a convolution", what, input)));
                 }
-                let cols = geometry.positions() * input.channels / groups;
+                let cols = geometry.positions().saturating_mul(input.channels) / groups;
                 matrices = vec![[outputs / groups, cols]; *groups];
                 vectors = if *bias { *outputs } else { 0 };
                 let output = geometry.output(input, *outputs);

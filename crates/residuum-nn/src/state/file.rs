@@ -1,7 +1,7 @@
 //! Named tensors in safetensors files.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use safetensors::tensor::TensorView;
@@ -117,6 +117,20 @@ pub fn parse_safetensors(bytes: &[u8], path: &Path) -> Result<Tensors, TensorFil
         .collect()
 }
 
+/// Refuses a place where there is something that is neither a file nor missing, such as a device or a pipe: a file that is renamed
+/// to it would take its place.
+///
+/// # Errors
+/// If there is one at `path`.
+pub fn refuse_special(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(found) if !found.is_file() => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "it must be a file, but is something else"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Writes all tensors to a file atomically: the bytes go to a temporary file that is renamed once it is
 /// on disk.
 ///
@@ -143,10 +157,13 @@ pub fn write_safetensors(path: &Path, state: &Tensors) -> Result<(), TensorFileE
         })
         .collect::<Result<Vec<_>, _>>()?;
     let file = safetensors::serialize(views, None).map_err(format)?;
+    refuse_special(path).map_err(io)?;
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     let write = || {
-        let mut out = fs::File::create(&partial)?;
+        // What a killed process has left goes; a link that somebody put there is not followed.
+        let _ = fs::remove_file(&partial);
+        let mut out = fs::OpenOptions::new().write(true).create_new(true).open(&partial)?;
         out.write_all(&file)?;
         out.sync_all()?;
         fs::rename(&partial, path)

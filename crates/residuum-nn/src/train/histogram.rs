@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use residuum::array::Unreachable;
+use residuum::state::{Data, SavedTensor};
+
+use super::Warning;
 use crate::Network;
 use crate::state::{Collection, Role};
-use residuum::state::{Data, SavedTensor};
 
 /// Bins of a histogram within its range.
 const BINS: usize = 64;
@@ -80,6 +83,23 @@ pub fn weight_histograms(network: &Network) -> BTreeMap<String, Histogram> {
         Some((layer(name), Histogram::new(values, range)?))
     };
     all.iter().filter_map(histogram).collect()
+}
+
+/// A warning for each layer whose cells could not be programmed to its weights.
+pub fn unreachable_weights(network: &Network) -> Vec<Warning> {
+    let all = Collection::of(network);
+    let cells = |name: &str| {
+        let own = all.iter().find(|(own, ..)| *own == name);
+        own.map_or(0, |(_, _, tensor)| tensor.shape.iter().product())
+    };
+    let warning = |(name, weights): (&str, Unreachable<f32>)| Warning::Unreachable {
+        layer: layer(name),
+        cells: weights.cells,
+        of: cells(name),
+        largest: weights.largest,
+        range: all.range(name),
+    };
+    all.unreachable().map(warning).collect()
 }
 
 /// The pulses that each layer's devices have received so far: all counters named `….pulses`.

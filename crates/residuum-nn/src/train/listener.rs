@@ -54,7 +54,7 @@ pub struct Unwatched;
 impl TrainingListener for Unwatched {}
 
 /// A problem that does not stop a run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
     /// A damaged checkpoint; an older one is tried.
@@ -72,5 +72,23 @@ pub enum Warning {
         path: PathBuf,
         /// Its new name.
         kept: PathBuf,
+    },
+    /// Cells that begin at the end of their range, because their weight lies beyond it.
+    #[error(
+        "layer {layer}: {cells} of {of} cells cannot hold their first weight and begin at the end of their range{}; the largest \
+         such weight is {largest} (mapping.omega scales weights into the range)",
+        range.map_or_else(String::new, |[lo, hi]| format!(", which is {lo} to {hi} on average"))
+    )]
+    Unreachable {
+        /// The layer.
+        layer: String,
+        /// How many.
+        cells: usize,
+        /// How many the layer has.
+        of: usize,
+        /// The weight of largest magnitude among them.
+        largest: f32,
+        /// The range of the layer's weights, on average over its cells.
+        range: Option<[f32; 2]>,
     },
 }

@@ -62,7 +62,7 @@ use residuum::{ParameterError, Schedule};
 pub use early_stop::{EarlyStop, StopMetric};
 pub use error::TrainError;
 pub use evaluate::{Evaluation, evaluate};
-pub use histogram::{Histogram, pulse_ledger, weight_histograms};
+pub use histogram::{Histogram, pulse_ledger, unreachable_weights, weight_histograms};
 pub use listener::{TrainingListener, Unwatched, Warning};
 pub use record::{EpochRecord, Outcome, TrainingSummary};
 pub use restore::restore;

@@ -368,6 +368,11 @@ impl<T: Scalar> Array<T> for ExactArray<T> {
         Ok(points.into_iter().map(T::from_f64).collect())
     }
 
+    fn programmable(&self, cell: usize) -> Option<[T; 2]> {
+        let range = self.cells.response(cell).range();
+        Some([range.lo, range.hi].map(T::from_f64))
+    }
+
     fn response(&self, cell: usize, up: bool, at: T) -> T {
         let response = self.cells.response(cell);
         T::from_f64(if up { response.q_plus(at.to_f64()) } else { response.q_minus(at.to_f64()) })

@@ -149,12 +149,18 @@ pub trait Array<T: Scalar>: Debug + Send + Sync + State {
     /// W⋄ of every cell; `None` where a cell has none.
     fn symmetric_points(&self) -> Vec<Option<T>>;
 
-    /// W⋄ of every cell, for a rule that subtracts the true point.
+    /// W⋄ of every cell, for a rule that subtracts the true point. Where every state of a cell is symmetric, the one nearest to 0.
     ///
     /// # Errors
-    /// If a cell that needs one has none.
+    /// If a cell has none.
     fn known_symmetric_points(&self) -> Result<Vec<T>, ParameterError> {
-        Ok(self.symmetric_points().into_iter().map(|point| point.unwrap_or(T::ZERO)).collect())
+        all_points(self.symmetric_points(), |_| "its up and down steps are equal nowhere in its range".into())
+    }
+
+    /// The weights that [`program`](Self::program) can give this cell; `None` where there is no bound.
+    fn programmable(&self, cell: usize) -> Option<[T; 2]> {
+        let _ = cell;
+        None
     }
 
     /// The numbers that make its cells differ, by name, one per cell: what a rule cannot know. None where cells are alike, or are
@@ -172,6 +178,50 @@ pub trait Array<T: Scalar>: Debug + Send + Sync + State {
         for (i, desired) in desired.iter_mut().enumerate() {
             let cell = first + i * stride;
             *desired /= self.response(cell, *desired >= T::ZERO, self.weights()[cell]).max(floor);
+        }
+    }
+}
+
+/// The points of all cells, or an error that says how many have none and why the first of them has none.
+pub(crate) fn all_points<T>(
+    points: Vec<Option<T>>,
+    reason: impl FnOnce(usize) -> String,
+) -> Result<Vec<T>, ParameterError> {
+    let cells = points.len();
+    let missing = points.iter().filter(|point| point.is_none()).count();
+    match points.iter().position(Option::is_none) {
+        Some(first) => Err(ParameterError::NoPointOfCell { missing, cells, first, reason: reason(first) }),
+        None => Ok(points.into_iter().flatten().collect()),
+    }
+}
+
+/// Weights that an array cannot be programmed to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Unreachable<T> {
+    /// How many cells would stop at the end of their range.
+    pub cells: usize,
+    /// The weight of largest magnitude among them.
+    pub largest: T,
+}
+
+impl<T: Scalar> Unreachable<T> {
+    /// What `array` cannot hold of `target`; the largest in units of `unit`. Cells that cannot move at all are left out: they
+    /// are faulty, not too small.
+    pub fn of(array: &dyn Array<T>, target: &[T], unit: impl Fn(usize) -> T) -> Self {
+        let mut found = Self { cells: 0, largest: T::ZERO };
+        for (cell, &target) in target.iter().enumerate() {
+            if array.programmable(cell).is_some_and(|[lo, hi]| lo < hi && (target < lo || target > hi)) {
+                found.add(Self { cells: 1, largest: target * unit(cell) });
+            }
+        }
+        found
+    }
+
+    /// Both together.
+    pub fn add(&mut self, other: Self) {
+        self.cells += other.cells;
+        if other.largest.abs() > self.largest.abs() {
+            self.largest = other.largest;
         }
     }
 }
@@ -266,6 +316,9 @@ impl<T: Scalar> Array<T> for Box<dyn Array<T>> {
     }
     fn known_symmetric_points(&self) -> Result<Vec<T>, ParameterError> {
         (**self).known_symmetric_points()
+    }
+    fn programmable(&self, cell: usize) -> Option<[T; 2]> {
+        (**self).programmable(cell)
     }
     fn cell_parameters(&self) -> Vec<(String, Vec<T>)> {
         (**self).cell_parameters()

@@ -2,6 +2,7 @@
 
 use super::{CycleNoise, Device, Spread};
 use crate::Key;
+use crate::error::ParameterError;
 use crate::tile::fill_normal;
 
 /// Structure of arrays; only what the step model needs is filled.
@@ -29,7 +30,9 @@ pub(crate) fn side(up: bool) -> usize {
 }
 
 impl Cells {
-    pub(crate) fn draw(n: usize, device: &Device, key: Key) -> Self {
+    /// # Errors
+    /// If a reference is to be at the symmetric point of a cell that has none.
+    pub(crate) fn draw(n: usize, device: &Device, key: Key) -> Result<Self, ParameterError> {
         let draws = Draws { n, key };
         let deviations = |name: &str, deviation: f32| draws.deviations(name, deviation);
         let gain: Vec<f32> = deviations("step", device.step_spread.deviation)
@@ -69,7 +72,7 @@ impl Cells {
                 cells.base = cells.scale.clone();
             }
             for (i, spread) in deviations("reference", reference.deviation).into_iter().enumerate() {
-                let point = if reference.at_symmetric_point { cells.symmetric_point(device, i) } else { 0.0 };
+                let point = if reference.at_symmetric_point { cells.symmetric_point(device, i)? } else { 0.0 };
                 cells.shift(i, reference.mean + spread + point, affine);
             }
             // Two arrays less to read where nothing was shifted.
@@ -77,7 +80,7 @@ impl Cells {
                 cells.base = [Vec::new(), Vec::new()];
             }
         }
-        cells
+        Ok(cells)
     }
 
     /// What was drawn for each cell, by name; what the step model does not use is left out.
@@ -109,10 +112,18 @@ impl Cells {
         [s, t, max, min, b, c, u, v, inverse_range]
     }
 
-    /// The symmetric point of cell i; 0 if up and down steps never meet.
-    fn symmetric_point(&self, device: &Device, i: usize) -> f32 {
-        let closed = device.step.model().symmetric_point(self, i);
-        closed.or_else(|| device.crossing(self, i)).unwrap_or(0.0)
+    /// The symmetric point of cell i, before a reference is subtracted from it.
+    fn symmetric_point(&self, device: &Device, i: usize) -> Result<f32, ParameterError> {
+        if let Some(closed) = device.step.model().symmetric_point(self, i) {
+            return Ok(closed);
+        }
+        let rest = device.rest(self, i);
+        rest.point().ok_or_else(|| ParameterError::Other {
+            message: format!(
+                "reference.at_symmetric_point needs the symmetric point of every cell, but cell {i} has none: {}",
+                rest.reason()
+            ),
+        })
     }
 
     /// Computes 1/(max − min), for models whose law reads it.
@@ -168,16 +179,77 @@ fn composable(device: &Device) -> bool {
     device.cycle_noise.deviation() <= 0.5 && !matches!(device.cycle_noise, CycleNoise::Complex { .. })
 }
 
+/// Parts of a cell's range in which a change of sign is looked for.
+const PARTS: usize = 32;
+
+/// The state of a cell that balanced pulses drive it to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Rest {
+    /// The symmetric point.
+    At(f32),
+    /// Up and down steps are equal in every state, as in a cell that is stuck: the one nearest to 0.
+    Anywhere(f32),
+    /// Steps are equal near this state, but pulses drive the cell away from it.
+    RepelledFrom(f32),
+    /// One step is the larger everywhere.
+    Nowhere,
+}
+
+impl Rest {
+    /// The point, if there is one.
+    pub(crate) fn point(self) -> Option<f32> {
+        match self {
+            Self::At(point) | Self::Anywhere(point) => Some(point),
+            Self::RepelledFrom(_) | Self::Nowhere => None,
+        }
+    }
+
+    /// Why there is none.
+    pub(crate) fn reason(self) -> String {
+        match self {
+            Self::RepelledFrom(w) => {
+                format!("its up and down steps are equal near {w}, but pulses drive it away from there")
+            }
+            _ => "its up and down steps are equal nowhere in its range".into(),
+        }
+    }
+}
+
 impl Device {
+    fn excess(&self, cells: &Cells, i: usize, w: f32) -> f32 {
+        self.step_size(cells, i, true, w) - self.step_size(cells, i, false, w)
+    }
+
+    /// Neighbouring states on a grid of the cell's range, the whole range first.
+    fn parts(cells: &Cells, i: usize) -> impl Iterator<Item = (f32, f32)> {
+        let (min, max) = (cells.min[i], cells.max[i]);
+        let node = move |k: usize| min + (max - min) * (k as f32 / PARTS as f32);
+        std::iter::once((min, max)).chain((0..PARTS).map(move |k| (node(k), node(k + 1))))
+    }
+
+    /// What becomes of cell i under balanced pulses.
+    pub(crate) fn rest(&self, cells: &Cells, i: usize) -> Rest {
+        if let Some(point) = self.crossing(cells, i) {
+            return Rest::At(point);
+        }
+        let excess = |w: f32| self.excess(cells, i, w);
+        if Self::parts(cells, i).all(|(lo, hi)| excess(lo) == 0.0 && excess(hi) == 0.0) {
+            return Rest::Anywhere(cells.clip(i, 0.0));
+        }
+        let rises = |&(lo, hi): &(f32, f32)| excess(lo) <= 0.0 && excess(hi) > 0.0;
+        // The whole range comes first; one of its parts says where.
+        match Self::parts(cells, i).skip(1).find(rises) {
+            Some((lo, hi)) => Rest::RepelledFrom(f32::midpoint(lo, hi)),
+            None => Rest::Nowhere,
+        }
+    }
+
     /// Where the mean up step falls below the mean down step between the cell's bounds.
     pub(crate) fn crossing(&self, cells: &Cells, i: usize) -> Option<f32> {
-        const PARTS: usize = 32;
         let (min, max) = (cells.min[i], cells.max[i]);
-        let excess = |w: f32| self.step_size(cells, i, true, w) - self.step_size(cells, i, false, w);
+        let excess = |w: f32| self.excess(cells, i, w);
         let falls = |&(lo, hi): &(f32, f32)| excess(lo) > 0.0 && excess(hi) <= 0.0;
-        let node = |k: usize| min + (max - min) * (k as f32 / PARTS as f32);
-        let parts = (0..PARTS).map(|k| (node(k), node(k + 1)));
-        let (mut lo, mut hi) = std::iter::once((min, max)).chain(parts).find(falls)?;
+        let (mut lo, mut hi) = Self::parts(cells, i).find(falls)?;
         loop {
             let middle = f32::midpoint(lo, hi);
             // Far from 0 the numbers may be coarser than the range asks for.

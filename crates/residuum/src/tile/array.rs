@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use super::{Ledger, Management, Scheme, Tile, Trains};
 use crate::Key;
-use crate::array::{Array, Calibration, ZeroShift, run_zero_shift};
+use crate::array::{Array, Calibration, ZeroShift, all_points, run_zero_shift};
 use crate::error::{ParameterError, require, same_length};
 use crate::readout::Shape;
 use crate::state::{State, StateError, Tensors};
@@ -134,6 +136,16 @@ impl Array<f32> for Tile {
 
     fn symmetric_points(&self) -> Vec<Option<f32>> {
         self.symmetric_point()
+    }
+
+    fn known_symmetric_points(&self) -> Result<Vec<f32>, ParameterError> {
+        let rest = |i: usize| self.device.rest(&self.cells, i);
+        let cells = (0..self.weights.len()).into_par_iter().with_min_len(1024);
+        all_points(cells.map(|i| rest(i).point()).collect(), |i| rest(i).reason())
+    }
+
+    fn programmable(&self, cell: usize) -> Option<[f32; 2]> {
+        Some([self.cells.min[cell], self.cells.max[cell]])
     }
 
     fn cell_parameters(&self) -> Vec<(String, Vec<f32>)> {

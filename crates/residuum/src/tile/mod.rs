@@ -71,12 +71,12 @@ impl Tile {
     /// Draws an array of `rows` × `cols` cells; `key` decides device-to-device variation. Weights are programmed to 0.
     ///
     /// # Errors
-    /// If the device is invalid or the array is empty.
+    /// If the device is invalid, the array is empty, or a reference is to be at the symmetric point of a cell that has none.
     pub fn new(rows: usize, cols: usize, device: Device, key: Key) -> Result<Self, ParameterError> {
         device.validate()?;
         crate::error::require(rows > 0, "rows", "at least 1", rows as f64)?;
         crate::error::require(cols > 0, "cols", "at least 1", cols as f64)?;
-        let cells = Cells::draw(rows * cols, &device, key);
+        let cells = Cells::draw(rows * cols, &device, key)?;
         let retained = retention::Retained::draw(rows * cols, &device.retention, key);
         let weights = vec![0.0; rows * cols];
         let hidden = (device.write_noise > 0.0).then(|| weights.clone());

@@ -1,11 +1,11 @@
 //! Zero-shifting tiles of varied cells against the theory of one cell: rate, floor, noise, cost.
 
 use residuum::Key;
-use residuum::array::{Array, Calibration, ZeroShift};
+use residuum::array::{Array, Calibration, Unreachable, ZeroShift};
 use residuum::response::{Power, SoftBounds};
 use residuum::stats::{Summary, Z};
 use residuum::theory::zero_shift::CyclePrediction;
-use residuum::tile::{CycleNoise, Device, Nodes, Saturation, Spread, StepModel, Tile, presets};
+use residuum::tile::{CycleNoise, Device, Nodes, Saturation, Spread, StepModel, Stuck, Tile, presets};
 
 const SIDE: usize = 40;
 const N: usize = SIDE * SIDE;
@@ -322,4 +322,38 @@ fn settings_and_residuals_are_checked() {
     assert_eq!((residual.cells, residual.median, residual.max), (3, 1.0, 2.0));
     assert!((residual.mean - 3.5 / 3.0).abs() < 1e-12);
     assert_eq!(found(vec![1.0]).error(&[None]), None);
+}
+
+/// Where up steps grow and down steps shrink, pulses drive a cell away from where they are equal.
+fn repelling() -> Device {
+    let step = StepModel::Piecewise(Nodes { up: vec![0.5, 1.0, 1.5], down: vec![1.5, 1.0, 0.5] });
+    Device::ideal(step, STEP, -0.6, 0.6)
+}
+
+#[test]
+fn a_point_that_does_not_exist_is_not_known() {
+    let refused = |device: Device| tile(device).known_symmetric_points().unwrap_err().to_string();
+    let message = refused(repelling());
+    assert!(
+        message.starts_with(&format!("{N} of {N} cells have no symmetric point: of cell 0, ")),
+        "{message}"
+    );
+    assert!(message.contains("but pulses drive it away from there"), "{message}");
+    let uneven = Device { imbalance: 0.2, ..Device::ideal(StepModel::Constant, STEP, -0.6, 0.6) };
+    assert!(refused(uneven).contains("equal nowhere in its range"));
+    // Twins: a point that attracts, and cells in which every state is symmetric.
+    assert_eq!(tile(Device::paper_power(1.0, 0.6, STEP)).known_symmetric_points().unwrap(), vec![0.0; N]);
+    let even = Device::ideal(StepModel::Constant, STEP, -0.6, 0.6);
+    assert_eq!(tile(even.clone()).known_symmetric_points().unwrap(), vec![0.0; N]);
+    let stuck = Device { stuck: Some(Stuck { probability: 1.0, range: 0.5 }), ..even };
+    let tile = tile(stuck);
+    assert_eq!(tile.known_symmetric_points().unwrap(), tile.weights(), "a stuck cell is where it is");
+}
+
+#[test]
+fn weights_beyond_a_cell_are_counted() {
+    let tile = Tile::new(1, 4, Device::paper_power(1.0, 0.6, STEP), Key::new(1)).unwrap();
+    let beyond = Unreachable::of(&tile, &[0.6, 0.61, -0.9, 0.0], |_| 2.0);
+    assert_eq!(beyond, Unreachable { cells: 2, largest: -1.8 });
+    assert_eq!(Unreachable::of(&tile, &[0.6, -0.6, 0.1, 0.0], |_| 1.0), Unreachable { cells: 0, largest: 0.0 });
 }

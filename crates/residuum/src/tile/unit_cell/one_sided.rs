@@ -6,7 +6,7 @@ use super::super::scheme::{all_finite, check_update};
 use super::super::{Scheme, Tile, Trains};
 use super::{alike, named};
 use crate::Key;
-use crate::array::{Array, Calibration, ZeroShift, check_column};
+use crate::array::{Array, Calibration, ZeroShift, all_points, check_column};
 use crate::error::{ParameterError, require, same_length};
 use crate::readout::{Readout, Scratch, Shape};
 use crate::state::{State, StateError, Tensors};
@@ -361,6 +361,15 @@ impl Array<f32> for OneSidedCell {
     /// `None`: the steps of either side depend on its own state, not on the difference.
     fn symmetric_points(&self) -> Vec<Option<f32>> {
         vec![None; self.weights.len()]
+    }
+
+    fn known_symmetric_points(&self) -> Result<Vec<f32>, ParameterError> {
+        all_points(self.symmetric_points(), |_| "its up and down pulses go to two one-sided tiles".into())
+    }
+
+    fn programmable(&self, cell: usize) -> Option<[f32; 2]> {
+        let [plus, minus] = &self.sides;
+        Some([-minus.cells.max[cell], plus.cells.max[cell]])
     }
 
     /// The response of the side that would be pulsed, at its present state.

@@ -171,6 +171,16 @@ impl Array<f32> for ReferenceCell {
         points.map(|(point, r)| point.map(|point| point - r)).collect()
     }
 
+    fn known_symmetric_points(&self) -> Result<Vec<f32>, ParameterError> {
+        let points = self.tile.known_symmetric_points()?.into_iter().zip(&self.reference.weights);
+        Ok(points.map(|(point, r)| point - r).collect())
+    }
+
+    fn programmable(&self, cell: usize) -> Option<[f32; 2]> {
+        let reference = self.reference.weights[cell];
+        self.tile.programmable(cell).map(|bounds| bounds.map(|bound| bound - reference))
+    }
+
     fn cell_parameters(&self) -> Vec<(String, Vec<f32>)> {
         let mut all = self.tile.cell_parameters();
         all.extend(named("reference", self.reference.cell_parameters()));

@@ -308,6 +308,24 @@ impl Array<f32> for VectorCell {
         sum
     }
 
+    fn known_symmetric_points(&self) -> Result<Vec<f32>, ParameterError> {
+        let mut sum = vec![0.0; self.weights.len()];
+        for (tile, gain) in self.tiles.iter().zip(&self.gains) {
+            for (sum, point) in sum.iter_mut().zip(tile.known_symmetric_points()?) {
+                *sum += gain * point;
+            }
+        }
+        Ok(sum)
+    }
+
+    /// All tiles are programmed to the same state.
+    fn programmable(&self, cell: usize) -> Option<[f32; 2]> {
+        let total: f32 = self.gains.iter().sum();
+        let common = self.tiles.iter().filter_map(|tile| tile.programmable(cell));
+        let [lo, hi] = common.reduce(|a, b| [a[0].max(b[0]), a[1].min(b[1])])?.map(|bound| total * bound);
+        Some([lo.min(hi), lo.max(hi)])
+    }
+
     /// The responses of all tiles at their present states, weighted by gain; `at` is their sum and cannot tell them apart.
     fn cell_parameters(&self) -> Vec<(String, Vec<f32>)> {
         let tiles = self.tiles.iter().enumerate();
