@@ -40,18 +40,30 @@ section! {
 /// What operations cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HardwareSpec {
-    pulse_time: f64,
-    train_slots: f64,
-    read_time: f64,
-    forward_energy: f64,
-    backward_energy: f64,
-    tile_cells: f64,
-    pulse_energy: f64,
-    input_energy: f64,
-    output_energy: f64,
-    digital_energy: f64,
-    byte_energy: f64,
-    digital_rate: f64,
+    /// Seconds of a slot of a train.
+    pub pulse_time: f64,
+    /// Slots of a train.
+    pub train_slots: f64,
+    /// Seconds of a product, or of the read of a column.
+    pub read_time: f64,
+    /// Joules of a product W x of a tile of `tile_cells`.
+    pub forward_energy: f64,
+    /// Joules of a product Wᵀ δ of the same tile.
+    pub backward_energy: f64,
+    /// Cells of the tile whose energies these are.
+    pub tile_cells: f64,
+    /// Joules of a pulse that reaches a cell.
+    pub pulse_energy: f64,
+    /// Joules of a number applied to a line, beyond those of products.
+    pub input_energy: f64,
+    /// Joules of a number read from a line, beyond those of products.
+    pub output_energy: f64,
+    /// Joules of a digital addition or multiplication.
+    pub digital_energy: f64,
+    /// Joules of a byte of digital memory.
+    pub byte_energy: f64,
+    /// Digital operations in a second.
+    pub digital_rate: f64,
 }
 
 impl HardwareTable {

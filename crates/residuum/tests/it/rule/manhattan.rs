@@ -11,7 +11,7 @@ use residuum::{ExactArray, Gradient, Inspect, Key, Rates, Update, UpdateRule};
 #[test]
 fn a_step_is_what_one_computes_by_hand() {
     let cells = Arc::new(Uniform::new(Linear::new(0.5, 1.0).unwrap()));
-    let array = ExactArray::new(&[0.0, 0.2, -0.4, 0.6], cells, Update::Expected).unwrap();
+    let array = ExactArray::new(&[0.0f64, 0.2, -0.4, 0.6], cells, Update::Expected).unwrap();
     let array = array.with_shape(Shape { rows: 2, cols: 2 }).unwrap().with_granularity(0.1).unwrap();
     assert!(Manhattan::new(array.clone(), -1.0).is_err());
     let mut rule = Manhattan::new(array, 0.3).unwrap();
