@@ -13,7 +13,7 @@ def main():
     matrix = TileMatrix(tables, weights, seed=0, name="matrix")
     x = draw.standard_normal((3, size)).astype(np.float32)
     y, back = np.empty_like(x), np.empty_like(x)
-    n, _ = matrix.read(x, y)
+    n = matrix.read(x, y)
     matrix.read_back(n, x, back)
     error = np.abs(y - x @ weights.T).mean(), np.abs(back - x @ weights).mean()
     print(f"mean error of a read {error[0]:.3f}, of a transposed read {error[1]:.3f}")

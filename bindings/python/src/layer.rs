@@ -10,9 +10,10 @@ use numpy::{
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use residuum::State as _;
+use residuum::state::Data;
+use residuum::{State as _, Tensors};
 use residuum_lab::spec::{Document, LayerSpec};
-use residuum_lab::train::{Scaled, TileMatrix};
+use residuum_lab::train::TileMatrix;
 use residuum_nn::{Mode, Weights as _};
 
 use crate::error::{Failure, refuse};
@@ -22,13 +23,15 @@ use crate::value::from_python;
 
 /// A matrix on tiles: read, read transposed, stepped. `residuum.torch` makes layers of it.
 ///
-/// `tables` is a dict with the tables `device`, `rule`, `readout` and `mapping` of a spec; `initial` becomes the weights, as closely
+/// `tables` is a dict with the tables `device`, `rule`, `readout` and `mapping` of a spec, and `ledger = True` to count the pulses of
+/// every cell; `initial` becomes the weights, as closely
 /// as the cells allow. Draws depend on `seed` and `name`.
 #[pyclass(name = "TileMatrix", frozen, module = "residuum")]
 pub struct PyTileMatrix {
     matrix: Mutex<TileMatrix>,
     rows: usize,
     cols: usize,
+    scales: usize,
 }
 
 /// A contiguous array, or which one is not.
@@ -37,8 +40,23 @@ fn contiguous<'a, T>(name: &str, slice: Result<&'a [T], impl std::fmt::Display>)
 }
 
 impl PyTileMatrix {
+    fn of(matrix: TileMatrix) -> Self {
+        let ([rows, cols], scales) = (matrix.shape(), matrix.scales());
+        Self { matrix: Mutex::new(matrix), rows, cols, scales }
+    }
+
+    /// Outputs and inputs.
+    pub fn size(&self) -> (usize, usize) {
+        (self.rows, self.cols)
+    }
+
+    /// Number of output scales.
+    pub fn scale_count(&self) -> usize {
+        self.scales
+    }
+
     /// The matrix, unless another thread has it.
-    fn lock(&self) -> Result<MutexGuard<'_, TileMatrix>, Failure> {
+    pub fn lock(&self) -> Result<MutexGuard<'_, TileMatrix>, Failure> {
         self.matrix.try_lock().map_err(|e| {
             let sentence = match e {
                 TryLockError::WouldBlock => {
@@ -64,33 +82,26 @@ impl PyTileMatrix {
         let shape = initial.as_array().dim();
         let initial = contiguous("initial", initial.as_slice())?;
         let py = tables.py();
-        let matrix = compute(py, || TileMatrix::new(spec, [shape.0, shape.1], initial, seed, name))??;
-        Ok(Self { matrix: Mutex::new(matrix), rows: shape.0, cols: shape.1 })
+        Ok(Self::of(compute(py, || TileMatrix::new(spec, [shape.0, shape.1], initial, seed, name))??))
     }
 
-    /// Writes `W x + bias` for every row x of `inputs` to `outputs`; returns the number of the read since the last step. Where outputs are
-    /// scaled, `scales` are the scales, and what was read before them is returned too.
-    #[pyo3(signature = (inputs, outputs, bias = None, training = true, scales = None))]
-    fn read<'py>(
+    /// Writes `W x + bias` for every row x of `inputs` to `outputs`; returns the number of the read since the last step.
+    #[pyo3(signature = (inputs, outputs, bias = None, training = true))]
+    fn read(
         &self,
-        py: Python<'py>,
+        py: Python<'_>,
         inputs: PyReadonlyArray2<'_, f32>,
         mut outputs: PyReadwriteArray2<'_, f32>,
         bias: Option<PyReadonlyArray1<'_, f32>>,
         training: bool,
-        scales: Option<PyReadonlyArray1<'_, f32>>,
-    ) -> Result<(u64, Option<Bound<'py, PyArray1<f32>>>), Failure> {
+    ) -> Result<u64, Failure> {
         let inputs = contiguous("inputs", inputs.as_slice())?;
         let bias = bias.as_ref().map(|bias| contiguous("bias", bias.as_slice())).transpose()?;
         let outputs = outputs.as_slice_mut().map_err(|_| refuse("outputs must be contiguous"))?;
         let mode = if training { Mode::Train } else { Mode::Evaluate };
-        let scales = scales.as_ref().map(|scales| contiguous("scales", scales.as_slice())).transpose()?;
-        let mut unscaled = Vec::new();
-        let n = compute_sized(py, inputs.len() * self.rows, || {
-            let scaled = scales.map(|scales| Scaled { scales, unscaled: &mut unscaled });
-            Ok::<_, Failure>(self.lock()?.read(inputs, bias, outputs, scaled, mode)?)
-        })??;
-        Ok((n, scales.map(|_| PyArray1::from_vec(py, unscaled))))
+        compute_sized(py, inputs.len() * self.rows, || {
+            Ok(self.lock()?.read(inputs, bias, outputs, None, mode)?)
+        })?
     }
 
     /// The way back of read `n`: writes `Wᵀ δ` for every row δ of `errors` to `outputs`, and their sum to `bias`.
@@ -111,21 +122,6 @@ impl PyTileMatrix {
         compute_sized(py, errors.len() * self.cols, || Ok(self.lock()?.read_back(n, errors, outputs, bias)?))?
     }
 
-    /// The gradient of the output scales, from the errors of a read and what it returned.
-    fn scale_gradients<'py>(
-        &self,
-        py: Python<'py>,
-        errors: PyReadonlyArray2<'_, f32>,
-        unscaled: PyReadonlyArray1<'_, f32>,
-    ) -> Result<Bound<'py, PyArray1<f32>>, Failure> {
-        let errors = contiguous("errors", errors.as_slice())?;
-        let unscaled = contiguous("unscaled", unscaled.as_slice())?;
-        let mut matrix = self.lock()?;
-        let mut gradient = vec![0.0; matrix.scales()];
-        matrix.scale_gradients(errors, unscaled, &mut gradient)?;
-        Ok(PyArray1::from_vec(py, gradient))
-    }
-
     /// Sets the output scales.
     fn set_scales(&self, scales: PyReadonlyArray1<'_, f32>) -> Result<(), Failure> {
         Ok(self.lock()?.set_scales(contiguous("scales", scales.as_slice())?)?)
@@ -133,8 +129,8 @@ impl PyTileMatrix {
 
     /// Number of output scales, which the caller learns.
     #[getter]
-    fn scales(&self) -> Result<usize, Failure> {
-        Ok(self.lock()?.scales())
+    fn scales(&self) -> usize {
+        self.scales
     }
 
     /// One step: desires `W ← W − learning_rate · Σ δ xᵀ`. `scale` multiplies transfer rates that are numbers.
@@ -191,8 +187,7 @@ impl PyTileMatrix {
     fn duplicate(&self, py: Python<'_>) -> Result<Self, Failure> {
         let matrix = self.lock()?;
         let matrix = &*matrix;
-        let copy = compute(py, || matrix.duplicate())??;
-        Ok(Self { matrix: Mutex::new(copy), rows: self.rows, cols: self.cols })
+        Ok(Self::of(compute(py, || matrix.duplicate())??))
     }
 
     /// Every parameter as it is used, by its path in a spec.
@@ -215,6 +210,7 @@ impl PyTileMatrix {
             tile.set_item("cols", (cols.start, cols.end))?;
             tile.set_item("rule", rule.label())?;
             let arrays = PyDict::new(py);
+            let state = rule.tensors();
             for (name, array) in rule.arrays() {
                 let own = PyDict::new(py);
                 let shaped =
@@ -224,6 +220,9 @@ impl PyTileMatrix {
                 own.set_item("symmetric_point", shaped(points.collect())?)?;
                 own.set_item("pulses", array.pulses_sent())?;
                 own.set_item("range", array.range())?;
+                if let Some(ledger) = ledger(&state, name, height * width) {
+                    own.set_item("ledger", square(ledger, height, width)?.into_pyarray(py))?;
+                }
                 let parameters = PyDict::new(py);
                 for (name, values) in array.cell_parameters() {
                     parameters.set_item(name, shaped(values)?)?;
@@ -288,6 +287,23 @@ impl PyTileMatrix {
     }
 }
 
-fn square(values: Vec<f32>, rows: usize, cols: usize) -> Result<Array2<f32>, Failure> {
+/// Pulses of each cell of an array, where they are counted; those of all its tiles where it has several.
+fn ledger(state: &Tensors, array: &str, cells: usize) -> Option<Vec<u32>> {
+    let mut sum: Option<Vec<u32>> = None;
+    for (name, tensor) in state.iter() {
+        let of_array = name.strip_prefix(array).is_some_and(|rest| rest.starts_with('.'));
+        if let Data::U32(counts) = &tensor.data
+            && of_array
+            && name.ends_with(".ledger.cells")
+            && counts.len() == cells
+        {
+            let sum = sum.get_or_insert_with(|| vec![0; cells]);
+            sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum = sum.saturating_add(*count));
+        }
+    }
+    sum
+}
+
+fn square<T>(values: Vec<T>, rows: usize, cols: usize) -> Result<Array2<T>, Failure> {
     Ok(Array2::from_shape_vec((rows, cols), values)?)
 }

@@ -2,7 +2,7 @@
 //!
 //! One file per exposed type; this one registers them. The Python side of the package is in `python/residuum`.
 // `#[pyfunction]`, `#[pymethods]` and `#[pymodule]` expand to the C functions that the interpreter calls. What this crate itself
-// does with pointers is in `arrow.rs`.
+// does with pointers is in `arrow.rs` and `torch.rs`.
 #![allow(unsafe_code)]
 // The macros also make items that cannot carry comments, take arguments by value, and call methods on `self` that need none.
 #![allow(missing_docs, clippy::needless_pass_by_value, clippy::unused_self, clippy::trivially_copy_pass_by_ref)]
@@ -27,6 +27,7 @@ mod store;
 mod tensors;
 mod theory;
 mod threads;
+mod torch;
 mod trial;
 mod value;
 
@@ -67,7 +68,9 @@ mod _residuum {
         zero_shift_cycle,
     };
     #[pymodule_export]
-    use super::threads::{set_threads, threads};
+    use super::threads::{_panic, set_threads, threads};
+    #[pymodule_export]
+    use super::torch::{backward, forward, write};
     #[pymodule_export]
     use super::trial::{PyEpoch, PyTrial};
 

@@ -1,10 +1,13 @@
 //! The threads that calls from Python may use, and long work that Ctrl-C can stop.
 
+use std::any::Any;
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -55,7 +58,7 @@ pub fn set_threads(count: usize) -> Result<(), Failure> {
 
 /// Runs a computation without the interpreter's lock, on the threads that are allowed.
 pub fn compute<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> Result<R, Failure> {
-    py.detach(|| bounded(work))
+    py.detach(|| guarded(|| bounded(work)))?
 }
 
 /// The same for work that is done sooner than another thread would wake up: `size` is its number of multiplications.
@@ -67,12 +70,33 @@ pub fn compute_sized<R: Send>(
     /// About a millisecond of work.
     const BRIEF: usize = 1 << 22;
     py.detach(|| {
-        if size < BRIEF {
-            alone();
-            return Ok(work());
-        }
-        bounded(work)
-    })
+        guarded(|| {
+            if size < BRIEF {
+                alone();
+                return Ok(work());
+            }
+            bounded(work)
+        })
+    })?
+}
+
+/// Work that panics is a defect of ours, and an exception like any other: the interpreter goes on.
+fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, Failure> {
+    // What was being changed is behind a lock, which a panic poisons.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| defect(&*panic))
+}
+
+fn defect(panic: &(dyn Any + Send)) -> Failure {
+    let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
+    let said = said.unwrap_or("no message");
+    PyRuntimeError::new_err(format!("a defect in Residuum, please report it with what led here: {said}")).into()
+}
+
+/// Panics with this message where work is done: tests ask what becomes of it.
+#[pyfunction]
+pub fn _panic(py: Python<'_>, message: String, watch: bool) -> Result<(), Failure> {
+    let work = move || -> () { panic!("{message}") };
+    if watch { watched(py, |_| work(), |_| Ok(())) } else { compute(py, work) }
 }
 
 /// Runs a computation on the threads that are allowed. With one thread it stays on the caller's: a layer of a network takes
@@ -170,6 +194,6 @@ pub fn watched<R: Send>(
     }
     match result {
         Ok(result) => result,
-        Err(panic) => std::panic::resume_unwind(panic),
+        Err(panic) => Err(defect(&*panic)),
     }
 }

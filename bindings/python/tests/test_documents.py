@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = sorted((ROOT / "docs/book/src/python").glob("*.md")) + [ROOT / "README.md", ROOT / "bindings/python/README.md"]
+PAGES = sorted((ROOT / "docs/book/src/python").glob("*.md")) + [
+    ROOT / "README.md", ROOT / "bindings/python/README.md", ROOT / "docs/book/src/how-to/from-aihwkit.md"
+]
 
 
 def blocks(page: Path) -> list[str]:
@@ -26,6 +28,11 @@ def test_the_python_of_a_page_runs(page):
         if f"import {package}" in text or f"residuum.{package}" in text:
             pytest.importorskip(package)
     namespace = {"__name__": "__main__"}
+    if "rpu_config" in text:
+        # The reader's own configuration: here one with AIHWKIT's names and defaults.
+        import test_torch_aihwkit as recorded
+
+        namespace["rpu_config"] = recorded.config(recorded.device())
     for block in blocks(page):
         exec(compile(block, str(page), "exec"), namespace)
 

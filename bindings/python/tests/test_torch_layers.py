@@ -3,7 +3,9 @@
 import copy
 import gc
 import io
+import os
 import pickle
+import resource
 import threading
 
 import pytest
@@ -46,6 +48,9 @@ CASES = {
     "conv2d, circular padding": (lambda: nn.Conv2d(2, 3, 3, padding=1, padding_mode="circular"), (2, 2, 5, 6)),
     "conv2d, same padding": (lambda: nn.Conv2d(2, 3, 4, padding="same"), (2, 2, 5, 6)),
     "conv2d, 1 × 1": (lambda: nn.Conv2d(2, 3, 1, bias=False), (2, 2, 5, 6)),
+    "conv2d, groups": (lambda: nn.Conv2d(4, 6, 3, padding=1, groups=2), (2, 4, 5, 6)),
+    "conv2d, depthwise": (lambda: nn.Conv2d(3, 6, (2, 3), groups=3, bias=False), (2, 3, 5, 6)),
+    "conv1d, groups": (lambda: nn.Conv1d(4, 2, 3, groups=2), (4, 9)),
     "conv2d on one image": (lambda: nn.Conv2d(2, 3, 3), (2, 5, 6)),
 }
 
@@ -292,7 +297,7 @@ def test_dropped_gradients_are_not_written():
     layer(torch.randn(3, 5)).sum().backward()
     layer.zero_grad()
     layer(torch.ones(1, 5)).sum().backward()
-    assert [inputs.shape[0] for _, inputs, _ in layer.tile.waiting()] == [1]
+    assert [pair[1].shape[0] for pair in layer.tile.waiting()] == [1]
     optimizer.step()
     assert not torch.equal(layer.get_weights(), before)
 
@@ -334,20 +339,123 @@ def test_tiles_can_be_looked_into():
         rt.AnalogLinear(2, 2, **PULSED).energy
 
 
-def test_two_thousand_layers_leave_nothing_behind():
-    import resource
+def test_every_cell_has_its_ledger(tmp_path):
+    options = dict(NOISY, ledger=True)
+    layer = rt.AnalogLinear(9, 4, mapping={"max_cols": 5}, **options)
+    quiet = rt.AnalogLinear(9, 4, mapping={"max_cols": 5}, name="layer0", **NOISY)
+    optimizer = rt.Optimizer(layer.parameters(), lr=0.5)
+    for _ in range(3):
+        optimizer.zero_grad()
+        layer(torch.randn(5, 9)).square().mean().backward()
+        optimizer.step()
+    for tile in layer.tiles():
+        for array in tile["arrays"].values():
+            assert array["ledger"].shape == array["weights"].shape
+            assert array["ledger"].sum() == array["pulses"] > 0
+    assert "ledger" not in quiet.tiles()[0]["arrays"]["main"]
+    # It is part of the state, and changes no bit.
+    twin = pickle.loads(pickle.dumps(layer))
+    assert (twin.tiles()[0]["arrays"]["main"]["ledger"] == layer.tiles()[0]["arrays"]["main"]["ledger"]).all()
 
-    def make():
-        for _ in range(1000):
+
+def test_a_ledger_changes_no_bit():
+    def trained(**more):
+        torch.manual_seed(1)
+        layer = rt.AnalogLinear(6, 4, seed=2, name="a", **NOISY, **more)
+        optimizer = rt.Optimizer(layer.parameters(), lr=0.3)
+        for _ in range(4):
+            optimizer.zero_grad()
+            layer(torch.randn(3, 6)).square().sum().backward()
+            optimizer.step()
+        return layer.get_weights()
+
+    assert torch.equal(trained(), trained(ledger=True))
+
+
+def test_groups_of_channels_have_tiles_of_their_own():
+    layer = rt.AnalogConv2d(4, 6, 3, groups=2, seed=1, name="c", **NOISY)
+    optimizer = rt.Optimizer(layer.parameters(), lr=0.3)
+    before = layer.get_weights()
+    layer(torch.randn(2, 4, 5, 5)).square().sum().backward()
+    optimizer.step()
+    assert before.shape == (6, 2, 3, 3) and not torch.equal(layer.get_weights(), before)
+    assert [tile["group"] for tile in layer.tiles()] == [0, 1]
+    assert layer.pulses == sum(a["pulses"] for t in layer.tiles() for a in t["arrays"].values())
+    # Cells of the groups are drawn apart.
+    cells = [tile["arrays"]["main"]["parameters"]["max"] for tile in layer.tiles()]
+    assert (cells[0] != cells[1]).any()
+    twin = rt.AnalogConv2d(4, 6, 3, groups=2, seed=9, name="d", **NOISY)
+    twin.load_state_dict(layer.state_dict())
+    assert torch.equal(twin.get_weights(), layer.get_weights())
+    back = rt.to_digital(nn.Sequential(copy.deepcopy(layer)))[0]
+    assert back.groups == 2 and torch.equal(back.weight, layer.get_weights())
+    layer.set_weights(torch.zeros(6, 2, 3, 3))
+    with pytest.raises(ValueError, match="shape"):
+        layer.set_weights(torch.zeros(6, 4, 3, 3))
+
+
+def test_inputs_that_change_before_the_step_are_refused():
+    layer = rt.AnalogLinear(5, 4, **PULSED)
+    optimizer = rt.Optimizer(layer.parameters(), lr=0.1)
+    x, before = torch.randn(3, 5), layer.get_weights()
+    layer(x).sum().backward()
+    x.zero_()
+    with pytest.raises(RuntimeError, match="changed in place"):
+        optimizer.step()
+    assert torch.equal(layer.get_weights(), before)
+    optimizer.zero_grad()
+    layer(x + 1).sum().backward()
+    optimizer.step()
+    assert not torch.equal(layer.get_weights(), before)
+
+
+def test_views_and_negations_are_read_as_they_are():
+    digital, analog = pair(lambda: nn.Linear(6, 4))
+    x = torch.randn(6, 8)
+    for view in (x.T, x.T[::2], torch._neg_view(x.T.contiguous()), x.T.expand(2, 8, 6), torch.empty(0, 6)):
+        torch.testing.assert_close(analog(view), digital(view), rtol=1e-6, atol=1e-6)
+
+
+def test_parameters_that_someone_has_bent_are_refused():
+    for spoil, words in [
+        (lambda p: p.double(), "float32"),
+        (lambda p: p[:2], "must have 4 values"),
+        (lambda p: p.to("meta"), "CPU"),
+        (lambda p: torch.zeros(8)[::2], "contiguous"),
+    ]:
+        layer = rt.AnalogLinear(5, 4, **PULSED)
+        layer._parameters["bias"] = nn.Parameter(spoil(layer.bias.detach()))
+        with pytest.raises((ValueError, TypeError), match=words):
+            layer(torch.randn(3, 5))
+
+
+@pytest.mark.timeout(0)
+def test_layers_leave_nothing_behind():
+    """A thousand here; LAYERS=100000 for the whole of it, in a minute."""
+    count = int(os.environ.get("LAYERS", "1000"))
+
+    def resident():
+        gc.collect()
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * resource.getpagesize()
+
+    def make(count, kept=None):
+        for _ in range(count):
             layer = rt.AnalogLinear(8, 8, **PULSED)
             layer(torch.ones(1, 8)).sum().backward()
-        del layer
-        gc.collect()
+            rt.Optimizer(layer.parameters(), lr=0.1).step()
+            if kept is not None:
+                kept.append(layer)
 
-    make()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    make()
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096
+    make(min(count, 1000))
+    before = resident()
+    make(count)
+    grown = resident() - before
+    assert grown < 4e6, f"{grown} bytes for {count} layers"
+    # The twin: layers that are kept are seen.
+    kept = []
+    make(1000, kept)
+    assert resident() - before > 4e6
 
 
 def test_two_threads_on_one_layer_are_refused():

@@ -149,6 +149,46 @@ def test_an_optimiser_that_exists_is_taken():
         rt.Optimizer(m.parameters(), lr=0.1, digital=torch.optim.Adam(m.parameters()))
 
 
+@pytest.mark.parametrize("lr", [0.1, 0.0, torch.tensor(0.1)], ids=["number", "zero", "tensor"])
+def test_plain_descent_has_the_bits_of_torchs(lr):
+    class Own(torch.optim.SGD):
+        """Torch's own step, for a subclass may do anything."""
+
+    def trained(digital):
+        m = model()
+        optimizer = rt.Optimizer(m.parameters(), lr=0.1, digital=digital, digital_lr=lr)
+        for _ in range(3):
+            optimizer.zero_grad()
+            backward(m)
+            optimizer.step()
+        return torch.cat([p.detach().flatten() for p in m.parameters()])
+
+    assert torch.equal(trained(torch.optim.SGD), trained(Own))
+    other = functools.partial(torch.optim.SGD, momentum=0.9)
+    assert lr == 0.0 or not torch.equal(trained(torch.optim.SGD), trained(other))
+
+
+def test_hooks_and_profilers_see_the_steps():
+    m = model()
+    optimizer = rt.Optimizer(m.parameters(), lr=0.1)
+    seen = []
+    handles = [
+        optimizer.register_step_pre_hook(lambda o, *_: seen.append(("before", o is optimizer))),
+        optimizer.register_step_post_hook(lambda o, *_: seen.append(("after", o is optimizer))),
+        optimizer._digital.register_step_post_hook(lambda o, *_: seen.append(("digital", o is optimizer._digital))),
+    ]
+    backward(m)
+    optimizer.step()
+    assert seen == [("before", True), ("digital", True), ("after", True)]
+    for handle in handles:
+        handle.remove()
+    optimizer.step()
+    assert len(seen) == 3
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        optimizer.step()
+    assert any("Optimizer.step" in event.key for event in profile.key_averages())
+
+
 def test_clipping_is_for_digital_parameters():
     m = model()
     optimizer = rt.Optimizer(m.parameters(), lr=0.1)
@@ -224,8 +264,6 @@ class TestConversion:
                 rt.convert(self.net(), **options, **PULSED)
         with pytest.raises(ValueError, match="got none"):
             rt.convert(nn.ReLU(), **PULSED)
-        with pytest.raises(ValueError, match="groups"):
-            rt.convert(nn.Conv2d(2, 2, 3, groups=2), **PULSED)
         with pytest.raises(ValueError, match="without"):
             rt.to_digital(nn.Linear(2, 2))
 

@@ -61,10 +61,14 @@ impl Number for f32 {
         scheme: Scheme,
         key: Key,
     ) -> Result<Box<dyn Array<f32>>, RuleBuildError> {
-        let DeviceSpec::Tile { device, cell } = device else {
+        let DeviceSpec::Tile { device, cell, ledger } = device else {
             return Err(RuleBuildError::Field("device.array must be \"tile\"".into()));
         };
-        let tile = |key| Tile::new(shape.rows, shape.cols, (**device).clone(), key);
+        let tile = |key| {
+            let mut tile = Tile::new(shape.rows, shape.cols, (**device).clone(), key)?;
+            tile.count_pulses(*ledger);
+            Ok::<_, ParameterError>(tile)
+        };
         Ok(match cell {
             None => Box::new(tile(key)?.with_scheme(scheme)?),
             Some(CellSpec::Vector { gains, policy }) => {

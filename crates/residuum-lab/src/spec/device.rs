@@ -353,6 +353,8 @@ pub enum DeviceSpec {
         device: Box<Device>,
         /// Several tiles that act as one.
         cell: Option<CellSpec>,
+        /// Whether pulses are counted for each cell.
+        ledger: bool,
     },
 }
 
@@ -384,6 +386,13 @@ impl DeviceSpec {
     /// The device of a tile.
     pub fn tile(&self) -> Option<&Device> {
         if let Self::Tile { device, .. } = self { Some(device) } else { None }
+    }
+
+    /// The same cells, whose pulses are counted one by one.
+    pub(super) fn count_pulses(&mut self) {
+        if let Self::Tile { ledger, .. } = self {
+            *ledger = true;
+        }
     }
 
     /// The mean bounds of a weight, if it has some.
@@ -478,7 +487,7 @@ impl DeviceSpec {
         imperfections(&fields, &table, &mut device)?;
         device.validate().map_err(|e| table.blame(&e))?;
         let cell = fields.cell.as_ref().map(|cell| unit_cell(cell, &table)).transpose()?;
-        Ok((Self::Tile { device: Box::new(device), cell }, energy))
+        Ok((Self::Tile { device: Box::new(device), cell, ledger: false }, energy))
     }
 }
 

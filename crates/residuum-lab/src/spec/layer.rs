@@ -18,7 +18,7 @@ use super::rule::{RATED, RuleField, RuleSpec};
 use super::section::{Optional, Or, Section as _, section};
 use super::table::{Context, Table};
 use super::training::MappingTable;
-use super::types::table;
+use super::types::{flag, table};
 
 section! {
     /// One layer on tiles. The tables are those of a spec with `[network]`; the learning rate is the caller's.
@@ -31,6 +31,8 @@ section! {
         readout: ReadoutSpec = ReadoutField, "–", Or("\"ideal\"");
         /// how weights are mapped to tiles
         mapping: MappingTable = table::<MappingTable>(), "–", Or("{}");
+        /// whether pulses are counted for each cell
+        ledger: bool = flag(), "–", Or("false");
     }
 }
 
@@ -66,7 +68,11 @@ impl LayerSpec {
             return Err(root.error(message));
         }
         rule.read_through(&file.readout.transfer);
-        let devices = read_devices(file.device, &rule, &root)?.ok_or_else(|| root.missing("device"))?;
+        let mut devices = read_devices(file.device, &rule, &root)?.ok_or_else(|| root.missing("device"))?;
+        if file.ledger {
+            devices.main.count_pulses();
+            devices.residual.count_pulses();
+        }
         check_rule(&root, &rule, Some(&devices))?;
         let mapping = file.mapping.mapping();
         let mut resolved = context.resolved();

@@ -11,7 +11,7 @@ impl DeviceSpec {
         let [min, max] = match self {
             Self::Exact { .. } => self.range()?,
             Self::Tile { cell: Some(CellSpec::Reference | CellSpec::OneSided { .. }), .. } => return None,
-            Self::Tile { device, cell } => {
+            Self::Tile { device, cell, .. } => {
                 if device.reference.is_some_and(|reference| reference.at_symmetric_point) {
                     return None;
                 }

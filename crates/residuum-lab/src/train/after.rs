@@ -47,7 +47,7 @@ impl Opened {
     pub fn after(&mut self, times: &[f64], repeats: usize) -> Result<Aged, NetworkError> {
         let spec = self.spec.clone();
         let devices = spec.devices.as_ref().filter(|_| !spec.rule.is_digital());
-        let Some(DeviceSpec::Tile { device, cell }) = devices.map(|devices| devices.main.clone()) else {
+        let Some(DeviceSpec::Tile { device, cell, .. }) = devices.map(|devices| devices.main.clone()) else {
             return Err(NetworkError::NoTiles { id: self.manifest.id.clone() });
         };
         let drifts = device.retention.drift.is_some();
@@ -98,7 +98,7 @@ fn aged_spec(spec: &TrialSpec, (device, cell): (&Device, Option<&CellSpec>), sec
     device.retention = Retention { drift, decay: None, diffusion: None, ..device.retention };
     // Cells that only grow come in pairs, which reach as far down as up.
     let omega = Some(if device.min < 0.0 { device.max.min(-device.min) } else { device.max });
-    let main = DeviceSpec::Tile { device: Box::new(device), cell: cell.cloned() };
+    let main = DeviceSpec::Tile { device: Box::new(device), cell: cell.cloned(), ledger: false };
     TrialSpec {
         devices: Some(Devices { residual: main.clone(), main, pulse_energy: None }),
         rule: RuleSpec {

@@ -23,6 +23,7 @@ def convert(
     rule: Table,
     readout: Table = None,
     mapping: Table = None,
+    ledger: bool = False,
     include: Choice = None,
     exclude: Choice = None,
     seed: int | None = None,
@@ -31,10 +32,10 @@ def convert(
 
     ``include`` and ``exclude`` choose layers by name (patterns such as ``"encoder.*"``) or type; all are included unless said. A choice
     that matches nothing is an error. A layer's draws depend on ``seed`` and on its name in the model, as in a trial of ``residuum run``.
-    Biases stay the same parameters. The layers that were replaced cannot be used any more, and an optimiser that was made before
-    knows nothing of the tiles: make it afterwards.
+    ``ledger`` counts the pulses of every cell, for ``tiles()``. Biases stay the same parameters. The layers that were replaced cannot be
+    used any more, and an optimiser that was made before knows nothing of the tiles: make it afterwards.
     """
-    given = tables(device, rule, readout, mapping)
+    given = tables(device, rule, readout, mapping, ledger)
     chosen = _chosen(model, include, exclude)
     # Everything is built before anything is replaced.
     built: dict[int, AnalogLayer] = {}
@@ -46,7 +47,8 @@ def convert(
                 raise type(error)(f"{name or 'the layer'}: {error}") from None
             built[id(layer)].train(layer.training)
             if not layer.weight.requires_grad:
-                built[id(layer)].tile.requires_grad_(False)
+                for tile, _ in built[id(layer)]._matrices():
+                    tile.requires_grad_(False)
     result = _replace(model, lambda layer: built.get(id(layer)))
     for _, layer in chosen:
         _retire(layer, "this layer was converted: its weights are on the tiles of the layer that replaced it")

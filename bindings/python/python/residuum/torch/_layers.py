@@ -9,15 +9,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .. import _seed
+from ._memory import plain
 from ._read import Unfold, read
-from ._tile import Tables, TileParameter, plain
+from ._tile import Tables, TileParameter
 
 Table = Any  # a dict as in a spec, or a word
 
 
-def tables(device: Table, rule: Table, readout: Table, mapping: Table) -> Tables:
+def tables(device: Table, rule: Table, readout: Table, mapping: Table, ledger: bool) -> Tables:
     """The tables of a layer, as a spec has them."""
-    given = {"device": device, "rule": rule, "readout": readout, "mapping": mapping}
+    given = {"device": device, "rule": rule, "readout": readout, "mapping": mapping, "ledger": ledger or None}
     # A preset or a rule without options may be named by a word.
     if isinstance(device, str):
         given["device"] = {"preset": device}
@@ -42,17 +44,28 @@ class AnalogLayer(nn.Module):
     bias: nn.Parameter | None
     output_scale: nn.Parameter | None
 
-    def _set_up(self, weight: Tensor, bias: Tensor | None, given: Tables, seed: int | None, name: str | None) -> None:
-        """`weight` is the matrix: one row for each output."""
-        self.tile = TileParameter.build(weight, given, seed, name)
+    def _set_up(self, weights: Sequence[Tensor], bias: Tensor | None, given: Tables, seed: int | None, name: str | None) -> None:
+        """`weights` are the matrices, one for each group of channels, with a row for each output."""
+        name = _seed.next_name() if name is None else name
+        names = [name] if len(weights) == 1 else [f"{name}#{group}" for group in range(len(weights))]
+        # What each group is called among the parameters: the first has the plain names.
+        self._suffixes = [f"_{group}" if group else "" for group in range(len(weights))]
+        built = [TileParameter.build(weight, given, seed, own) for weight, own in zip(weights, names)]
+        for suffix, tile in zip(self._suffixes, built):
+            self.register_parameter(f"tile{suffix}", tile)
         if bias is None:
             self.register_parameter("bias", None)
         else:
             self.bias = bias if isinstance(bias, nn.Parameter) else nn.Parameter(bias)
         # Scales of the outputs of tiles that the mapping asks for: digital, so torch learns them.
-        count = self.tile.matrix.scales
-        self.register_parameter("output_scale", nn.Parameter(torch.ones(count)) if count else None)
+        for suffix, tile in zip(self._suffixes, built):
+            scale = nn.Parameter(torch.ones(tile.scales)) if tile.scales else None
+            self.register_parameter(f"output_scale{suffix}", scale)
         self._retired: str | None = None
+
+    def _matrices(self) -> list[tuple[TileParameter, Tensor | None]]:
+        """The tiles and output scales of each group."""
+        return [(getattr(self, f"tile{suffix}"), getattr(self, f"output_scale{suffix}")) for suffix in self._suffixes]
 
     def _check(self) -> None:
         if self._retired is not None:
@@ -61,9 +74,12 @@ class AnalogLayer(nn.Module):
     def get_weights(self) -> Tensor:
         """A copy of the effective weights: what a noiseless read sees."""
         self._check()
-        if self.output_scale is not None:
-            self.tile.matrix.set_scales(self.output_scale.detach().numpy())
-        return self._from_matrix(torch.from_numpy(self.tile.matrix.weights()))
+        groups = []
+        for tile, scale in self._matrices():
+            if scale is not None:
+                tile.matrix.set_scales(scale.detach().numpy())
+            groups.append(self._from_matrix(torch.from_numpy(tile.matrix.weights())))
+        return groups[0] if len(groups) == 1 else torch.cat(groups)
 
     def set_weights(self, weights: Tensor) -> None:
         """Programs the weights as closely as the cells allow."""
@@ -72,20 +88,27 @@ class AnalogLayer(nn.Module):
         expected = self._weight_shape()
         if tuple(weights.shape) != expected:
             raise ValueError(f"weights must have the shape {expected}, got {tuple(weights.shape)}")
-        self.tile.matrix.set_weights(self._to_matrix(weights).contiguous().numpy())
-        if self.output_scale is not None:
-            self.output_scale.data.fill_(1.0)
+        if not torch.isfinite(weights).all():
+            raise ValueError("weights must be finite, got one that is not")
+        for (tile, scale), own in zip(self._matrices(), weights.chunk(len(self._suffixes))):
+            tile.matrix.set_weights(self._to_matrix(own).contiguous().numpy())
+            if scale is not None:
+                scale.data.fill_(1.0)
 
     def tiles(self) -> list[dict[str, Any]]:
         """One dict for each tile: `rows` and `cols` of the matrix that it holds, and its `arrays` by name with their `weights`, `pulses`,
-        and what is hidden from a rule: the `symmetric_point` and the drawn `parameters` of every cell."""
+        and what is hidden from a rule: the `symmetric_point` and the drawn `parameters` of every cell. With `ledger=True` an array also
+        has its `ledger`, the pulses that every cell has received."""
         self._check()
-        return self.tile.matrix.tiles()
+        groups = [tile.matrix.tiles() for tile, _ in self._matrices()]
+        if len(groups) > 1:
+            groups = [[{"group": group, **tile} for tile in own] for group, own in enumerate(groups)]
+        return [tile for own in groups for tile in own]
 
     @property
     def pulses(self) -> int:
         """Pulses that the cells of this layer have received so far."""
-        return self.tile.matrix.pulses()
+        return sum(tile.matrix.pulses() for tile, _ in self._matrices())
 
     @property
     def energy(self) -> float:
@@ -98,8 +121,9 @@ class AnalogLayer(nn.Module):
     @property
     def range(self) -> tuple[float, float] | None:
         """The weights that the cells can hold, where their device gives them bounds."""
-        bounds = self.tile.matrix.range
-        return None if bounds is None else (bounds[0], bounds[1])
+        bounds = [tile.matrix.range for tile, _ in self._matrices()]
+        known = [own for own in bounds if own is not None]
+        return (min(low for low, _ in known), max(high for _, high in known)) if known else None
 
     def __getattr__(self, name: str) -> Any:
         if name == "weight":
@@ -109,17 +133,24 @@ class AnalogLayer(nn.Module):
         return super().__getattr__(name)
 
     def get_extra_state(self) -> dict[str, Any]:
-        return self.tile.state()
+        states = [tile.state() for tile, _ in self._matrices()]
+        return states[0] if len(states) == 1 else {"groups": states}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        self.tile.load(state)
+        tiles = [tile for tile, _ in self._matrices()]
+        states = state.get("groups", [state])
+        if len(states) != len(tiles):
+            raise ValueError(f"the state of a layer must be of {len(tiles)} groups of channels, got {len(states)}")
+        for tile, own in zip(tiles, states):
+            tile.load(own)
 
     def _load_from_state_dict(self, *args: Any, **options: Any) -> None:
-        tile = self.tile
+        tiles = {name: value for name, value in self._parameters.items() if isinstance(value, TileParameter)}
         super()._load_from_state_dict(*args, **options)
         # The handle itself says nothing; with assign=True torch would put a plain tensor in its place.
-        self._parameters["tile"] = tile
-        tile.accept()
+        self._parameters.update(tiles)
+        for tile in tiles.values():
+            tile.accept()
 
     def _apply(self, fn: Any, recurse: bool = True) -> AnalogLayer:
         # What `.to(…)`, `.cuda()`, `.double()` do to every tensor of a model.
@@ -163,7 +194,8 @@ class AnalogLinear(AnalogLayer):
     """``torch.nn.Linear`` whose matrix lives on tiles; the bias is digital.
 
     ``device``, ``rule``, ``readout`` and ``mapping`` are tables of a spec as dicts; a word names a preset or a rule. Initial weights
-    are torch's. ``seed`` is that of ``residuum.manual_seed`` unless given, ``name`` a running number.
+    are torch's. ``ledger`` counts the pulses of every cell. ``seed`` is that of ``residuum.manual_seed`` unless given, ``name`` a
+    running number.
     """
 
     def __init__(
@@ -176,6 +208,7 @@ class AnalogLinear(AnalogLayer):
         rule: Table,
         readout: Table = None,
         mapping: Table = None,
+        ledger: bool = False,
         seed: int | None = None,
         name: str | None = None,
     ) -> None:
@@ -184,7 +217,7 @@ class AnalogLinear(AnalogLayer):
         self.out_features = _count("out_features", out_features)
         weight = _uniform((out_features, in_features), in_features)
         start = _uniform((out_features,), in_features) if bias else None
-        self._set_up(weight, start, tables(device, rule, readout, mapping), seed, name)
+        self._set_up([weight], start, tables(device, rule, readout, mapping, ledger), seed, name)
 
     @classmethod
     def from_digital(cls, layer: nn.Linear, given: Tables, seed: int | None, name: str | None) -> AnalogLinear:
@@ -192,7 +225,7 @@ class AnalogLinear(AnalogLayer):
         self = cls.__new__(cls)
         nn.Module.__init__(self)
         self.in_features, self.out_features = layer.in_features, layer.out_features
-        self._set_up(layer.weight, layer.bias, given, seed, name)
+        self._set_up([layer.weight], layer.bias, given, seed, name)
         return self
 
     def to_digital(self) -> nn.Linear:
@@ -205,7 +238,14 @@ class AnalogLinear(AnalogLayer):
     def forward(self, inputs: Tensor) -> Tensor:
         if self._retired is not None:
             raise RuntimeError(self._retired)
-        return read(inputs, self.tile, self.bias, self.output_scale, self.training)
+        own = self._parameters
+        try:
+            # Straight from where torch keeps them: its way over __getattr__ takes a microsecond for each.
+            tile, bias, scale = own["tile"], own["bias"], own["output_scale"]
+        except KeyError:
+            # Parametrised: torch has put a property in the place of one.
+            tile, bias, scale = self.tile, self.bias, self.output_scale
+        return read(inputs, tile, bias, scale, self.training)  # type: ignore[arg-type]
 
     def extra_repr(self) -> str:
         return f"{self.in_features}, {self.out_features}, bias={self.bias is not None}, rule={self.tile.matrix.rule!r}"
@@ -232,6 +272,7 @@ class _AnalogConv(AnalogLayer):
         rule: Table,
         readout: Table = None,
         mapping: Table = None,
+        ledger: bool = False,
         seed: int | None = None,
         name: str | None = None,
     ) -> None:
@@ -240,7 +281,7 @@ class _AnalogConv(AnalogLayer):
         # Torch checks the sizes and draws the weights.
         like = kind(in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode)
         self._like(like)
-        self._set_up(self._to_matrix(like.weight.detach()), like.bias, tables(device, rule, readout, mapping), seed, name)
+        self._set_up(self._by_group(like.weight), like.bias, tables(device, rule, readout, mapping, ledger), seed, name)
 
     @classmethod
     def from_digital(cls, layer: Any, given: Tables, seed: int | None, name: str | None) -> _AnalogConv:
@@ -248,13 +289,11 @@ class _AnalogConv(AnalogLayer):
         self = cls.__new__(cls)
         nn.Module.__init__(self)
         self._like(layer)
-        self._set_up(self._to_matrix(layer.weight.detach()), layer.bias, given, seed, name)
+        self._set_up(self._by_group(layer.weight), layer.bias, given, seed, name)
         return self
 
     def _like(self, layer: Any) -> None:
-        if layer.groups != 1:
-            raise ValueError(f"groups must be 1 for a convolution on tiles, got {layer.groups}")
-        self.in_channels, self.out_channels = layer.in_channels, layer.out_channels
+        self.in_channels, self.out_channels, self.groups = layer.in_channels, layer.out_channels, layer.groups
         self.kernel_size, self.stride, self.dilation = layer.kernel_size, layer.stride, layer.dilation
         self.padding, self.padding_mode = layer.padding, layer.padding_mode
         # Of each side, last dimension first, as F.pad has it.
@@ -270,6 +309,7 @@ class _AnalogConv(AnalogLayer):
             self.stride,
             self.padding,
             self.dilation,
+            self.groups,
             bias=self.bias is not None,
             padding_mode=self.padding_mode,
         )
@@ -278,14 +318,19 @@ class _AnalogConv(AnalogLayer):
         return layer
 
     def _weight_shape(self) -> tuple[int, ...]:
-        return (self.out_channels, self.in_channels, *self.kernel_size)
+        return (self.out_channels, self.in_channels // self.groups, *self.kernel_size)
+
+    def _by_group(self, weights: Tensor) -> list[Tensor]:
+        """A matrix for each group of channels, which does not see the others: each has tiles of its own."""
+        return [self._to_matrix(own) for own in weights.detach().chunk(self.groups)]
 
     def _to_matrix(self, weights: Tensor) -> Tensor:
         # (outputs, channels, positions) → (outputs, positions, channels)
         return weights.movedim(1, -1).reshape(weights.shape[0], -1)
 
     def _from_matrix(self, matrix: Tensor) -> Tensor:
-        return matrix.reshape(self.out_channels, *self.kernel_size, self.in_channels).movedim(-1, 1).contiguous()
+        sizes = self.out_channels // self.groups, *self.kernel_size, self.in_channels // self.groups
+        return matrix.reshape(sizes).movedim(-1, 1).contiguous()
 
     def forward(self, images: Tensor) -> Tensor:
         if self._retired is not None:
@@ -300,8 +345,13 @@ class _AnalogConv(AnalogLayer):
         alone = images.dim() == dims + 1
         if alone:
             images = images.unsqueeze(0)
-        windows = self._unfold(images)
-        outputs = read(windows, self.tile, self.bias, self.output_scale, self.training)
+        if self.groups == 1:
+            outputs = read(self._unfold(images), self.tile, self.bias, self.output_scale, self.training)
+        else:
+            parts = zip(self._matrices(), images.chunk(self.groups, 1))
+            outputs = torch.cat([read(self._unfold(own), tile, None, scale, self.training) for (tile, scale), own in parts], -1)
+            if self.bias is not None:
+                outputs = outputs + self.bias
         outputs = outputs.movedim(-1, 1)
         return outputs.squeeze(0) if alone else outputs
 
@@ -323,6 +373,8 @@ class _AnalogConv(AnalogLayer):
 
     def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
         return f"{text}, bias={self.bias is not None}, rule={self.tile.matrix.rule!r}"
 
 
@@ -333,6 +385,7 @@ class AnalogConv1d(_AnalogConv):
 
 
 class AnalogConv2d(_AnalogConv):
-    """``torch.nn.Conv2d`` whose kernel lives on tiles; the bias is digital. Options as those of ``AnalogLinear``."""
+    """``torch.nn.Conv2d`` whose kernel lives on tiles, those of each group its own; the bias is digital. Options as those of
+    ``AnalogLinear``."""
 
     dims = 2

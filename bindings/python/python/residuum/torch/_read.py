@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from ._tile import TileParameter, plain
+from .._residuum import backward as read_back
+from .._residuum import forward as read_forward
+from ._memory import address, packed
+from ._tile import TileParameter
+
+_from_numpy, _is_grad_enabled = torch.from_numpy, torch.is_grad_enabled
 
 
 class Read(torch.autograd.Function):
@@ -19,40 +23,53 @@ class Read(torch.autograd.Function):
     def forward(
         ctx: Any, inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool
     ) -> Tensor:
-        values = inputs.detach().numpy() if inputs.requires_grad else inputs.numpy()
         # NumPy allocates faster than torch; both see the same memory.
-        outputs = np.empty((values.shape[0], tile.outputs), np.float32)
-        ctx.n, ctx.unscaled = tile.matrix.read(
-            values,
-            outputs,
-            None if bias is None else bias.detach().numpy(),
-            training,
-            None if scale is None else scale.detach().numpy(),
-        )
+        outputs, ctx.n, ctx.unscaled = _values(inputs, tile, bias, scale, training)
         ctx.tile = tile
         ctx.save_for_backward(inputs)
-        return torch.from_numpy(outputs)
+        return _from_numpy(outputs)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, errors: Tensor) -> tuple[Tensor | None, ...]:
-        (inputs,) = ctx.saved_tensors
-        tile = ctx.tile
-        want_inputs, want_tile, want_bias, want_scale, _ = ctx.needs_input_grad
-        errors = plain(errors, "errors").contiguous()
-        values = errors.numpy()
-        input_errors = np.empty((values.shape[0], tile.inputs), np.float32) if want_inputs else None
-        bias = np.empty(tile.outputs, np.float32) if want_bias else None
-        tile.matrix.read_back(ctx.n, values, input_errors, bias)
-        scale = torch.from_numpy(tile.matrix.scale_gradients(values, ctx.unscaled)) if want_scale else None
-        pair = tile.keep(ctx.n, inputs.detach(), errors) if want_tile else None
-        return (
-            torch.from_numpy(input_errors) if want_inputs else None,
-            pair,
-            torch.from_numpy(bias) if want_bias else None,
-            scale,
-            None,
-        )
+        # Torch has switched gradients off unless a second derivative is wanted, which there is none of.
+        return _once(ctx, errors) if _is_grad_enabled() else _backward(ctx, errors)
+
+
+def _values(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool) -> Any:
+    matrix = tile.matrix
+    return read_forward(
+        matrix,
+        inputs.data_ptr(),
+        inputs.shape[0],
+        address(bias, tile.outputs, "bias"),
+        address(scale, tile.scales, "output_scale"),
+        training,
+    )
+
+
+def _backward(ctx: Any, errors: Tensor) -> tuple[Tensor | None, ...]:
+    (inputs,) = ctx.saved_tensors
+    tile = ctx.tile
+    want_inputs, want_tile, want_bias, want_scale, _ = ctx.needs_input_grad
+    errors = packed(errors, "errors")
+    # A bias or a scale that is not there wants no gradient.
+    back, bias, scale = read_back(
+        tile.matrix, ctx.n, errors.data_ptr(), errors.shape[0], want_inputs, want_bias, ctx.unscaled if want_scale else None
+    )
+    return (
+        _from_numpy(back) if want_inputs else None,
+        tile.keep(ctx.n, inputs, errors) if want_tile else None,
+        _from_numpy(bias) if want_bias else None,
+        _from_numpy(scale) if want_scale else None,
+        None,
+    )
+
+
+_once = once_differentiable(_backward)
+
+#: What torch's `Function.apply` calls in the end; before it come 6 µs of questions about functorch and default arguments.
+_apply = super(torch.autograd.Function, Read).apply
+_transformed = torch._C._are_functorch_transforms_active
 
 
 class Unfold(torch.autograd.Function):
@@ -85,26 +102,27 @@ class Unfold(torch.autograd.Function):
 
 
 def read(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool) -> Tensor:
-    """`x Wᵀ + b` for the last dimension of `inputs`. torch.compile leaves it as it is: tiles are not torch's to trace."""
-    if torch.compiler.is_compiling():
+    """`x Wᵀ + b` for the last dimension of `inputs`. One function, for every call that Python makes on the way costs part of what the
+    read of a small layer takes."""
+    if _is_compiling():
+        # torch.compile leaves it as it is: tiles are not torch's to trace.
         return _untraced(inputs, tile, bias, scale, training)
-    return _read(inputs, tile, bias, scale, training)
-
-
-def _read(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool) -> Tensor:
-    if inputs.dtype is not torch.float32 or not inputs.is_cpu:
-        plain(inputs, "inputs")
+    if inputs.dtype is not torch.float32 or not inputs.is_cpu or not inputs.is_contiguous() or inputs.is_neg():
+        inputs = packed(inputs, "inputs")
     if tile._version != tile.untouched:
         tile.check()
-    width = tile.inputs
     shape = inputs.shape
-    if not shape or shape[-1] != width:
-        raise ValueError(f"inputs must have {width} values in their last dimension, got the shape {tuple(shape)}")
-    if len(shape) == 2 and inputs.is_contiguous():
+    if not shape or shape[-1] != tile.inputs:
+        raise ValueError(f"inputs must have {tile.inputs} values in their last dimension, got the shape {tuple(shape)}")
+    if len(shape) != 2:
+        return read(inputs.view(-1, tile.inputs), tile, bias, scale, training).view(*shape[:-1], tile.outputs)
+    if not _is_grad_enabled():
+        return _from_numpy(_values(inputs, tile, bias, scale, training)[0])
+    if _transformed():
         return Read.apply(inputs, tile, bias, scale, training)
-    flat = inputs.reshape(-1, width).contiguous()
-    return Read.apply(flat, tile, bias, scale, training).view(*shape[:-1], tile.outputs)
+    return _apply(inputs, tile, bias, scale, training)
 
 
+_is_compiling = torch.compiler.is_compiling
 # Only where torch compiles: the wrapper costs more than a read.
-_untraced = torch.compiler.disable(_read)
+_untraced = torch.compiler.disable(read)

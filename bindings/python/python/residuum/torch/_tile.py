@@ -10,7 +10,9 @@ from torch import Tensor
 
 from .. import _seed
 from .._residuum import TileMatrix
+from .._residuum import write as write_tiles
 from .._seed import manual_seed
+from ._memory import plain
 
 __all__ = ["TileParameter", "manual_seed"]
 
@@ -22,26 +24,12 @@ _PAIR = torch.tensor(PAIR)
 
 Tables = Mapping[str, Any]
 
-#: When it was read (steps before, reads since), inputs and errors.
-Pair = tuple[tuple[int, int], Tensor, Tensor]
+#: When it was read (steps before, reads since), inputs and errors, and the versions that both had then.
+Pair = tuple[tuple[int, int], Tensor, Tensor, int, int]
 
 
 def _refuse(must: str) -> ValueError:
     return ValueError(must)
-
-
-def plain(values: Tensor, name: str) -> Tensor:
-    """The tensor, if tiles can take it: float32 on the CPU."""
-    if values.dtype is not torch.float32:
-        hint = ""
-        if values.dtype in (torch.bfloat16, torch.float16):
-            hint = "; tiles do not take part in mixed precision: call .float() before the layer, or disable autocast around it"
-        raise TypeError(f"{name} must be float32, got {values.dtype}{hint}")
-    if values.device.type != "cpu":
-        raise ValueError(f"{name} must be on the CPU, where tiles are simulated, got {values.device}")
-    if values.layout is not torch.strided:
-        raise TypeError(f"{name} must be a dense tensor, got {values.layout}")
-    return values
 
 
 class TileParameter(torch.nn.Parameter):
@@ -55,6 +43,7 @@ class TileParameter(torch.nn.Parameter):
     tables: Tables
     outputs: int
     inputs: int
+    scales: int
     pairs: list[Pair]
 
     @staticmethod
@@ -63,6 +52,7 @@ class TileParameter(torch.nn.Parameter):
         self.matrix = matrix
         self.tables = tables
         self.outputs, self.inputs = matrix.shape
+        self.scales = matrix.scales
         self.pairs = []
         self.stepped = 0
         self.untouched = self._version
@@ -98,33 +88,45 @@ class TileParameter(torch.nn.Parameter):
 
     def keep(self, n: int, inputs: Tensor, errors: Tensor) -> Tensor:
         """Keeps a pair for the next step; the gradient of the handle says that it is there."""
-        self.pairs.append(((self.stepped, n), inputs, errors))
+        # The graph behind the inputs is not needed.
+        if inputs.requires_grad:
+            inputs = inputs.detach()
+        self.pairs.append(((self.stepped, n), inputs, errors, inputs._version, errors._version))
         return _PAIR
 
     def waiting(self) -> list[Pair]:
         """The pairs of backward passes since the gradient was last emptied, in the order of their reads. As gradients of torch do, they
         stay until zero_grad: a second step without it writes them again."""
-        if self.grad is None:
-            count = 0.0
-        else:
-            count = float(self.grad) / PAIR
-        if count != int(count) or not 0 <= count <= len(self.pairs):
+        gradient = self.grad
+        if gradient is None:
+            self.pairs = []
+            return []
+        count = gradient.item() / PAIR
+        kept = self.pairs
+        if count != int(count) or not 0 <= count <= len(kept):
             raise RuntimeError(
                 "the gradient of a tile must not be scaled: clip_grad_norm_, GradScaler and hooks do not reach the pulses of tiles. "
                 "Clip digital parameters alone, or scale the loss or the learning rate"
             )
-        self.pairs = self.pairs[len(self.pairs) - int(count) :]
-        return sorted(self.pairs, key=lambda pair: pair[0])
+        if count != len(kept):
+            self.pairs = kept = kept[len(kept) - int(count) :]
+        for _, inputs, errors, then, errors_then in kept:
+            if inputs._version != then or errors._version != errors_then:
+                raise RuntimeError(
+                    "inputs of a layer on tiles, and what comes back to it, must stay as they are until the optimiser's step writes "
+                    "them, but one was changed in place after the backward pass"
+                )
+        return kept if len(kept) == 1 else sorted(kept, key=lambda pair: pair[0])
 
     def step(self, pairs: list[Pair], learning_rate: float, scale: float) -> None:
         """Writes what is waiting, as one step."""
         self.stepped += 1
         if len(pairs) == 1:
-            _, inputs, errors = pairs[0]
+            _, inputs, errors, _, _ = pairs[0]
         else:
-            inputs = torch.cat([inputs for _, inputs, _ in pairs])
-            errors = torch.cat([errors for _, _, errors in pairs])
-        self.matrix.step(errors.numpy(), inputs.numpy(), learning_rate, scale)
+            inputs = torch.cat([pair[1] for pair in pairs])
+            errors = torch.cat([pair[2] for pair in pairs])
+        write_tiles(self.matrix, errors.data_ptr(), inputs.data_ptr(), inputs.shape[0], learning_rate, scale)
 
     def state(self) -> dict[str, Any]:
         """Everything that a later step depends on, as tensors and plain values."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from .._residuum import apply, apply_back, loss
-from ._tile import plain
+from ._memory import plain
 
 __all__ = ["cross_entropy", "log_softmax", "nll_loss", "relu", "sigmoid", "tanh"]
 

@@ -16,7 +16,7 @@ fn value(rows: &[Row], metric: &str, part: &str, index: Option<u64>) -> f64 {
 #[test]
 fn drift_is_positive_towards_the_symmetric_point_and_kappa_covers_both_ends() {
     let device = Device::paper_power(1.0, 1.0, 0.001);
-    let device = DeviceSpec::Tile { device: Box::new(device), cell: None };
+    let device = DeviceSpec::Tile { device: Box::new(device), cell: None, ledger: false };
     let devices = Devices { main: device.clone(), residual: device, pulse_energy: None };
     let main = ArrayWeights { name: "main".into(), start: vec![0.5, -0.25], end: vec![0.25, -0.125] };
     let layer = |main: ArrayWeights| LayerWeights {
