@@ -18,6 +18,8 @@ pub mod spec;
 pub mod store;
 pub mod sweep;
 pub mod table;
+#[doc(hidden)]
+pub mod testing;
 pub mod train;
 pub mod tune;
 pub mod verify;

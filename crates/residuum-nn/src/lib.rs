@@ -45,6 +45,8 @@ pub mod loss;
 pub mod model;
 pub mod state;
 pub mod tensor;
+#[doc(hidden)]
+pub mod testing;
 pub mod train;
 pub mod weights;
 

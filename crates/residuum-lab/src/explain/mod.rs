@@ -1,6 +1,6 @@
 //! Explains a spec: every parameter with its unit and origin, effective rates, the number of trials, and their cost.
 
-mod report;
+pub(crate) mod report;
 mod shapes;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -145,7 +145,7 @@ fn write_cost(text: &mut String, cost: &Cost) {
 }
 
 /// Four digits, without rounding noise.
-fn short(x: f64) -> String {
+pub fn short(x: f64) -> String {
     format!("{x:.3e}").parse().map_or_else(|_| x.to_string(), |rounded: f64| rounded.to_string())
 }
 
@@ -159,7 +159,8 @@ fn shortened(value: &str) -> String {
     format!("{kept}…")
 }
 
-fn duration(seconds: f64) -> String {
+/// Seconds in the unit that fits.
+pub fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 1e-3 => format!("{:.1} µs", 1e6 * s),
         s if s < 1.0 => format!("{:.1} ms", 1e3 * s),
@@ -169,29 +170,13 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-fn bytes(count: u64) -> String {
+/// An amount of memory in the unit that fits.
+pub fn bytes(count: u64) -> String {
     let count = count as f64;
     match count {
         n if n < 1e3 => format!("{n} B"),
         n if n < 1e6 => format!("{:.1} kB", n / 1e3),
         n if n < 1e9 => format!("{:.1} MB", n / 1e6),
         n => format!("{:.1} GB", n / 1e9),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn amounts_have_fitting_units() {
-        assert_eq!(duration(2.5e-6), "2.5 µs");
-        assert_eq!(duration(0.25), "250.0 ms");
-        assert_eq!(duration(90.0), "90.0 s");
-        assert_eq!(duration(3600.0), "60.0 min");
-        assert_eq!(duration(36_000.0), "10.0 h");
-        assert_eq!((short(0.1 * 0.4), short(0.05 / 512.0)), ("0.04".into(), "0.00009766".into()));
-        assert_eq!(bytes(12), "12 B");
-        assert_eq!(bytes(2_500_000), "2.5 MB");
     }
 }

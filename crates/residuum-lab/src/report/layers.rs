@@ -10,7 +10,7 @@ use super::table::{Column, Table, TableCell};
 use crate::store::Row;
 
 /// Bins of a histogram over all seeds.
-const BINS: usize = 60;
+pub const BINS: usize = 60;
 
 /// The parts of an arm that have a metric, in the order of the records.
 fn parts<'a>(arm: &Arm<'a>, metric: &str) -> Vec<&'a str> {
@@ -153,10 +153,13 @@ pub(super) fn histograms(study: &Study<'_>) -> Option<Plot> {
 }
 
 /// One histogram with its ends.
-struct Bins {
-    low: f64,
-    high: f64,
-    counts: Vec<f64>,
+pub struct Bins {
+    /// Where the first bin begins.
+    pub low: f64,
+    /// Where the last bin ends.
+    pub high: f64,
+    /// One for each bin.
+    pub counts: Vec<f64>,
 }
 
 /// The histograms of all seeds on common bins, as a staircase.
@@ -191,7 +194,7 @@ fn histogram(arm: &Arm<'_>, part: &str, palette: &Palette) -> Option<Series> {
 }
 
 /// Density on common bins: the mass of each bin is spread evenly over what it covers.
-fn pooled(own: &[Bins], low: f64, high: f64) -> Vec<f64> {
+pub fn pooled(own: &[Bins], low: f64, high: f64) -> Vec<f64> {
     let width = (high - low) / BINS as f64;
     let mut mass = vec![0.0; BINS];
     for bins in own {
@@ -211,22 +214,4 @@ fn pooled(own: &[Bins], low: f64, high: f64) -> Vec<f64> {
     }
     let total: f64 = mass.iter().sum();
     mass.iter().map(|m| m / (total * width)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pooled_histograms_keep_their_mass_and_mean() {
-        let bins = |low: f64, high: f64, counts: &[f64]| Bins { low, high, counts: counts.to_vec() };
-        let own = [bins(-1.0, 1.0, &[1.0, 2.0, 1.0]), bins(0.0, 2.0, &[4.0])];
-        let heights = pooled(&own, -1.0, 2.0);
-        let width = 3.0 / BINS as f64;
-        assert!((heights.iter().sum::<f64>() * width - 1.0).abs() < 1e-12);
-        // Means 0 and 1 with equal weights.
-        let middle = |i: usize| -1.0 + width * (i as f64 + 0.5);
-        let mean: f64 = heights.iter().enumerate().map(|(i, h)| h * width * middle(i)).sum();
-        assert!((mean - 0.5).abs() < 0.02, "{mean}");
-    }
 }

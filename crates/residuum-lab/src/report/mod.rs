@@ -16,15 +16,15 @@
 mod curves;
 mod ends;
 mod html;
-mod latex;
-mod layers;
+pub(crate) mod latex;
+pub(crate) mod layers;
 mod load;
 mod markdown;
 mod measure;
 pub mod number;
 mod outcome;
 pub mod paired;
-mod plot;
+pub(crate) mod plot;
 mod settings;
 mod study;
 pub mod table;

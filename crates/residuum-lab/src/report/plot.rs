@@ -54,7 +54,7 @@ pub struct Series {
 const SIZE: (f64, f64) = (430.0, 300.0);
 
 /// A colour for each name: fixed ones for the paper's rules, others from the palette and lighter copies of it.
-pub(super) fn colors(names: &[&str]) -> Vec<Color> {
+pub fn colors(names: &[&str]) -> Vec<Color> {
     let own = |name: &str| match name.to_lowercase() {
         n if n.contains("digital") => Some(Color::DIGITAL_SGD),
         n if n.contains("residual") => Some(Color::RESIDUAL_LEARNING),
@@ -77,7 +77,7 @@ pub(super) fn colors(names: &[&str]) -> Vec<Color> {
 
 impl Series {
     /// Drops points that have no place on the axes, so that each point drawn has its number.
-    pub(super) fn kept(mut self, log: bool) -> Self {
+    pub fn kept(mut self, log: bool) -> Self {
         let fits = |x: f64| x.is_finite() && (!log || x > 0.0);
         let keep: Vec<bool> = self.xs.iter().zip(&self.ys).map(|(x, y)| x.is_finite() && fits(*y)).collect();
         let kept = |values: &[f64]| values.iter().zip(&keep).filter(|(_, k)| **k).map(|(v, _)| *v).collect();
@@ -175,38 +175,5 @@ impl Plot {
             }
         }
         text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_series_has_its_own_color() {
-        let names: Vec<String> = (0..30).map(|i| format!("rule {i}")).collect();
-        let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
-        names.extend(["Residual Learning", "Residual Learning, 2", "Digital SGD", "Analog SGD"]);
-        let colors = colors(&names);
-        assert_eq!(colors[30], Color::RESIDUAL_LEARNING);
-        assert_eq!(colors[33], Color::ANALOG_SGD);
-        for (i, color) in colors.iter().enumerate() {
-            assert!(!colors[..i].contains(color), "{} is taken again by {}", color.css(), names[i]);
-        }
-    }
-
-    #[test]
-    fn points_without_a_place_are_left_out_with_their_band() {
-        let series = Series {
-            label: "s".into(),
-            color: Color::BLUE,
-            xs: vec![0.0, 1.0, 2.0, 3.0],
-            ys: vec![1.0, 0.0, f64::NAN, 2.0],
-            band: Some([vec![-1.0, 0.0, 0.0, 1.0], vec![2.0, 1.0, 1.0, 3.0]]),
-            filled: false,
-        };
-        let kept = series.kept(true);
-        assert_eq!((kept.xs, kept.ys), (vec![0.0, 3.0], vec![1.0, 2.0]));
-        assert_eq!(kept.band, Some([vec![1e-3, 1.0], vec![2.0, 3.0]]));
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::cifar::{SMALL, SMALL_WORDS, resnet_hours};
 use super::curves::{claim, curve_table, trial_settings};
-use super::networks::{Point, Points, Wanted, obtain};
+use super::networks::{NetworkPoint, NetworkPoints, Wanted, obtain};
 use super::verdict::{PaperVerdict, written};
 use super::{Finding, ReproduceError, ReproduceOptions, Reproduction, table};
 use crate::figure::{Axis, Color, Figure, Legend, Line, Panel, Points as Dots};
@@ -55,8 +55,8 @@ pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result
     })
 }
 
-fn rows<'a>(experiment: &'a str, points: &'a Points) -> Vec<Row<'a>> {
-    let row = |(point, &mixing): (&'a Point, &f64)| {
+fn rows<'a>(experiment: &'a str, points: &'a NetworkPoints) -> Vec<Row<'a>> {
+    let row = |(point, &mixing): (&'a NetworkPoint, &f64)| {
         let ends = point.measured().ok()?.ends;
         let summary = Summary::of(ends.iter().copied());
         Some(Row {
@@ -93,7 +93,7 @@ fn draw(rows: &[Row<'_>]) -> Option<Figure> {
 }
 
 /// The gain up to γ = 0.1 is there, and what follows changes less than half as much.
-fn saturates(means: &[f64]) -> PaperVerdict {
+pub fn saturates(means: &[f64]) -> PaperVerdict {
     let gain = means[1] - means[0];
     let rest = means[1..]
         .iter()
@@ -106,22 +106,9 @@ fn saturates(means: &[f64]) -> PaperVerdict {
     }
 }
 
-fn finding(statement: &str, points: &Points) -> Finding {
-    let all: Vec<Option<&Point>> = points.iter().map(Some).collect();
+fn finding(statement: &str, points: &NetworkPoints) -> Finding {
+    let all: Vec<Option<&NetworkPoint>> = points.iter().map(Some).collect();
     let note =
         "Judged so: accuracy rises from γ = 0 to 0.1, and by more than twice of what any later γ changes.";
     claim(statement, CLAIM, &all, saturates, note)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn saturation_needs_a_gain_that_stops() {
-        assert_eq!(saturates(&[80.0, 90.0, 91.0, 92.0, 91.0]), PaperVerdict::SameOrdering(String::new()));
-        assert_eq!(saturates(&[80.0, 84.0, 88.0, 92.0, 96.0]), PaperVerdict::Differs, "no saturation");
-        assert_eq!(saturates(&[90.0, 90.0, 90.0, 90.0, 90.0]), PaperVerdict::Differs, "no gain");
-        assert_eq!(saturates(&[80.0, 90.0, 90.0, 90.0, 60.0]), PaperVerdict::Differs, "a fall");
-    }
 }

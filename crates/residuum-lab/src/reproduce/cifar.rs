@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::curves::{claim, curve_table, number, panel, trial_settings};
-use super::networks::{Points, Wanted, obtain};
+use super::networks::{NetworkPoints, Wanted, obtain};
 use super::paper::{CIFAR_EXPONENTIAL, CIFAR_POWER, CifarCell, Printed};
 use super::verdict::{PaperVerdict, same_order};
 use super::{Finding, ReproduceError, ReproduceOptions, Reproduction, table};
@@ -39,7 +39,7 @@ pub(super) fn exponential(
 }
 
 /// Hours for three seeds of 100 epochs of 50 000 images at 224 pixels: three passes of two operations for each product.
-pub(super) fn resnet_hours(network: &str) -> f64 {
+pub fn resnet_hours(network: &str) -> f64 {
     let products = match network {
         "resnet18" => 1.82e9,
         "resnet34" => 3.67e9,
@@ -67,7 +67,7 @@ fn run(
 ) -> Result<Reproduction, ReproduceError> {
     let mut findings = Vec::new();
     let mut rows = Vec::new();
-    let mut obtained: Vec<(String, Points)> = Vec::new();
+    let mut obtained: Vec<(String, NetworkPoints)> = Vec::new();
     for cell in cells {
         let experiment = format!("{}-resnet", cell.set);
         let trials = RULES.map(|rule| format!("{}-{response}-{rule}", cell.network));
@@ -89,7 +89,7 @@ fn run(
     let trials = SMALL_RULES.map(|rule| format!("{response}-{rule}"));
     let [small] = obtain(&[Wanted::new(SMALL, trials)], options, name, progress)?;
     findings.push(order(response, &small));
-    let mut experiments: Vec<(&str, &Points)> =
+    let mut experiments: Vec<(&str, &NetworkPoints)> =
         obtained.iter().map(|(experiment, points)| (experiment.as_str(), points)).collect();
     experiments.push((SMALL, &small));
     let figure = panel("CIFAR-10 at 32 pixels, perceptron, head on tiles", small.iter()).map(|panel| {
@@ -109,7 +109,7 @@ fn run(
 }
 
 /// The three numbers of a cell.
-fn numbers(cell: &CifarCell, response: &str, points: &Points) -> Vec<Finding> {
+fn numbers(cell: &CifarCell, response: &str, points: &NetworkPoints) -> Vec<Finding> {
     let get = |rule: &str| points.get(&format!("{}-{response}-{rule}", cell.network));
     let mean = |rule: &str| Some(get(rule)?.measured().ok()?.mean());
     let order = mean("analog")
@@ -126,7 +126,7 @@ fn numbers(cell: &CifarCell, response: &str, points: &Points) -> Vec<Finding> {
 }
 
 /// The order of the rules on the small network.
-fn order(response: &str, small: &Points) -> Finding {
+fn order(response: &str, small: &NetworkPoints) -> Finding {
     let points = SMALL_RULES.map(|rule| small.get(&format!("{response}-{rule}")));
     claim(
         &format!("Analog SGD is last of the three rules ({SMALL_WORDS})."),
@@ -141,25 +141,4 @@ fn order(response: &str, small: &Points) -> Finding {
         },
         "Judged by means over the seeds, whose spread is shown.",
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The sentence of the paper's column.
-    #[test]
-    fn the_paper_has_analog_sgd_last_on_average() {
-        for cells in [CIFAR_POWER, CIFAR_EXPONENTIAL] {
-            let sum = |of: fn(&CifarCell) -> Printed| cells.iter().map(|c| of(c).level()).sum::<f64>();
-            let [digital, analog, residual] = [sum(|c| c.digital), sum(|c| c.analog), sum(|c| c.residual)];
-            assert!(digital > residual && residual > analog);
-        }
-    }
-
-    #[test]
-    fn a_larger_network_takes_longer() {
-        assert!((resnet_hours("resnet18") - 227.5).abs() < 0.1);
-        assert!(resnet_hours("resnet50") > 2.0 * resnet_hours("resnet18"));
-    }
 }

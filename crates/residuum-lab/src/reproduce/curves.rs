@@ -3,7 +3,7 @@
 use residuum::stats::Summary;
 use serde::Serialize;
 
-use super::networks::{Point, Points};
+use super::networks::{NetworkPoint, NetworkPoints};
 use super::paper::Printed;
 use super::verdict::{ONE_RUN_TOLERANCE, PaperVerdict};
 use super::{Finding, ReproduceError, ReproduceOptions, settings, table};
@@ -31,7 +31,7 @@ pub(super) fn style(variant: &str) -> Style {
 }
 
 /// Test accuracy against epochs; bands are the range over seeds. Nothing where nothing was run.
-pub(super) fn panel<'a>(title: &str, points: impl Iterator<Item = &'a Point>) -> Option<Panel> {
+pub(super) fn panel<'a>(title: &str, points: impl Iterator<Item = &'a NetworkPoint>) -> Option<Panel> {
     let mut panel = Panel::new(title)
         .x_axis(Axis::linear("epoch"))
         .y_axis(Axis::linear("test accuracy (%)").range(0.0, 102.0))
@@ -71,7 +71,7 @@ struct CurveRow<'a> {
 /// Losses and accuracies after every epoch of all runs.
 pub(super) fn curve_table(
     stem: &str,
-    experiments: &[(&str, &Points)],
+    experiments: &[(&str, &NetworkPoints)],
 ) -> Result<(String, Vec<u8>), ReproduceError> {
     const METRICS: [&str; 4] = ["train_loss", "train_accuracy", "test_loss", "test_accuracy"];
     let mut rows = Vec::new();
@@ -98,7 +98,7 @@ pub(super) fn curve_table(
 pub(super) fn trial_settings(
     name: &str,
     options: &ReproduceOptions,
-    experiments: &[(&str, &Points)],
+    experiments: &[(&str, &NetworkPoints)],
 ) -> Result<String, ReproduceError> {
     #[derive(Serialize)]
     struct Setting<'a> {
@@ -134,7 +134,7 @@ pub(super) fn trial_settings(
 pub(super) fn number(
     statement: String,
     paper: Printed,
-    point: Option<&Point>,
+    point: Option<&NetworkPoint>,
     same_order: Option<bool>,
     note: &str,
 ) -> Finding {
@@ -150,7 +150,7 @@ pub(super) fn number(
 pub(super) fn claim(
     statement: &str,
     paper: &str,
-    points: &[Option<&Point>],
+    points: &[Option<&NetworkPoint>],
     judge: impl FnOnce(&[f64]) -> PaperVerdict,
     note: &str,
 ) -> Finding {
@@ -169,9 +169,9 @@ pub(super) fn claim(
 }
 
 /// The accuracies of several trials; what they are of is said once if it is the same for all.
-fn accuracies(points: &[Option<&Point>]) -> String {
-    let points: Vec<&Point> = points.iter().flatten().copied().collect();
-    let bare = |point: &&Point| {
+fn accuracies(points: &[Option<&NetworkPoint>]) -> String {
+    let points: Vec<&NetworkPoint> = points.iter().flatten().copied().collect();
+    let bare = |point: &&NetworkPoint| {
         let measured =
             point.measured().map_or_else(|_| "–".into(), |measured| format!("{} %", measured.words()));
         format!("{}: {measured}", point.title)

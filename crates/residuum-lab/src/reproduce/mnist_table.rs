@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::curves::{claim, curve_table, number, trial_settings};
-use super::networks::{Point, Points, Wanted, obtain};
+use super::networks::{NetworkPoint, NetworkPoints, Wanted, obtain};
 use super::paper::{MNIST, MNIST_DIGITAL, MnistCell};
 use super::verdict::{PaperVerdict, same_order, written};
 use super::{Finding, ReproduceError, ReproduceOptions, Reproduction, table};
@@ -30,20 +30,20 @@ impl MnistCell {
 /// A cell with its trials, where they were asked for.
 struct Cell<'a> {
     paper: &'a MnistCell,
-    analog: Option<&'a Point>,
-    mixing_0: Option<&'a Point>,
-    residual: Option<&'a Point>,
+    analog: Option<&'a NetworkPoint>,
+    mixing_0: Option<&'a NetworkPoint>,
+    residual: Option<&'a NetworkPoint>,
 }
 
 impl<'a> Cell<'a> {
-    fn new(paper: &'a MnistCell, points: &'a Points) -> Self {
+    fn new(paper: &'a MnistCell, points: &'a NetworkPoints) -> Self {
         let [analog, mixing_0, residual] = RULES.map(|rule| points.get(&format!("{}-{rule}", paper.name())));
         Self { paper, analog, mixing_0, residual }
     }
 
     /// Whether Analog SGD and Residual Learning stand as in the paper.
     fn same_order(&self) -> Option<bool> {
-        let mean = |point: Option<&Point>| Some(point?.measured().ok()?.mean());
+        let mean = |point: Option<&NetworkPoint>| Some(point?.measured().ok()?.mean());
         let ours = (mean(self.analog)?, mean(self.residual)?);
         Some(same_order(ours, (self.paper.analog.level(), self.paper.residual.level())))
     }
@@ -83,7 +83,7 @@ pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result
 }
 
 fn rows(cells: &[Cell<'_>]) -> Vec<Row> {
-    let row = |cell: &Cell<'_>, point: &Point, paper: String, verdict: PaperVerdict| {
+    let row = |cell: &Cell<'_>, point: &NetworkPoint, paper: String, verdict: PaperVerdict| {
         let ends = point.measured().map(|measured| measured.ends).unwrap_or_default();
         let summary = residuum::stats::Summary::of(ends.iter().copied());
         Row {
@@ -121,7 +121,7 @@ fn rows(cells: &[Cell<'_>]) -> Vec<Row> {
 
 /// The table as the paper has it, ours beside it.
 fn summary(cells: &[Cell<'_>]) -> String {
-    let ours = |point: Option<&Point>| {
+    let ours = |point: Option<&NetworkPoint>| {
         point.and_then(|p| p.measured().ok()).map_or_else(|| "–".to_string(), |m| m.words())
     };
     let mut text = format!(
@@ -143,7 +143,7 @@ fn summary(cells: &[Cell<'_>]) -> String {
     text
 }
 
-fn findings(cells: &[Cell<'_>], digital: Option<&Point>) -> Vec<Finding> {
+fn findings(cells: &[Cell<'_>], digital: Option<&NetworkPoint>) -> Vec<Finding> {
     let mut findings = vec![number("Digital SGD.".into(), MNIST_DIGITAL, digital, None, "")];
     for cell in cells {
         let order = cell.same_order();
@@ -157,7 +157,8 @@ fn findings(cells: &[Cell<'_>], digital: Option<&Point>) -> Vec<Finding> {
             NOTE,
         ));
     }
-    let pairs: Vec<Option<&Point>> = cells.iter().flat_map(|cell| [cell.analog, cell.residual]).collect();
+    let pairs: Vec<Option<&NetworkPoint>> =
+        cells.iter().flat_map(|cell| [cell.analog, cell.residual]).collect();
     let mut order = claim(
         "Which of Analog SGD and Residual Learning is better, in all 18 cells.",
         "Residual Learning in 16 cells; Analog SGD at power, γ_res = 0.5, τ = 0.7 and 0.8.",
@@ -175,7 +176,7 @@ fn findings(cells: &[Cell<'_>], digital: Option<&Point>) -> Vec<Finding> {
     );
     if !matches!(order.verdict, PaperVerdict::NotRun(_)) {
         let ahead = cells.iter().filter(|cell| {
-            let mean = |point: Option<&Point>| point.and_then(|p| p.measured().ok()).map(|m| m.mean());
+            let mean = |point: Option<&NetworkPoint>| point.and_then(|p| p.measured().ok()).map(|m| m.mean());
             mean(cell.residual) > mean(cell.analog)
         });
         order.ours = format!("Residual Learning in {} cells (see the lines above).", ahead.count());

@@ -3,23 +3,23 @@
 //! Everything follows from the name and the [`ReproduceOptions`]: numbers do not depend on the clock, the thread count or the
 //! machine. Networks are trained into a [`Store`](crate::store::Store), so interrupted work continues where it stopped.
 
-mod ablation;
+pub(crate) mod ablation;
 mod bias;
 mod bounds;
-mod cifar;
+pub(crate) mod cifar;
 mod curves;
 mod kappa;
-mod mnist;
+pub(crate) mod mnist;
 mod mnist_table;
-mod networks;
+pub(crate) mod networks;
 mod page;
 pub mod paper;
 mod response;
 mod shift;
 mod toy;
 mod tracking;
-mod verdict;
-mod weights;
+pub(crate) mod verdict;
+pub(crate) mod weights;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

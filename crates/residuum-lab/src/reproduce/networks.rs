@@ -45,30 +45,30 @@ impl Default for NetworkOptions {
 
 /// One trial over its seeds: its records, or why there are none.
 #[derive(Clone, Debug)]
-pub(super) struct Point {
+pub struct NetworkPoint {
     /// As the spec names it: cell and variant.
-    pub(super) name: String,
+    pub name: String,
     /// The rule in words.
-    pub(super) title: String,
+    pub title: String,
     /// What was done, in words: epochs, seeds, and what the profile leaves out.
-    pub(super) words: String,
+    pub words: String,
     /// Whether nothing was omitted.
-    pub(super) complete: bool,
+    pub complete: bool,
     /// Seed and records of each run.
-    pub(super) runs: Result<Vec<(u64, Vec<Row>)>, String>,
+    pub runs: Result<Vec<(u64, Vec<Row>)>, String>,
     /// Time of the runs.
-    pub(super) seconds: f64,
+    pub seconds: f64,
 }
 
-impl Point {
+impl NetworkPoint {
     /// A metric after each epoch, for each seed.
-    pub(super) fn curves(&self, metric: &str) -> Vec<Vec<f64>> {
+    pub fn curves(&self, metric: &str) -> Vec<Vec<f64>> {
         let of = |rows: &Vec<Row>| rows.iter().filter(|r| r.metric == metric).map(|r| r.value).collect();
         self.runs.as_ref().map_or_else(|_| Vec::new(), |runs| runs.iter().map(|(_, rows)| of(rows)).collect())
     }
 
     /// Test accuracies at the end in per cent: means over the last sixth of the epochs, five at most.
-    pub(super) fn measured(&self) -> Result<Measured, String> {
+    pub fn measured(&self) -> Result<Measured, String> {
         self.runs.as_ref().map_err(String::clone)?;
         let end = |curve: &Vec<f64>| {
             let tail = &curve[curve.len() - (curve.len() / 6).clamp(1, 5).min(curve.len())..];
@@ -79,7 +79,7 @@ impl Point {
     }
 
     /// Accuracy in per cent and what it is of, or why there is none.
-    pub(super) fn accuracy(&self) -> String {
+    pub fn accuracy(&self) -> String {
         match self.measured() {
             Ok(measured) => format!("{} % ({})", measured.words(), self.words),
             Err(_) => "–".into(),
@@ -88,20 +88,21 @@ impl Point {
 }
 
 /// The trials of an item.
-pub(super) struct Points(Vec<Point>);
+pub struct NetworkPoints(Vec<NetworkPoint>);
 
-impl Points {
+impl NetworkPoints {
     /// The trial of this name, if it was asked for.
-    pub(super) fn get(&self, name: &str) -> Option<&Point> {
+    pub fn get(&self, name: &str) -> Option<&NetworkPoint> {
         self.0.iter().find(|point| point.name == name)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Point> {
+    /// All trials, in the order they were asked for.
+    pub fn iter(&self) -> impl Iterator<Item = &NetworkPoint> {
         self.0.iter()
     }
 
     /// Time of all runs.
-    pub(super) fn seconds(&self) -> f64 {
+    pub fn seconds(&self) -> f64 {
         self.0.iter().map(|point| point.seconds).sum()
     }
 }
@@ -113,18 +114,18 @@ fn shipped(name: &str) -> Result<&'static str, ReproduceError> {
 }
 
 /// What an item asks of an experiment.
-pub(super) struct Wanted<'a> {
+pub struct Wanted<'a> {
     /// The name of the experiment.
-    pub(super) experiment: &'a str,
+    pub experiment: &'a str,
     /// Names of its trials, in the order they are to be shown.
-    pub(super) trials: Vec<String>,
+    pub trials: Vec<String>,
     /// Hours that each takes, roughly, if that is too long for the quick profile.
-    pub(super) hours: Option<f64>,
+    pub hours: Option<f64>,
 }
 
 impl<'a> Wanted<'a> {
     /// Trials that fit the quick profile.
-    pub(super) fn new<S: Into<String>>(experiment: &'a str, trials: impl IntoIterator<Item = S>) -> Self {
+    pub fn new<S: Into<String>>(experiment: &'a str, trials: impl IntoIterator<Item = S>) -> Self {
         Self { experiment, trials: trials.into_iter().map(Into::into).collect(), hours: None }
     }
 }
@@ -142,12 +143,12 @@ struct Prepared {
 }
 
 /// Trains every trial that can be trained and is not in the store yet, all experiments together.
-pub(super) fn obtain<const N: usize>(
+pub fn obtain<const N: usize>(
     wanted: &[Wanted<'_>; N],
     options: &ReproduceOptions,
     label: &str,
     progress: &dyn Progress,
-) -> Result<[Points; N], ReproduceError> {
+) -> Result<[NetworkPoints; N], ReproduceError> {
     let mut prepared = Vec::new();
     for wanted in wanted {
         prepared.push(prepare(wanted, options)?);
@@ -159,7 +160,7 @@ pub(super) fn obtain<const N: usize>(
         .flat_map(|trial| trial.plans.iter().cloned())
         .collect();
     let failed = train(&open, options, label, progress)?;
-    let mut all = [const { Points(Vec::new()) }; N];
+    let mut all = [const { NetworkPoints(Vec::new()) }; N];
     for (points, trials) in all.iter_mut().zip(prepared) {
         for trial in trials {
             points.0.push(collect(trial, &failed, &options.networks.store)?);
@@ -193,7 +194,11 @@ fn prepare(wanted: &Wanted<'_>, options: &ReproduceOptions) -> Result<Vec<Prepar
 }
 
 /// What the store holds of a trial.
-fn collect(trial: Prepared, failed: &BTreeMap<String, String>, store: &Path) -> Result<Point, ReproduceError> {
+fn collect(
+    trial: Prepared,
+    failed: &BTreeMap<String, String>,
+    store: &Path,
+) -> Result<NetworkPoint, ReproduceError> {
     let Prepared { own, full, plans, obstacle } = trial;
     let mut seconds = 0.0;
     let mut reason = obstacle;
@@ -213,7 +218,7 @@ fn collect(trial: Prepared, failed: &BTreeMap<String, String>, store: &Path) -> 
     }
     let left_out = left_out(&own, &full);
     let seeds: Vec<u64> = plans.iter().map(|plan| plan.seed).collect();
-    Ok(Point {
+    Ok(NetworkPoint {
         name: own.name.clone(),
         title: own.title.clone(),
         words: words(&own, &full, &seeds, &left_out),
@@ -322,95 +327,5 @@ impl Listener for Watch<'_> {
 
     fn cancelled(&self) -> bool {
         self.progress.cancelled()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::progress::Silent;
-    use crate::reproduce::verdict::PaperVerdict;
-
-    /// The embedded digits, through the same code as the paper's networks.
-    fn digits(folder: &Path, jobs: usize, seed: u64) -> Points {
-        let networks = NetworkOptions {
-            store: folder.join("store"),
-            jobs,
-            data_root: folder.into(),
-            ..Default::default()
-        };
-        let options =
-            ReproduceOptions { seed, profile: Profile::Quick, networks, ..ReproduceOptions::default() };
-        let wanted = Wanted::new("digits", ["digital", "analog", "residual"]);
-        let [points] = obtain(&[wanted], &options, "digits", &Silent).unwrap();
-        points
-    }
-
-    fn accuracies(points: &Points) -> Vec<Vec<Vec<f64>>> {
-        points.iter().map(|point| point.curves("test_accuracy")).collect()
-    }
-
-    #[test]
-    fn trials_are_trained_once_and_say_what_they_are() {
-        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let first = digits(one.path(), 2, 0);
-        assert_eq!(
-            first.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
-            ["digital", "analog", "residual"]
-        );
-        let digital = first.get("digital").unwrap();
-        assert_eq!(digital.words, "3 of 30 epochs, seed 0");
-        assert!(!digital.complete, "a tenth of the epochs is not the whole training");
-        assert_eq!(digital.curves("test_accuracy")[0].len(), 3);
-        let measured = digital.measured().unwrap();
-        assert!(measured.mean() > 80.0, "{}", digital.accuracy());
-        // The digits' number is no agreement with a number it is far from.
-        assert!(matches!(
-            measured.against(crate::reproduce::paper::Printed::Below(15.0), None),
-            PaperVerdict::DiffersBy(_)
-        ));
-        // A second call trains nothing: what was measured the first time is there, to the microsecond.
-        let again = digits(one.path(), 1, 0);
-        assert_eq!(again.seconds().to_bits(), first.seconds().to_bits());
-        assert_eq!(accuracies(&again), accuracies(&first));
-        // Neither the number of jobs nor the store changes a number; the seed does.
-        assert_eq!(accuracies(&digits(two.path(), 1, 0)), accuracies(&first));
-        let other = digits(two.path(), 1, 7);
-        assert_eq!(other.get("digital").unwrap().words, "3 of 30 epochs, seed 7");
-        assert_ne!(accuracies(&other), accuracies(&first));
-    }
-
-    #[test]
-    fn weights_are_counted_under_every_rule() {
-        let folder = tempfile::tempdir().unwrap();
-        let points = digits(folder.path(), 2, 0);
-        for name in ["digital", "analog"] {
-            let (_, rows) = &points.get(name).unwrap().runs.as_ref().unwrap()[0];
-            let counted =
-                |part: &str| rows.iter().filter(|r| r.metric == "weight_count" && r.part == part).count();
-            let parts: Vec<&str> =
-                rows.iter().filter(|r| r.metric == "weight_low").map(|r| r.part.as_str()).collect();
-            let layers: Vec<&&str> = parts.iter().filter(|part| !part.contains(".main")).collect();
-            assert_eq!(layers.len(), 2, "{name}: {parts:?}");
-            assert!(layers.iter().all(|layer| counted(layer) == 64));
-            assert_eq!(parts.len() > layers.len(), name == "analog", "{name}: {parts:?}");
-        }
-    }
-
-    #[test]
-    fn what_a_profile_leaves_out_is_said() {
-        let networks = NetworkOptions { data_root: "nowhere".into(), ..NetworkOptions::default() };
-        let options = ReproduceOptions { profile: Profile::Quick, networks, ..ReproduceOptions::default() };
-        let wanted = || [Wanted::new("cifar10-small", ["power-analog"])];
-        let [points] = obtain(&wanted(), &options, "cifar10-small", &Silent).unwrap();
-        let point = points.iter().next().unwrap();
-        assert!(point.words.contains("5 of 20 epochs, data.train_per_class = 2000"), "{}", point.words);
-        assert!(!point.complete);
-        assert_eq!(point.runs.as_ref().unwrap_err(), "data missing (cifar10; residuum data fetch cifar10)");
-        let full = ReproduceOptions { profile: Profile::Full, ..options };
-        let [points] = obtain(&wanted(), &full, "cifar10-small", &Silent).unwrap();
-        let point = points.iter().next().unwrap();
-        assert_eq!(point.words, "20 epochs, seeds 0, 1, 2");
-        assert!(point.complete);
     }
 }

@@ -56,25 +56,27 @@ impl Serialize for PaperVerdict {
 
 /// A percentage without the digits that only rounding left: 94.9, not 94.89999999999999. A share of a million images has six
 /// decimals, their mean a few more.
-pub(super) fn written(per_cent: f64) -> f64 {
+pub fn written(per_cent: f64) -> f64 {
     (1e9 * per_cent).round() / 1e9
 }
 
 /// Accuracies of ours in per cent, one for each seed.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Measured {
-    pub(super) ends: Vec<f64>,
+pub struct Measured {
+    /// One for each seed.
+    pub ends: Vec<f64>,
     /// Whether they were trained as long, and on as many images, as the paper's.
-    pub(super) complete: bool,
+    pub complete: bool,
 }
 
 impl Measured {
-    pub(super) fn mean(&self) -> f64 {
+    /// Mean over the seeds.
+    pub fn mean(&self) -> f64 {
         Summary::of(self.ends.iter().copied()).mean
     }
 
     /// Mean and deviation between seeds, as the paper prints them.
-    pub(super) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let summary = Summary::of(self.ends.iter().copied());
         if self.ends.len() > 1 {
             return format!("{:.2} ± {:.2}", summary.mean, summary.std);
@@ -95,7 +97,7 @@ impl Measured {
     }
 
     /// The verdict on one number. `same_order` tells whether the rules of its cell stand as in the paper, if that is known.
-    pub(super) fn against(&self, paper: Printed, same_order: Option<bool>) -> PaperVerdict {
+    pub fn against(&self, paper: Printed, same_order: Option<bool>) -> PaperVerdict {
         let difference = match paper {
             Printed::Mean { mean, .. } => self.mean() - mean,
             // How far above the limit; failing is what is to be reproduced.
@@ -130,63 +132,6 @@ pub(super) fn points(difference: f64) -> String {
 }
 
 /// Whether two pairs of numbers are in the same order; equal ones are in both.
-pub(super) fn same_order(ours: (f64, f64), paper: (f64, f64)) -> bool {
+pub fn same_order(ours: (f64, f64), paper: (f64, f64)) -> bool {
     (ours.0 - ours.1) * (paper.0 - paper.1) >= 0.0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PAPER: Printed = Printed::Mean { mean: 97.0, std: 0.3 };
-
-    fn one(end: f64) -> Measured {
-        Measured { ends: vec![end], complete: true }
-    }
-
-    #[test]
-    fn percentages_are_written_as_they_were_measured() {
-        let share = 9490.0 / 10_000.0;
-        // What multiplication makes of it.
-        assert_eq!((100.0 * share).to_string(), "94.89999999999999");
-        assert_eq!(written(100.0 * share).to_string(), "94.9");
-        assert_eq!(written(98.123_456_789).to_string(), "98.123456789");
-        assert!((0..=10_000).all(|n| written(100.0 * f64::from(n) / 10_000.0) == f64::from(n) / 100.0));
-    }
-
-    #[test]
-    fn three_seeds_are_judged_by_their_error_bars() {
-        // se = 0.1/√3 and 0.3/√3, so two standard errors of the difference are 0.365.
-        let ends = |centre: f64| Measured { ends: vec![centre - 0.1, centre, centre + 0.1], complete: true };
-        assert_eq!(ends(97.36).against(PAPER, None), PaperVerdict::Agrees);
-        assert_eq!(ends(97.37).against(PAPER, None), PaperVerdict::DiffersBy("+0.37 points".into()));
-        assert_eq!(ends(96.6).against(PAPER, Some(true)), PaperVerdict::SameOrdering("−0.40 points".into()));
-        assert_eq!(ends(96.6).against(PAPER, Some(false)), PaperVerdict::DiffersBy("−0.40 points".into()));
-        // A training that was cut short has no error bar worth the name.
-        let short = Measured { complete: false, ..ends(97.9) };
-        assert_eq!(short.against(PAPER, None), PaperVerdict::Agrees);
-    }
-
-    #[test]
-    fn one_seed_is_judged_by_the_tolerance() {
-        assert_eq!(one(96.01).against(PAPER, None), PaperVerdict::Agrees);
-        assert_eq!(one(95.9).against(PAPER, None), PaperVerdict::DiffersBy("−1.10 points".into()));
-    }
-
-    #[test]
-    fn failing_means_staying_below() {
-        assert_eq!(one(11.35).against(FAILED, None), PaperVerdict::Agrees);
-        // A rule that learns where the paper's does not is no agreement, and neither is the reverse, whatever the order.
-        for order in [None, Some(true)] {
-            assert_eq!(one(95.0).against(FAILED, order), PaperVerdict::DiffersBy("+80.00 points".into()));
-            assert_eq!(one(11.35).against(PAPER, order).words(), "differs by −85.65 points");
-        }
-    }
-
-    #[test]
-    fn orders_are_those_of_the_differences() {
-        assert!(same_order((90.0, 10.0), (97.0, 15.0)));
-        assert!(!same_order((90.0, 91.0), (97.0, 15.0)));
-        assert!(same_order((90.0, 90.0), (97.0, 15.0)));
-    }
 }

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use super::curves::{Style, curve_table, style, trial_settings};
-use super::networks::{Point, Points, Wanted, obtain};
+use super::networks::{NetworkPoint, NetworkPoints, Wanted, obtain};
 use super::{Finding, PaperVerdict, ReproduceError, ReproduceOptions, Reproduction, table};
 use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Panel, ReferenceLine};
 use crate::progress::Progress;
@@ -18,16 +18,21 @@ const RADIUS: f64 = 0.6;
 const NETWORK: &str = "not the paper's network: FCN on MNIST, power response, τ = 0.6";
 
 /// Counts of the weights of one layer or array, from the first seed.
-struct Histogram {
-    part: String,
-    low: f64,
-    high: f64,
-    counts: Vec<f64>,
-    range: Option<[f64; 2]>,
+pub struct WeightHistogram {
+    /// The layer or array.
+    pub part: String,
+    /// Where the first bin begins.
+    pub low: f64,
+    /// Where the last bin ends.
+    pub high: f64,
+    /// One for each bin.
+    pub counts: Vec<f64>,
+    /// What the device can hold.
+    pub range: Option<[f64; 2]>,
 }
 
-impl Histogram {
-    fn read(point: &Point, part: &str) -> Option<Self> {
+impl WeightHistogram {
+    fn read(point: &NetworkPoint, part: &str) -> Option<Self> {
         let (_, rows) = point.runs.as_ref().ok()?.first()?;
         let last = |metric: &str| -> Option<f64> {
             rows.iter().rev().find(|row| row.metric == metric && row.part == part).map(|row| row.value)
@@ -43,19 +48,20 @@ impl Histogram {
         })
     }
 
-    fn centres(&self) -> Vec<f64> {
+    /// Middles of the bins.
+    pub fn centres(&self) -> Vec<f64> {
         let width = (self.high - self.low) / self.counts.len() as f64;
         (0..self.counts.len()).map(|i| self.low + (i as f64 + 0.5) * width).collect()
     }
 
     /// Counts as a density.
-    fn heights(&self) -> Vec<f64> {
+    pub fn heights(&self) -> Vec<f64> {
         let area = self.counts.iter().sum::<f64>() * (self.high - self.low) / self.counts.len() as f64;
         self.counts.iter().map(|count| count / area).collect()
     }
 
     /// Mean distance from the symmetric point 0, with the number of weights.
-    fn mean_distance(&self) -> (f64, f64) {
+    pub fn mean_distance(&self) -> (f64, f64) {
         let total: f64 = self.counts.iter().sum();
         let sum: f64 = self.centres().iter().zip(&self.counts).map(|(w, count)| w.abs() * count).sum();
         (sum / total, total)
@@ -63,7 +69,7 @@ impl Histogram {
 }
 
 /// Layers on tiles, in the order of the records.
-fn layers(point: &Point) -> Vec<String> {
+fn layers(point: &NetworkPoint) -> Vec<String> {
     let rows = point.runs.iter().flatten().next().map(|(_, rows)| rows.as_slice()).unwrap_or_default();
     let counted = rows.iter().filter(|row| row.metric == "weight_low");
     let ends_in_array = |part: &str| [".main", ".residual"].iter().any(|array| part.ends_with(array));
@@ -71,20 +77,20 @@ fn layers(point: &Point) -> Vec<String> {
 }
 
 /// How the weights of a layer are read.
-type Read = fn(&Point, &str) -> Option<Histogram>;
+type Read = fn(&NetworkPoint, &str) -> Option<WeightHistogram>;
 
 /// What lies on the cells of a layer; under a digital rule, its weights.
-fn cells(point: &Point, layer: &str) -> Option<Histogram> {
-    Histogram::read(point, &format!("{layer}.main")).or_else(|| effective(point, layer))
+fn cells(point: &NetworkPoint, layer: &str) -> Option<WeightHistogram> {
+    WeightHistogram::read(point, &format!("{layer}.main")).or_else(|| effective(point, layer))
 }
 
 /// What the network computes with: cells times output scales.
-fn effective(point: &Point, layer: &str) -> Option<Histogram> {
-    Histogram::read(point, layer)
+fn effective(point: &NetworkPoint, layer: &str) -> Option<WeightHistogram> {
+    WeightHistogram::read(point, layer)
 }
 
 /// Mean distance from 0 over all layers.
-fn distance(point: &Point, of: Read) -> Option<f64> {
+fn distance(point: &NetworkPoint, of: Read) -> Option<f64> {
     let means: Vec<(f64, f64)> =
         layers(point).iter().filter_map(|layer| Some(of(point, layer)?.mean_distance())).collect();
     let total: f64 = means.iter().map(|(_, count)| count).sum();
@@ -108,7 +114,7 @@ pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result
     ];
     let [fcn, mild] = obtain(&wanted, options, NAME, progress)?;
     let experiments = [("mnist-fcn", &fcn), ("mnist-table", &mild)];
-    let all: Vec<&Point> = fcn.iter().chain(mild.iter()).collect();
+    let all: Vec<&NetworkPoint> = fcn.iter().chain(mild.iter()).collect();
     Ok(Reproduction {
         name: NAME,
         figure: draw(&fcn, &mild),
@@ -120,12 +126,12 @@ pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result
     })
 }
 
-fn bins<'a>(points: &[&'a Point]) -> Vec<Bin<'a>> {
+fn bins<'a>(points: &[&'a NetworkPoint]) -> Vec<Bin<'a>> {
     let mut bins = Vec::new();
     for point in points {
         for layer in layers(point) {
             for part in [layer.clone(), format!("{layer}.main"), format!("{layer}.residual")] {
-                let Some(histogram) = Histogram::read(point, &part) else { continue };
+                let Some(histogram) = WeightHistogram::read(point, &part) else { continue };
                 let [low, high] = [0, 1].map(|i| histogram.range.map(|range| range[i]));
                 bins.extend(histogram.centres().into_iter().zip(histogram.heights()).map(
                     |(weight, density)| Bin {
@@ -144,7 +150,7 @@ fn bins<'a>(points: &[&'a Point]) -> Vec<Bin<'a>> {
 }
 
 /// A row of panels for effective weights, one for the arrays of Residual Learning.
-fn draw(fcn: &Points, mild: &Points) -> Option<Figure> {
+fn draw(fcn: &NetworkPoints, mild: &NetworkPoints) -> Option<Figure> {
     let residual = fcn.get("tiki-taka-mixed")?;
     let layers = layers(residual);
     let mut figure = Figure::new(layers.len().max(1)).panel_size(400.0, 340.0).description(
@@ -176,7 +182,9 @@ fn draw(fcn: &Points, mild: &Points) -> Option<Figure> {
         let mut panel = axes(format!("Layer {layer}: arrays of Residual Learning"));
         let mut range = None;
         for (array, color) in [("main", Color::RESIDUAL_LEARNING), ("residual", Color::ORANGE)] {
-            let Some(histogram) = Histogram::read(residual, &format!("{layer}.{array}")) else { continue };
+            let Some(histogram) = WeightHistogram::read(residual, &format!("{layer}.{array}")) else {
+                continue;
+            };
             range = histogram.range;
             panel = panel.line(density(&histogram, color).label(array));
         }
@@ -191,7 +199,7 @@ fn axes(title: String) -> Panel {
     Panel::new(title).x_axis(axis).y_axis(Axis::linear("density")).legend(Legend::Below)
 }
 
-fn density(histogram: &Histogram, color: Color) -> Line {
+fn density(histogram: &WeightHistogram, color: Color) -> Line {
     Line::new(histogram.centres(), histogram.heights()).color(color).width(1.3)
 }
 
@@ -201,11 +209,11 @@ fn bounded(panel: Panel, range: Option<[f64; 2]>) -> Panel {
     panel.reference(bound(low, "−τ")).reference(bound(high, "τ").other_side())
 }
 
-fn findings(fcn: &Points, mild: &Points) -> Vec<Finding> {
+fn findings(fcn: &NetworkPoints, mild: &NetworkPoints) -> Vec<Finding> {
     const CLAIM: &str =
         "Weights of Analog SGD are more concentrated around the symmetric point 0 than those of Digital SGD.";
     let digital = fcn.get("digital");
-    let pair = |analog: Option<&Point>, device: &str, (of, read): (&str, Read)| {
+    let pair = |analog: Option<&NetworkPoint>, device: &str, (of, read): (&str, Read)| {
         let statement = format!("Analog SGD{device}: {of} are closer to 0 than under Digital SGD ({NETWORK}).");
         let (ours, verdict) = compared(digital, analog, read);
         Finding {
@@ -240,15 +248,19 @@ fn findings(fcn: &Points, mild: &Points) -> Vec<Finding> {
     findings
 }
 
-fn array_words(point: &Point, layer: &str) -> Option<String> {
+fn array_words(point: &NetworkPoint, layer: &str) -> Option<String> {
     let share = |array: &str| {
-        let histogram = Histogram::read(point, &format!("{layer}.{array}"))?;
+        let histogram = WeightHistogram::read(point, &format!("{layer}.{array}"))?;
         Some(histogram.mean_distance().0 / histogram.range?[1])
     };
     Some(format!("{layer}: main {:.2}, residual {:.2}", share("main")?, share("residual")?))
 }
 
-fn compared(digital: Option<&Point>, analog: Option<&Point>, read: Read) -> (String, PaperVerdict) {
+fn compared(
+    digital: Option<&NetworkPoint>,
+    analog: Option<&NetworkPoint>,
+    read: Read,
+) -> (String, PaperVerdict) {
     if let Some(reason) = [digital, analog].into_iter().flatten().find_map(|point| point.runs.as_ref().err()) {
         return ("–".into(), PaperVerdict::NotRun(reason.clone()));
     }
@@ -260,19 +272,4 @@ fn compared(digital: Option<&Point>, analog: Option<&Point>, read: Read) -> (Str
     };
     let ours = format!("Mean |w| {a:.4} against {d:.4} under Digital SGD ({}).", analog.words);
     (ours, if a < d { PaperVerdict::SameOrdering(String::new()) } else { PaperVerdict::Differs })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn distances_come_from_the_bins() {
-        let counts = vec![1.0, 0.0, 0.0, 3.0];
-        let histogram = Histogram { part: String::new(), low: -1.0, high: 1.0, counts, range: None };
-        assert_eq!(histogram.centres(), [-0.75, -0.25, 0.25, 0.75]);
-        assert_eq!(histogram.mean_distance(), (0.75, 4.0));
-        // Bins are half a unit wide.
-        assert_eq!(histogram.heights(), [0.5, 0.0, 0.0, 1.5]);
-    }
 }

@@ -29,7 +29,7 @@ const PATHS: [&str; 13] = [
 
 /// A field that two documents do not share.
 #[derive(Clone, Debug)]
-pub(crate) struct Difference {
+pub struct Difference {
     /// Where it is, from the root.
     pub path: Vec<String>,
     /// What it is in either document, if it is there.
@@ -39,14 +39,14 @@ pub(crate) struct Difference {
 impl Node {
     /// The fields in which two documents differ. A table that is about another thing in the other document (another rule, another
     /// response) differs as a whole: its fields mean nothing to the other. Titles and seeds are passed over.
-    pub(crate) fn differences(&self, other: &Self) -> Vec<Difference> {
+    pub fn differences(&self, other: &Self) -> Vec<Difference> {
         let mut found = Vec::new();
         compare(&mut Vec::new(), Some(self), Some(other), &mut found);
         found
     }
 
     /// This document with one field changed, or without it.
-    pub(crate) fn with(&self, path: &[String], value: Option<&Self>) -> Self {
+    pub fn with(&self, path: &[String], value: Option<&Self>) -> Self {
         let Some((name, rest)) = path.split_first() else { return value.unwrap_or(self).clone() };
         let mut entries = match &self.value {
             Value::Table(entries) => entries.clone(),
@@ -71,7 +71,7 @@ impl Node {
     }
 
     /// The document as TOML, a field of the root in each line.
-    pub(crate) fn to_toml(&self) -> String {
+    pub fn to_toml(&self) -> String {
         let Value::Table(entries) = &self.value else { return self.inline() };
         let lines: Vec<String> =
             entries.iter().map(|(name, node)| format!("{} = {}", key(name), node.inline())).collect();
@@ -79,7 +79,7 @@ impl Node {
     }
 
     /// The value as TOML in one line.
-    pub(crate) fn inline(&self) -> String {
+    pub fn inline(&self) -> String {
         match &self.value {
             Value::Integer(i) => i.to_string(),
             Value::Number(x) if x.is_nan() => "nan".into(),
@@ -98,7 +98,7 @@ impl Node {
 
     /// The document of one trial: what its cell, its variant, the sweep and the profile make of the file. Trials are named by these,
     /// joined by `-`; the name may be left out if there is one trial.
-    pub(crate) fn trial(&self, name: Option<&str>, profile: Option<&str>) -> Result<Self, SpecError> {
+    pub fn trial(&self, name: Option<&str>, profile: Option<&str>) -> Result<Self, SpecError> {
         let grid = Grid::read(self, profile)?;
         let mut names = Vec::new();
         let places = grid.places()?;
@@ -128,7 +128,7 @@ impl Node {
     }
 
     /// This document with its paths, which are relative to `base`, relative to the current folder.
-    pub(crate) fn rebased(&self, base: &Path) -> Self {
+    pub fn rebased(&self, base: &Path) -> Self {
         let place = |(name, node): &(String, Self)| {
             let value = match &node.value {
                 Value::Text(path) if PATHS.contains(&name.as_str()) => {
@@ -147,7 +147,7 @@ impl Node {
     }
 
     /// This document with the seeds of another.
-    pub(crate) fn with_seeds_of(&self, other: &Self) -> Self {
+    pub fn with_seeds_of(&self, other: &Self) -> Self {
         let paths: [&[&str]; 2] = [&["seeds"], &["training", "seeds"]];
         let mut node = self.clone();
         for path in paths {
@@ -211,59 +211,4 @@ fn quoted(text: &str) -> String {
         }
     }
     safe + "\""
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn node(text: &str) -> Node {
-        Node::parse(text).unwrap()
-    }
-
-    fn paths(a: &str, b: &str) -> Vec<String> {
-        node(a).differences(&node(b)).iter().map(|d| d.path.join(".")).collect()
-    }
-
-    #[test]
-    fn fields_differ_one_by_one_and_named_tables_as_a_whole() {
-        let a = "title = \"x\"\nseeds = 1\n[rule]\nkind = \"a\"\nrate = 1\n[device]\nresponse = \"p\"\nradius = 0.6\nn = { k = 1 }";
-        let b = "title = \"y\"\nseeds = 2\n[rule]\nkind = \"b\"\nrate = 2\n[device]\nresponse = \"p\"\nradius = 0.7\nn = { k = 1 }\n\
-                 [readout]\nbits = 5\nnoise = 0.1";
-        assert_eq!(paths(a, b), ["rule", "device.radius", "readout.bits", "readout.noise"]);
-        assert!(paths(a, a).is_empty());
-        // A table that names what it is about cannot be taken apart.
-        assert_eq!(paths("", "[readout]\npreset = \"x\"\nbits = 5"), ["readout"]);
-    }
-
-    #[test]
-    fn every_difference_leads_from_one_document_to_the_other() {
-        let a =
-            node("steps = 5\nx = [1, 2.5, \"q\\\"\"]\n[device]\nresponse = \"p\"\nradius = 0.6\nold = true");
-        let b = node("steps = 5\nx = [1]\n[device]\nresponse = \"p\"\nradius = 1e-9\n[readout]\nbits = 5");
-        let differences = a.differences(&b);
-        let mut c = a.clone();
-        for d in &differences {
-            c = c.with(&d.path, d.sides[1].as_ref());
-        }
-        assert!(c.differences(&b).is_empty());
-        for d in &differences {
-            c = c.with(&d.path, d.sides[0].as_ref());
-        }
-        assert_eq!(c.to_toml(), a.to_toml());
-        assert!(node(&a.to_toml()).differences(&a).is_empty());
-    }
-
-    #[test]
-    fn trials_are_chosen_by_name() {
-        let file = "x = { y = 1 }\n[[cell]]\nname = \"r\"\nx = { y = 2 }\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nz = 3";
-        let trial = |name| node(file).trial(name, None);
-        assert_eq!(trial(Some("r-b")).unwrap().to_toml(), "x = { y = 2 }\nz = 3\n");
-        assert_eq!(trial(None).unwrap_err().to_string(), "trial must be one of r-a, r-b, got none");
-        assert!(trial(Some("c")).is_err());
-        assert_eq!(node("seeds = 1").trial(None, None).unwrap().to_toml(), "seeds = 1\n");
-        let seeded =
-            node("training = { seeds = 3, epochs = 2 }").with_seeds_of(&node("training = { seeds = [1, 2] }"));
-        assert_eq!(seeded.to_toml(), "training = { seeds = [1, 2], epochs = 2 }\n");
-    }
 }

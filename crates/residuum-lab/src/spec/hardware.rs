@@ -40,18 +40,30 @@ section! {
 /// What operations cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HardwareSpec {
-    pulse_time: f64,
-    train_slots: f64,
-    read_time: f64,
-    forward_energy: f64,
-    backward_energy: f64,
-    tile_cells: f64,
-    pulse_energy: f64,
-    input_energy: f64,
-    output_energy: f64,
-    digital_energy: f64,
-    byte_energy: f64,
-    digital_rate: f64,
+    /// Seconds of a slot of a train.
+    pub pulse_time: f64,
+    /// Slots of a train.
+    pub train_slots: f64,
+    /// Seconds of a product, or of the read of a column.
+    pub read_time: f64,
+    /// Joules of a product W x of a tile of `tile_cells`.
+    pub forward_energy: f64,
+    /// Joules of a product Wᵀ δ of the same tile.
+    pub backward_energy: f64,
+    /// Cells of the tile whose energies these are.
+    pub tile_cells: f64,
+    /// Joules of a pulse that reaches a cell.
+    pub pulse_energy: f64,
+    /// Joules of a number applied to a line, beyond those of products.
+    pub input_energy: f64,
+    /// Joules of a number read from a line, beyond those of products.
+    pub output_energy: f64,
+    /// Joules of a digital addition or multiplication.
+    pub digital_energy: f64,
+    /// Joules of a byte of digital memory.
+    pub byte_energy: f64,
+    /// Digital operations in a second.
+    pub digital_rate: f64,
 }
 
 impl HardwareTable {
@@ -92,39 +104,5 @@ impl HardwareSpec {
             + operations.digital as f64 * self.digital_energy
             + operations.bytes as f64 * self.byte_energy
             + pulses as f64 * self.pulse_energy
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn time_and_energy_are_sums_of_their_parts() {
-        let hardware = HardwareSpec {
-            pulse_time: 1.0,
-            train_slots: 2.0,
-            read_time: 10.0,
-            forward_energy: 3.0,
-            backward_energy: 5.0,
-            tile_cells: 4.0,
-            pulse_energy: 7.0,
-            input_energy: 11.0,
-            output_energy: 13.0,
-            digital_energy: 17.0,
-            byte_energy: 19.0,
-            digital_rate: 0.5,
-        };
-        let none = Operations::default();
-        let time = |operations| hardware.time(&operations);
-        assert_eq!(time(Operations { read_rounds: 3, ..none }), 30.0);
-        assert_eq!(time(Operations { write_rounds: 3, ..none }), 6.0);
-        assert_eq!(time(Operations { digital: 3, ..none }), 6.0);
-        let energy = |operations| hardware.energy(&operations, 0);
-        assert_eq!(energy(Operations { forward_cells: 8, ..none }), 6.0);
-        assert_eq!(energy(Operations { backward_cells: 8, ..none }), 10.0);
-        assert_eq!(energy(Operations { digital_to_analog: 1, analog_to_digital: 1, ..none }), 24.0);
-        assert_eq!(energy(Operations { digital: 1, bytes: 1, ..none }), 36.0);
-        assert_eq!(hardware.energy(&none, 2), 14.0);
     }
 }

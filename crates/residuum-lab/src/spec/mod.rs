@@ -4,12 +4,12 @@
 //! impossible value or a missing field is an error that names the line and the field, and nothing runs before the whole spec has been
 //! read. A field is declared once, see `section`: to add one, edit the file of its table.
 
-mod aihwkit;
+pub(crate) mod aihwkit;
 mod build;
 mod data;
 mod device;
 mod device_file;
-mod difference;
+pub(crate) mod difference;
 mod experiment;
 mod file;
 mod folders;
@@ -19,14 +19,14 @@ mod layer;
 mod layers;
 mod multi_tile;
 mod network;
-mod node;
+pub(crate) mod node;
 mod overlay;
 mod own_data;
 mod points;
 mod problem;
 mod rate;
 mod readout;
-mod record;
+pub(crate) mod record;
 pub mod reference;
 mod resolved;
 mod response;

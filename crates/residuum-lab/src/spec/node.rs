@@ -19,24 +19,33 @@ fn line_prefix(line: Option<usize>) -> String {
 
 /// A value with the line it stands on.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node {
-    pub(crate) line: Option<usize>,
+pub struct Node {
+    /// Counted from 1; none for what stands in no file.
+    pub line: Option<usize>,
+    /// What it says.
     pub(crate) value: Value,
 }
 
+/// What a document may hold.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
+    /// `1`
     Integer(i64),
+    /// `1.0`
     Number(f64),
+    /// `"one"`
     Text(String),
+    /// `true`
     Bool(bool),
+    /// `[1, 2]`
     List(Vec<Node>),
+    /// `{ one = 1 }`, in the order of the file.
     Table(Vec<(String, Node)>),
 }
 
 impl Node {
     /// Parses a document; syntax errors carry their line.
-    pub(crate) fn parse(text: &str) -> Result<Self, SpecError> {
+    pub fn parse(text: &str) -> Result<Self, SpecError> {
         let table = DeTable::parse(text).map_err(|e| SpecError {
             line: e.span().map(|s| line_of(text, s.start)),
             message: format!("not valid TOML: {}", e.message()),
@@ -83,7 +92,7 @@ impl Node {
     }
 
     /// A tree without lines, such as a Python dict or a JSON document becomes.
-    pub(crate) fn from_json(value: &serde_json::Value) -> Result<Self, SpecError> {
+    pub fn from_json(value: &serde_json::Value) -> Result<Self, SpecError> {
         let error = |message: &str| SpecError { line: None, message: message.into() };
         let value = match value {
             serde_json::Value::Null => return Err(error("null is not a value of a spec: omit the field")),
@@ -108,7 +117,7 @@ impl Node {
     }
 
     /// The tree as JSON.
-    pub(crate) fn to_json(&self) -> serde_json::Value {
+    pub fn to_json(&self) -> serde_json::Value {
         match &self.value {
             Value::Integer(i) => (*i).into(),
             Value::Number(x) => (*x).into(),
@@ -122,7 +131,7 @@ impl Node {
     }
 
     /// A value in TOML notation; simple ones, of which defaults are made, need no parser.
-    pub(crate) fn literal(text: &str) -> Result<Self, SpecError> {
+    pub fn literal(text: &str) -> Result<Self, SpecError> {
         let plain = |value| Ok(Self { line: None, value });
         let quoted =
             text.strip_prefix('"').and_then(|t| t.strip_suffix('"')).filter(|t| !t.contains(['"', '\\']));
@@ -144,7 +153,7 @@ impl Node {
     }
 
     /// The same without lines.
-    fn unplaced(self) -> Self {
+    pub fn unplaced(self) -> Self {
         let value = match self.value {
             Value::List(items) => Value::List(items.into_iter().map(Self::unplaced).collect()),
             Value::Table(entries) => {
@@ -155,17 +164,18 @@ impl Node {
         Self { line: None, value }
     }
 
-    pub(crate) fn error(&self, message: impl Into<String>) -> SpecError {
+    /// An error at the line of this value.
+    pub fn error(&self, message: impl Into<String>) -> SpecError {
         SpecError { line: self.line, message: message.into() }
     }
 
     /// The value as the user would write it, shortened.
-    pub(crate) fn show(&self) -> String {
+    pub fn show(&self) -> String {
         self.shown(4)
     }
 
     /// The value as the user would write it.
-    pub(crate) fn full(&self) -> String {
+    pub fn full(&self) -> String {
         self.shown(usize::MAX)
     }
 
@@ -188,23 +198,26 @@ impl Node {
         }
     }
 
-    pub(crate) fn as_text(&self) -> Option<&str> {
+    /// The text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
         if let Value::Text(text) = &self.value { Some(text) } else { None }
     }
 
-    pub(crate) fn is_text(&self, word: &str) -> bool {
+    /// Whether it is this text.
+    pub fn is_text(&self, word: &str) -> bool {
         self.as_text() == Some(word)
     }
 
     /// Whether two nodes say the same, wherever they stand; 1 is 1.0.
-    pub(crate) fn same(&self, other: &Self) -> bool {
+    pub fn same(&self, other: &Self) -> bool {
         match (self.as_number(), other.as_number()) {
             (Some(a), Some(b)) => a == b,
             _ => self.full() == other.full(),
         }
     }
 
-    pub(crate) fn as_number(&self) -> Option<f64> {
+    /// The number, if it is one; integers are.
+    pub fn as_number(&self) -> Option<f64> {
         match self.value {
             Value::Integer(i) => Some(i as f64),
             Value::Number(x) => Some(x),
@@ -215,41 +228,4 @@ impl Node {
 
 fn line_of(text: &str, at: usize) -> usize {
     1 + text.as_bytes()[..at.min(text.len())].iter().filter(|&&b| b == b'\n').count()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn syntax_errors_have_a_line() {
-        let e = Node::parse("a = 1\nb = = 2\n").unwrap_err();
-        assert_eq!(e.line, Some(2));
-        assert!(e.to_string().starts_with("line 2: not valid TOML"), "{e}");
-    }
-
-    #[test]
-    fn values_without_text_have_no_lines() {
-        let json = serde_json::json!({ "steps": 10, "rule": { "kind": "analog", "learning_rate": 0.5, "on": [true, 2] } });
-        let node = Node::from_json(&json).unwrap();
-        assert_eq!(
-            node.show(),
-            "{ steps = 10, rule = { kind = \"analog\", learning_rate = 0.5, on = [true, 2] } }"
-        );
-        assert_eq!(node.error("x").to_string(), "x");
-        assert!(Node::from_json(&serde_json::json!({ "a": null })).is_err());
-    }
-
-    #[test]
-    fn literals_are_what_a_file_would_say() {
-        for text in
-            ["1", "1.5", "2e-6", "true", "\"word\"", "{}", "[0]", "{ kind = \"constant\" }", "\"a\\\"b\""]
-        {
-            let parsed = Node::parse(&format!("value = {text}")).unwrap();
-            assert_eq!(
-                Node::literal(text).unwrap().value,
-                parsed.field("value").unwrap().clone().unplaced().value
-            );
-        }
-    }
 }

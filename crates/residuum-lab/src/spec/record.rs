@@ -143,7 +143,8 @@ impl Metric {
         vectors.chain(Self::SCALARS.iter().map(|(_, name)| (*name).to_string())).collect()
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    /// The metric of this name, if there is one.
+    pub fn parse(text: &str) -> Option<Self> {
         if let Some((metric, _)) = Self::SCALARS.iter().find(|(_, name)| *name == text) {
             return Some(*metric);
         }
@@ -242,7 +243,7 @@ impl RecordSpec {
 }
 
 /// 0, n, 2n, … and the last step.
-fn every(n: u64, steps: u64) -> Vec<u64> {
+pub fn every(n: u64, steps: u64) -> Vec<u64> {
     let mut at: Vec<u64> = (0..=steps).step_by(n.max(1) as usize).collect();
     if at.last() != Some(&steps) {
         at.push(steps);
@@ -268,24 +269,4 @@ fn ascending(
         return Err(at.error(format!("{path} must not be empty")));
     }
     Ok(list)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_name_parses_to_itself() {
-        for name in Metric::names() {
-            assert_eq!(Metric::parse(&name).map(|m| m.to_string()), Some(name));
-        }
-        assert_eq!(Metric::parse("loss"), None);
-    }
-
-    #[test]
-    fn the_last_step_is_always_recorded() {
-        assert_eq!(every(4, 10), [0, 4, 8, 10]);
-        assert_eq!(every(5, 10), [0, 5, 10]);
-        assert_eq!(every(1, 0), [0]);
-    }
 }

@@ -100,7 +100,7 @@ impl Cost {
 }
 
 /// Seconds until the last of `jobs` workers is done, each taking the next trial when it is free.
-fn wall(seconds: &[f64], jobs: usize) -> f64 {
+pub fn wall(seconds: &[f64], jobs: usize) -> f64 {
     let mut busy_until = vec![0.0_f64; jobs.min(seconds.len()).max(1)];
     for trial in seconds {
         if let Some(next) = busy_until.iter_mut().min_by(|a, b| a.total_cmp(b)) {
@@ -323,48 +323,4 @@ fn memory(parts: &mut NetworkParts, spec: &TrialSpec, batch: usize, samples: usi
     }
     memory.activations = (4 * batch * parts.network.held()) as u64;
     memory
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan::plans;
-    use crate::spec::Folders;
-
-    const SPEC: &str = r#"
-[problem]
-kind = "quadratic"
-curvature = 1.0
-minimizer = 0.5
-[device]
-response = "power"
-shape = 1.0
-[rule]
-kind = "analog"
-learning_rate = 0.01
-[sweep]
-steps = [10, 1000000]
-"rule.learning_rate" = [0.01, 0.02]
-"problem.dim" = [1, 100]
-"#;
-
-    #[test]
-    fn every_kind_is_measured_and_every_trial_counted() {
-        let plans = plans(SPEC, &Folders::new("."), None, "cost").unwrap();
-        let cost = Cost::estimate(&plans, 2).unwrap();
-        // Rates and lengths do not make a kind; sizes do.
-        assert_eq!((plans.len(), cost.kinds), (8, 2));
-        let work = |plans: &[Plan]| Cost::estimate(plans, 1).unwrap().total_seconds;
-        // The first trial has 10 steps: measuring it alone says nothing of those with a million.
-        assert!(cost.total_seconds > 100.0 * 8.0 * cost.trial_seconds, "{cost:?}");
-        assert!(work(&plans[..4]) < 0.01 * work(&plans[4..]));
-        assert!(cost.wall_seconds < cost.total_seconds);
-    }
-
-    #[test]
-    fn workers_share_the_trials() {
-        assert_eq!(wall(&[3.0, 1.0, 1.0, 1.0, 2.0], 2), 5.0);
-        assert_eq!(wall(&[3.0, 1.0], 8), 3.0);
-        assert_eq!(wall(&[], 2), 0.0);
-    }
 }

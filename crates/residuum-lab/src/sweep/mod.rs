@@ -4,11 +4,11 @@
 //! process dies. Records do not depend on the number of jobs and threads, on shards, or on how often the work was killed and
 //! resumed.
 
-mod estimate;
+pub(crate) mod estimate;
 mod listener;
-mod network;
+pub(crate) mod network;
 mod queue;
-mod trial;
+pub(crate) mod trial;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -24,8 +24,6 @@ pub use network::network_rows;
 use crate::plan::{Plan, Work};
 use crate::store::{Store, StoreError, TrialState};
 use queue::Queue;
-#[cfg(test)]
-pub(crate) use trial::manifest_of;
 use trial::{Environment, run_trial};
 
 /// How a sweep is run. None of these options affects the results.

@@ -48,9 +48,11 @@ pub fn network_rows(trained: &Trained, spec: &TrialSpec) -> Vec<Row> {
 
 /// When a row was recorded.
 #[derive(Clone, Copy)]
-struct At {
-    epoch: u64,
-    step: u64,
+pub struct At {
+    /// The epoch, from 1.
+    pub epoch: u64,
+    /// The steps until then.
+    pub step: u64,
 }
 
 impl At {
@@ -102,7 +104,8 @@ fn ledger_rows(record: &EpochRecord, hardware: &HardwareSpec, rows: &mut Vec<Row
     rows.push(at.row("training_energy", "", energy));
 }
 
-fn layer_rows(at: At, layer: &LayerWeights, devices: &Devices, rows: &mut Vec<Row>) {
+/// The histograms, condition and drift of a layer.
+pub fn layer_rows(at: At, layer: &LayerWeights, devices: &Devices, rows: &mut Vec<Row>) {
     let name = &layer.layer;
     histogram_rows(at, name, &layer.effective, layer.range, rows);
     for array in &layer.arrays {
@@ -137,7 +140,7 @@ fn drift(array: &ArrayWeights, point: f64) -> f64 {
 }
 
 /// Counts of equal bins that cover the range and every weight: the same for all trials that keep within the range.
-fn histogram_rows(at: At, part: &str, weights: &[f32], range: Option<[f64; 2]>, rows: &mut Vec<Row>) {
+pub fn histogram_rows(at: At, part: &str, weights: &[f32], range: Option<[f64; 2]>, rows: &mut Vec<Row>) {
     let finite = || weights.iter().map(|&w| f64::from(w)).filter(|w| w.is_finite());
     let (Some(min), Some(max)) = (finite().reduce(f64::min), finite().reduce(f64::max)) else { return };
     let [low, high] = range.map_or([min, max], |[low, high]| [low.min(min), high.max(max)]);
@@ -155,63 +158,5 @@ fn histogram_rows(at: At, part: &str, weights: &[f32], range: Option<[f64; 2]>, 
     if let Some([low, high]) = range {
         rows.push(at.row("range_low", part, low));
         rows.push(at.row("range_high", part, high));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use residuum::tile::Device;
-
-    use super::*;
-    use crate::spec::DeviceSpec;
-
-    const AT: At = At { epoch: 3, step: 60 };
-
-    fn value(rows: &[Row], metric: &str, part: &str, index: Option<u64>) -> f64 {
-        let found = |r: &&Row| r.metric == metric && r.part == part && r.index == index;
-        rows.iter().find(found).unwrap_or_else(|| panic!("{metric} of {part}")).value
-    }
-
-    #[test]
-    fn drift_is_positive_towards_the_symmetric_point_and_kappa_covers_both_ends() {
-        let device = Device::paper_power(1.0, 1.0, 0.001);
-        let device = DeviceSpec::Tile { device: Box::new(device), cell: None, ledger: false };
-        let devices = Devices { main: device.clone(), residual: device, pulse_energy: None };
-        let main = ArrayWeights { name: "main".into(), start: vec![0.5, -0.25], end: vec![0.25, -0.125] };
-        let layer = |main: ArrayWeights| LayerWeights {
-            layer: "fc".into(),
-            effective: vec![0.5, -2.0],
-            range: Some([-1.0, 1.0]),
-            arrays: vec![main],
-        };
-        let mut rows = Vec::new();
-        layer_rows(AT, &layer(main.clone()), &devices, &mut rows);
-        assert_eq!(value(&rows, "drift", "fc", None), 0.5 * (0.25 + 0.125));
-        // q± = 1 ∓ w over [−0.25, 0.5]: from 0.5 to 1.5.
-        assert!((value(&rows, "kappa2", "fc", None) - 3.0).abs() < 1e-6);
-        let back = ArrayWeights { start: main.end, end: main.start, ..main };
-        rows.clear();
-        layer_rows(AT, &layer(back), &devices, &mut rows);
-        assert_eq!(value(&rows, "drift", "fc", None), -0.5 * (0.25 + 0.125));
-    }
-
-    #[test]
-    fn histograms_cover_the_range_and_every_weight() {
-        let mut rows = Vec::new();
-        histogram_rows(AT, "fc", &[-1.0, -0.99, 0.0, 1.0, f32::NAN], Some([-1.0, 1.0]), &mut rows);
-        let count = |rows: &[Row], bin| value(rows, "weight_count", "fc", Some(bin));
-        assert_eq!((count(&rows, 0), count(&rows, 32), count(&rows, 63)), (2.0, 1.0, 1.0));
-        assert_eq!((rows[0].epoch, rows[0].step, rows[0].value), (Some(3), 60, -1.0));
-        rows.clear();
-        histogram_rows(AT, "fc", &[-3.0, 0.5], Some([-1.0, 1.0]), &mut rows);
-        assert_eq!(
-            (value(&rows, "weight_low", "fc", None), value(&rows, "weight_high", "fc", None)),
-            (-3.0, 1.0)
-        );
-        assert_eq!((count(&rows, 0), count(&rows, 56)), (1.0, 1.0));
-        rows.clear();
-        histogram_rows(AT, "fc", &[0.25; 7], None, &mut rows);
-        assert_eq!(count(&rows, 0), 7.0);
-        assert!(rows.iter().all(|r| r.metric != "range_low"));
     }
 }

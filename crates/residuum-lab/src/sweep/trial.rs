@@ -66,7 +66,7 @@ impl<'a> Environment<'a> {
 }
 
 /// The manifest of a trial, without what depends on the machine.
-pub(crate) fn manifest_of(plan: &Plan) -> TrialManifest {
+pub fn manifest_of(plan: &Plan) -> TrialManifest {
     let parameter = |r: &crate::spec::Resolved| StoredParameter {
         field: r.path.clone(),
         value: r.value.clone(),

@@ -15,8 +15,7 @@ pub(super) type Device = Arc<dyn ResponseFunction>;
 /// The hardware on the bench. Predictions always speak of the faithful one; the others exist so that every group of
 /// checks can be seen to fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(test), allow(dead_code, reason = "broken twins are for tests"))]
-pub(super) enum Bench {
+pub enum Bench {
     /// As described.
     Faithful,
     /// Up pulses and down pulses are wired the wrong way round.

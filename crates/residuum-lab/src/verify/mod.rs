@@ -8,7 +8,7 @@ mod beyond;
 mod bilevel;
 mod calibration;
 mod check;
-mod context;
+pub(crate) mod context;
 mod convergence;
 mod descent;
 mod devices;
@@ -17,14 +17,12 @@ mod gains;
 mod later;
 mod lower_bound;
 mod mistakes;
-mod moments;
+pub(crate) mod moments;
 mod operator;
 mod penalty;
 mod regularity;
-mod report;
+pub(crate) mod report;
 mod simulate;
-#[cfg(test)]
-mod tests;
 
 use std::sync::LazyLock;
 
@@ -151,7 +149,7 @@ pub fn verify(
     run(&select(ids)?, options, Bench::Faithful, progress)
 }
 
-fn run(
+pub(crate) fn run(
     claims: &[Claim],
     options: &VerifyOptions,
     bench: Bench,

@@ -1,5 +1,13 @@
 //! Reports: the numbers on the page against numbers computed here, and a page that is whole, closed and small.
 
+mod latex;
+mod layers;
+mod number;
+mod outcome;
+mod paired;
+mod plot;
+mod table;
+
 use std::fmt::Write as _;
 
 use residuum_lab::report::number::Written;

@@ -1,5 +1,13 @@
 //! The paper's figures run end to end: numbers against independent references, files, threads, refusals.
 
+mod ablation;
+mod cifar;
+mod mnist;
+mod networks;
+mod paper;
+mod verdict;
+mod weights;
+
 use std::collections::BTreeMap;
 use std::fs;
 

@@ -1,5 +1,8 @@
 //! Sweeps into a store: the same records however they were run, each trial once.
 
+mod estimate;
+mod network;
+
 use super::sweep_common;
 
 use std::collections::BTreeMap;

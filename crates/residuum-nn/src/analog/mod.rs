@@ -268,7 +268,7 @@ impl AnalogWeights {
 }
 
 /// Splits `n` lines into the fewest chunks of at most `most`, as equal as possible.
-fn split_evenly(n: usize, most: usize) -> Vec<Range<usize>> {
+pub(crate) fn split_evenly(n: usize, most: usize) -> Vec<Range<usize>> {
     let chunks = n.div_ceil(most);
     (0..chunks).map(|c| c * n / chunks..(c + 1) * n / chunks).collect()
 }
@@ -396,17 +396,5 @@ impl State for AnalogWeights {
             block.load(&from.within(&format!("tile{n}")))?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::split_evenly;
-
-    #[test]
-    fn lines_are_cut_evenly() {
-        assert_eq!(split_evenly(784, 512), [0..392, 392..784]);
-        assert_eq!(split_evenly(513, 512), [0..256, 256..513]);
-        assert_eq!(split_evenly(10, 3), [0..2, 2..5, 5..7, 7..10]);
     }
 }

@@ -4,7 +4,7 @@
 //! so a layer keeps only what cannot be derived from them. A backward pass also updates the layer's weights: nothing below
 //! it needs its old weights, and the errors are still in the cache.
 
-mod activation;
+pub(crate) mod activation;
 mod conv;
 mod dropout;
 mod flatten;

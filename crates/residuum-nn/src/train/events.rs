@@ -66,9 +66,9 @@ impl Message {
 
 /// The values shown for one step.
 #[derive(Default)]
-pub(super) struct Summary(Message);
+pub struct EventSummary(Message);
 
-impl Summary {
+impl EventSummary {
     /// A number under a name.
     pub fn scalar(self, tag: &str, value: f64) -> Self {
         self.value(&Message::default().bytes(1, tag.as_bytes()).float(2, value as f32))
@@ -106,24 +106,4 @@ pub(super) fn header(wall_time_s: f64) -> Vec<u8> {
 fn frame(data: &[u8]) -> Vec<u8> {
     let length = (data.len() as u64).to_le_bytes();
     [&length, &masked(&length).to_le_bytes()[..], data, &masked(data).to_le_bytes()].concat()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Bytes assembled by hand from the definitions above.
-    #[test]
-    fn a_scalar_has_the_bytes_of_its_definition() {
-        let record = Summary::default().scalar("a", 0.5).record(300, 2.0);
-        let data = [
-            &[0x09, 0, 0, 0, 0, 0, 0, 0, 0x40][..], // wall_time
-            &[0x10, 0xAC, 0x02],                    // step 300 = 0b10_0101100
-            &[0x2A, 10, 0x0A, 8, 0x0A, 1, b'a', 0x15, 0x00, 0x00, 0x00, 0x3F], // summary { value { tag, 0.5 } }
-        ]
-        .concat();
-        assert_eq!(record[..8], 24_u64.to_le_bytes());
-        assert_eq!(record[12..36], data);
-        assert_eq!(record.len(), 8 + 4 + 24 + 4);
-    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::checkpoint::{Contents, Identity, Position};
-use super::events::{self, Summary};
+use super::events::{self, EventSummary};
 use super::log::{Log, open};
 use super::{EpochRecord, Histogram, TrainError, Warning};
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints};
@@ -87,7 +87,7 @@ impl Files {
             .map_err(|error| TrainError::Io { path: METRICS.into(), source: error.into() })?;
         line.push(b'\n');
         self.metrics.append(&line)?;
-        let mut summary = Summary::default()
+        let mut summary = EventSummary::default()
             .scalar("train/loss", record.train_loss)
             .scalar("train/accuracy", record.train_accuracy)
             .scalar("test/loss", record.test_loss)
@@ -110,7 +110,7 @@ impl Files {
 
     /// Writes the loss of one batch for TensorBoard.
     pub fn batch_loss(&mut self, k: u64, loss: f64) -> Result<(), TrainError> {
-        self.events.append(&Summary::default().scalar("batch/loss", loss).record(k, wall_time_s()))
+        self.events.append(&EventSummary::default().scalar("batch/loss", loss).record(k, wall_time_s()))
     }
 
     /// Whether the newest checkpoint is that of `position`.

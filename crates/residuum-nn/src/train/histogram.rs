@@ -10,7 +10,7 @@ use crate::Network;
 use crate::state::{Collection, Role};
 
 /// Bins of a histogram within its range.
-const BINS: usize = 64;
+pub const BINS: usize = 64;
 
 /// How close to an end of the range counts as saturated, as a fraction of the range.
 const EDGE: f64 = 0.01;
@@ -116,31 +116,4 @@ pub fn pulse_ledger(network: &Network) -> BTreeMap<String, u64> {
 /// The layer of a tensor: everything before `.weight`.
 fn layer(name: &str) -> String {
     name.split_once(".weight").map_or(name, |(layer, _)| layer).to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_counted_once_within_and_beyond_the_range() {
-        let values = [-3.0, -1.0, -0.999, 0.0, 0.01, 0.995, 1.0, 1.5, f32::NAN];
-        let histogram = Histogram::new(&values, Some([-1.0, 1.0])).unwrap();
-        assert_eq!(histogram.len(), 8);
-        assert_eq!((histogram.min, histogram.max), (-3.0, 1.5));
-        assert_eq!((histogram.counts[0], histogram.counts[1]), (2, 1));
-        assert_eq!((histogram.counts[32], histogram.counts[33]), (1, 1), "0 ends the lower half");
-        assert_eq!((histogram.counts[BINS], histogram.counts[BINS + 1]), (2, 1));
-        assert_eq!(histogram.saturated, 6);
-        assert_eq!(histogram.limits[32], 0.0);
-    }
-
-    #[test]
-    fn without_a_range_the_values_are_the_range() {
-        let histogram = Histogram::new(&[1.0, 2.0, 5.0], None).unwrap();
-        assert_eq!((histogram.counts[0], histogram.counts[1], histogram.counts[BINS]), (0, 1, 1));
-        assert_eq!((histogram.len(), histogram.saturated, histogram.sum), (3, 0, 8.0));
-        assert_eq!(Histogram::new(&[0.25; 4], None).unwrap().counts[1], 4);
-        assert_eq!(Histogram::new(&[f32::NAN], None), None);
-    }
 }

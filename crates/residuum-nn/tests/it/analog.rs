@@ -1,5 +1,7 @@
 //! Layers on tiles: ideal ones train as digital ones do, whatever they are cut into; real ones resume bit for bit.
 
+mod split;
+
 use std::sync::Arc;
 
 use residuum::readout::{NoiseManagement, Nonlinearity, Settings};

@@ -4,8 +4,12 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are not tests to the lint")]
 
+mod activation;
 mod analog;
+mod checksum;
+mod gemm;
 mod keras;
+mod model;
 mod torch;
 mod torch_layers;
 mod torch_networks;
@@ -13,6 +17,7 @@ mod train_common;
 mod train_events;
 mod train_failures;
 mod train_kill;
+mod train_parts;
 mod train_runs;
 mod training;
 mod weights;

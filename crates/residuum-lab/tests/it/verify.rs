@@ -1,8 +1,12 @@
 //! Broken twins: on wrong hardware every group of claims must notice.
 
-use super::context::Bench;
-use super::{VerifyOptions, claims, nearest, run};
-use crate::progress::Silent;
+mod check;
+mod moments;
+mod report;
+
+use residuum_lab::progress::Silent;
+use residuum_lab::testing::verify::{Bench, run};
+use residuum_lab::verify::{Claim, VerifyError, VerifyOptions, claims, verify};
 
 const QUICK: VerifyOptions = VerifyOptions { seed: 3, quick: true };
 
@@ -16,7 +20,7 @@ fn twin_of(group: &str) -> Bench {
 }
 
 /// Claims whose checks fail on a bench.
-fn failing(members: &[super::Claim], bench: Bench) -> Vec<&'static str> {
+fn failing(members: &[Claim], bench: Bench) -> Vec<&'static str> {
     let broken = run(members, &QUICK, bench, &Silent).unwrap();
     broken.claims.iter().filter(|claim| !claim.passed()).map(|claim| claim.claim.id).collect()
 }
@@ -51,7 +55,7 @@ const BOUNDS: [&str; 12] = [
     "calibration-pulses",
 ];
 
-fn named(ids: &[&str]) -> Vec<super::Claim> {
+fn named(ids: &[&str]) -> Vec<Claim> {
     claims().iter().filter(|claim| ids.contains(&claim.id)).copied().collect()
 }
 
@@ -70,6 +74,10 @@ fn every_tight_law_that_is_shifted_fails() {
 
 #[test]
 fn names_are_close_or_not() {
+    let nearest = |name: &str| match verify(&[name.into()], &QUICK, &Silent) {
+        Err(VerifyError::Unknown { given, nearest }) if given == name => nearest,
+        other => panic!("{other:?}"),
+    };
     assert_eq!(nearest("thm-convergense"), Some("thm-convergence"));
     assert_eq!(nearest("lipschitz"), Some("lem-lipschitz"));
     assert_eq!(nearest("quite something else entirely"), None);

@@ -1,0 +1,64 @@
+//! Products are plain sums, in every orientation.
+
+mod block;
+
+use residuum::Key;
+use residuum_nn::gemm::{Operand, gemm, rows_by_rows};
+
+fn uniform(key: Key, n: usize) -> Vec<f32> {
+    (0..n as u64).map(|i| (key.uniform_at(i) - 0.5) as f32).collect()
+}
+
+fn at(x: Operand<'_>, rows: usize, cols: usize, i: usize, j: usize) -> f64 {
+    f64::from(match x {
+        Operand::Plain(values) => values[i * cols + j],
+        Operand::Transposed(values) => values[j * rows + i],
+    })
+}
+
+#[test]
+fn every_orientation_is_the_plain_sum() {
+    let key = Key::new(1);
+    for size in [[1, 1, 1], [3, 5, 7], [10, 784, 33], [130, 600, 70], [300, 64, 200], [17, 2, 40], [64, 3, 1]] {
+        let [m, k, n] = size;
+        let (a, b) = (uniform(key.fold(1), m * k), uniform(key.fold(2), k * n));
+        let start = uniform(key.fold(3), m * n);
+        for left in [Operand::Plain(&a), Operand::Transposed(&a)] {
+            for right in [Operand::Plain(&b), Operand::Transposed(&b)] {
+                let mut c = start.clone();
+                gemm(size, left, right, &mut c, 0.5, -2.0);
+                for i in 0..m {
+                    for j in 0..n {
+                        let sum: f64 = (0..k).map(|l| at(left, m, k, i, l) * at(right, k, n, l, j)).sum();
+                        let want = 0.5 * f64::from(start[i * n + j]) - 2.0 * sum;
+                        // k + 2 roundings of sums whose terms add up to at most k/4 · 2 + 1/4.
+                        let bound = f64::from(f32::EPSILON) * (k + 2) as f64 * (0.5 * k as f64 + 0.25);
+                        assert!((f64::from(c[i * n + j]) - want).abs() <= bound, "{size:?} at {i}, {j}");
+                    }
+                }
+            }
+        }
+        let (mut plain, mut rows) = (vec![0.0; m * n], vec![0.0; m * n]);
+        gemm(size, Operand::Plain(&a), Operand::Transposed(&b), &mut plain, 0.0, 1.0);
+        rows_by_rows(size, &a, &b, &mut rows);
+        let bound = f32::EPSILON * (k + 2) as f32 * 0.25 * k as f32;
+        assert!(plain.iter().zip(&rows).all(|(p, r)| (p - r).abs() <= bound), "{size:?}");
+    }
+}
+
+/// 2³² · 2³² wraps to 0, which is the length of an empty slice.
+#[test]
+#[should_panic(expected = "A must be 4294967296 × 4294967296, got 0 values")]
+fn sizes_that_wrap_are_refused() {
+    let long = 1 << 32;
+    gemm([long, long, 1], Operand::Plain(&[]), Operand::Plain(&[]), &mut [], 0.0, 1.0);
+}
+
+#[test]
+fn nothing_of_the_old_output_is_read_when_nothing_is_kept() {
+    let mut c = vec![f32::NAN; 6];
+    gemm([2, 1, 3], Operand::Plain(&[1.0, 2.0]), Operand::Plain(&[1.0, 2.0, 3.0]), &mut c, 0.0, 1.0);
+    assert_eq!(c, [1.0, 2.0, 3.0, 2.0, 4.0, 6.0]);
+    gemm([2, 0, 3], Operand::Plain(&[]), Operand::Plain(&[]), &mut c, 0.0, 1.0);
+    assert_eq!(c, [0.0; 6]);
+}

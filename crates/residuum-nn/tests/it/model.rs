@@ -1,0 +1,4 @@
+//! Models before they are built.
+
+mod build;
+mod plan;

@@ -1,0 +1,5 @@
+//! What a training writes.
+
+mod events;
+mod histogram;
+mod log;
