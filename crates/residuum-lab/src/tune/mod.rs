@@ -425,22 +425,3 @@ fn better(a: Option<(f64, f64)>, b: Option<(f64, f64)>) -> std::cmp::Ordering {
     let ((a, loss_a), (b, loss_b)) = (key(a), key(b));
     a.total_cmp(&b).then(loss_b.total_cmp(&loss_a))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_kept_length_is_one_that_was_planned() {
-        assert_eq!(kept_trials("{\"trials\":24}", 60), Ok(24));
-        for (text, most) in [
-            ("", 60),
-            ("{}", 60),
-            ("{\"trials\":4}", 60),
-            ("{\"trials\":61}", 60),
-            ("{\"trials\":2305843009213693952}", 60),
-        ] {
-            kept_trials(text, most).unwrap_err();
-        }
-    }
-}

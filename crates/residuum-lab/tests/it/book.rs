@@ -199,3 +199,17 @@ fn names_that_do_not_exist_are_noticed() {
     assert!(!is_a_test("operator_lemmas::the_geometric_sum") && !is_a_test("operator_lemmas::golden"));
     assert!(is_a_test("claims::lem_lipschitz") && !is_a_test("claims::lem_lipschit"));
 }
+
+/// A crate whose library has `test = false` compiles once; a unit test inside it would never run.
+#[test]
+fn no_test_stands_where_none_is_run() {
+    let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path());
+    let without: Vec<PathBuf> = crates
+        .filter(|folder| fs::read_to_string(folder.join("Cargo.toml")).unwrap().contains("\ntest = false"))
+        .collect();
+    assert!(without.len() >= 3, "{without:?}");
+    for source in without.iter().flat_map(|folder| files(&folder.join("src"), "rs")) {
+        let text = fs::read_to_string(&source).unwrap();
+        assert!(!text.contains("#[test]"), "{}: its test belongs in tests/it", source.display());
+    }
+}

@@ -1,7 +1,7 @@
 //! The places a search tries, and the budget it spends.
 
 use residuum::Key;
-use residuum_lab::tune::{Halving, Search, Tunable};
+use residuum_lab::tune::{Halving, Search, Tunable, kept_trials};
 
 #[test]
 fn a_budget_is_spent_whole_and_not_exceeded() {
@@ -39,4 +39,12 @@ fn values_are_places_and_back() {
         assert!((tunable.place(tunable.at(place)) - place).abs() < 2e-3);
     }
     assert_eq!(Tunable { field: "x", centre: 0.1234567, factor: 2.0 }.at(0.5), 0.123);
+}
+
+#[test]
+fn a_kept_length_is_one_that_was_planned() {
+    assert_eq!(kept_trials("{\"trials\":24}", 60), Ok(24));
+    for text in ["", "{}", "{\"trials\":4}", "{\"trials\":61}", "{\"trials\":2305843009213693952}"] {
+        kept_trials(text, 60).unwrap_err();
+    }
 }
