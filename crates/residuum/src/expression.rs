@@ -20,15 +20,12 @@
 
 mod derivative;
 mod display;
-mod error;
+pub(crate) mod error;
 mod node;
 mod operation;
 mod parser;
 mod program;
 mod token;
-
-#[cfg(test)]
-mod tests;
 
 pub use error::ExpressionError;
 

@@ -292,6 +292,3 @@ fn end_slope(widths: [f64; 2], secants: [f64; 2]) -> f64 {
         slope
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -44,6 +44,8 @@ pub mod simd;
 pub mod state;
 pub mod stats;
 mod stream;
+#[doc(hidden)]
+pub mod testing;
 pub mod theory;
 pub mod tile;
 

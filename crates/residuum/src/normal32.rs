@@ -8,13 +8,15 @@ use crate::Key;
 use crate::key::philox_lanes;
 
 /// Draws made together. The layout depends on it, so changing it changes every seeded read.
-pub(crate) const CHUNK: usize = 4 * LANES;
-const LANES: usize = 16;
-const PAIRS: usize = 2 * LANES;
+pub const CHUNK: usize = 4 * LANES;
+/// Blocks of a key drawn together.
+pub const LANES: usize = 16;
+/// Pairs of draws in a chunk: two from each block.
+pub const PAIRS: usize = 2 * LANES;
 
 /// Chunk number `chunk` of the standard normal draws of `key`. Pair `p` of the chunk gives draws `p` and `p + PAIRS`.
 #[inline(always)]
-pub(crate) fn normals(key: Key, chunk: u64) -> [f32; CHUNK] {
+pub fn normals(key: Key, chunk: u64) -> [f32; CHUNK] {
     let words = words(key, chunk);
     let mut draws = [0.0; CHUNK];
     let (cosines, sines) = draws.split_at_mut(PAIRS);
@@ -34,7 +36,7 @@ pub(crate) fn first_normals<const N: usize>(key: Key, chunk: u64) -> [f32; N] {
 
 /// Chunk number `chunk` of the uniform draws of `key` in [−½, ½), the offsets of stochastic rounding.
 #[inline(always)]
-pub(crate) fn centered_uniforms(key: Key, chunk: u64) -> [f32; CHUNK] {
+pub fn centered_uniforms(key: Key, chunk: u64) -> [f32; CHUNK] {
     // 24 bits: exact in single precision, so that the upper end is never reached.
     words(key, chunk).map(|w| (w.cast_signed() >> 8) as f32 * (1.0 / 16_777_216.0))
 }
@@ -61,8 +63,9 @@ pub(crate) fn words(key: Key, chunk: u64) -> [u32; CHUNK] {
     words
 }
 
+/// Two standard normal draws from two random words.
 #[inline(always)]
-fn box_muller(first: u32, second: u32) -> (f32, f32) {
+pub fn box_muller(first: u32, second: u32) -> (f32, f32) {
     // (k + ½)/2³¹ for a 31-bit k: never 0, and the conversion is one that every instruction set has.
     let u = (first >> 1).cast_signed() as f32 * (1.0 / 2_147_483_648.0) + 1.0 / 4_294_967_296.0;
     let radius = (-2.0 * ln(u)).max(0.0).sqrt();
@@ -72,7 +75,7 @@ fn box_muller(first: u32, second: u32) -> (f32, f32) {
 
 /// Natural logarithm of a positive, normal number, relative error below 3e-7.
 #[inline(always)]
-fn ln(x: f32) -> f32 {
+pub fn ln(x: f32) -> f32 {
     const ONE_BITS: u32 = 0x3F80_0000;
     const SQRT_HALF_BITS: u32 = 0x3F35_04F3;
     // x = m · 2^e with m in [√½, √2).
@@ -99,7 +102,7 @@ fn ln(x: f32) -> f32 {
 
 /// `(cos 2πu, sin 2πu)` for |u| ≤ ½, absolute error below 2e-7.
 #[inline(always)]
-fn cos_sin_turn(u: f32) -> (f32, f32) {
+pub fn cos_sin_turn(u: f32) -> (f32, f32) {
     // Adding 1.5 · 2²³ rounds to the nearest integer and leaves it in the low mantissa bits.
     const ROUND: f32 = 12_582_912.0;
     let t = 4.0 * u + ROUND;
@@ -123,99 +126,4 @@ fn horner<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
         value = value * x + c;
     }
     value
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::simd::{self, Kernel};
-    use crate::stats::{Summary, kolmogorov_smirnov_normal};
-
-    struct Bulk<'a>(Key, &'a mut [f32]);
-
-    impl Kernel for Bulk<'_> {
-        type Output = ();
-
-        #[inline(always)]
-        fn run(self) {
-            for (chunk, out) in self.1.chunks_mut(CHUNK).enumerate() {
-                out.copy_from_slice(&normals(self.0, chunk as u64)[..out.len()]);
-            }
-        }
-    }
-
-    fn bulk(key: Key, n: usize) -> Vec<f32> {
-        let mut out = vec![0.0; n];
-        simd::dispatch(Bulk(key, &mut out));
-        out
-    }
-
-    #[test]
-    fn the_functions_are_as_accurate_as_they_say() {
-        for i in 1..200_000 {
-            let x = i as f32 / 100_000.0;
-            let want = f64::from(x).ln();
-            assert!((f64::from(ln(x)) - want).abs() <= 3e-7 * want.abs(), "ln {x}: {} {want}", ln(x));
-            let u = (i as f32 - 100_000.0) / 200_000.0;
-            let (c, s) = cos_sin_turn(u);
-            let angle = f64::from(u) * std::f64::consts::TAU;
-            assert!((f64::from(c) - angle.cos()).abs() < 2e-7, "cos {u}");
-            assert!((f64::from(s) - angle.sin()).abs() < 2e-7, "sin {u}");
-        }
-    }
-
-    #[test]
-    fn a_single_draw_from_its_block_is_the_bulk_draw() {
-        let key = Key::new(5).named("noise");
-        let out = bulk(key, 500);
-        for (i, &draw) in out.iter().enumerate() {
-            let (chunk, within) = (i / CHUNK, i % CHUNK);
-            let pair = within % PAIRS;
-            let block = key.block((chunk * LANES + pair % LANES) as u64);
-            let (first, second) = if pair < LANES { (block[0], block[1]) } else { (block[2], block[3]) };
-            let (c, s) = box_muller(first, second);
-            assert_eq!(draw.to_bits(), (if within < PAIRS { c } else { s }).to_bits(), "draw {i}");
-        }
-    }
-
-    #[test]
-    fn normals_are_normal_and_neighbouring_keys_independent() {
-        let n = 1 << 20;
-        let x: Vec<f64> = bulk(Key::new(1).fold(0), n).into_iter().map(f64::from).collect();
-        let y = bulk(Key::new(1).fold(1), n);
-        let critical = 1.95 / (n as f64).sqrt();
-        assert!(kolmogorov_smirnov_normal(&mut x.clone()) < critical);
-        for (power, moment) in [(1, 0.0), (2, 1.0), (3, 0.0), (4, 3.0), (6, 15.0)] {
-            let s = Summary::of(x.iter().map(|v| v.powi(power)));
-            assert!(s.agrees(moment, 0.0), "moment {power}: {s}");
-        }
-        let product = Summary::of(x.iter().zip(&y).map(|(a, b)| a * f64::from(*b)));
-        assert!(product.agrees(0.0, 0.0), "{product}");
-        // Within a chunk too: the two draws of a pair, and draws of neighbouring blocks.
-        for lag in [1, LANES, PAIRS] {
-            let lagged = Summary::of(x.iter().zip(&x[lag..]).map(|(a, b)| a * b));
-            assert!(lagged.agrees(0.0, 0.0), "lag {lag}: {lagged}");
-        }
-        let mut wide: Vec<f64> = x.iter().map(|v| v * 1.01).collect();
-        assert!(kolmogorov_smirnov_normal(&mut wide) > critical, "a wrong width must be caught");
-    }
-
-    #[test]
-    fn uniforms_are_centered_and_stay_inside() {
-        let draws: Vec<f64> =
-            (0..4096).flat_map(|c| centered_uniforms(Key::new(8), c)).map(f64::from).collect();
-        assert!(draws.iter().all(|u| (-0.5..0.5).contains(u)));
-        assert!(Summary::of(draws.iter().copied()).agrees(0.0, 0.0));
-        assert!(Summary::of(draws.iter().map(|u| u * u)).agrees(1.0 / 12.0, 0.0));
-    }
-
-    #[test]
-    fn the_extreme_words_give_finite_draws() {
-        for first in [0, 1, u32::MAX] {
-            for second in [0, 1 << 31, u32::MAX] {
-                let (c, s) = box_muller(first, second);
-                assert!(c.abs() < 6.7 && s.abs() < 6.7, "{first} {second}: {c} {s}");
-            }
-        }
-    }
 }

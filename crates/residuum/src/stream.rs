@@ -10,16 +10,18 @@ use crate::key::philox_lanes;
 use crate::math::short_polynomial;
 
 /// Words drawn together.
-pub(crate) const LANES: usize = 16;
+pub const LANES: usize = 16;
 /// Normals drawn together: two from each word.
-pub(crate) const CHUNK: usize = 2 * LANES;
+pub const CHUNK: usize = 2 * LANES;
 
+/// The states of all lanes.
 #[derive(Clone, Copy)]
-pub(crate) struct Stream([[u32; LANES]; 4]);
+pub struct Stream(pub [[u32; LANES]; 4]);
 
 impl Stream {
+    /// The stream of a key.
     #[inline(always)]
-    pub(crate) fn new(key: Key) -> Self {
+    pub fn new(key: Key) -> Self {
         let mut counter = [[0; LANES]; 4];
         for (i, block) in (0u64..).zip(&mut counter[0]) {
             *block = i;
@@ -32,7 +34,7 @@ impl Stream {
 
     /// The next word of every lane.
     #[inline(always)]
-    pub(crate) fn words(&mut self) -> [u32; LANES] {
+    pub fn words(&mut self) -> [u32; LANES] {
         let [a, b, c, d] = &mut self.0;
         let mut out = [0; LANES];
         for i in 0..LANES {
@@ -50,7 +52,7 @@ impl Stream {
 
     /// The next normal numbers; word i gives draws i and i + LANES.
     #[inline(always)]
-    pub(crate) fn normals(&mut self) -> [f32; CHUNK] {
+    pub fn normals(&mut self) -> [f32; CHUNK] {
         let words = self.words();
         let mut draws = [0.0; CHUNK];
         let (first, second) = draws.split_at_mut(LANES);
@@ -66,7 +68,7 @@ impl Stream {
 /// The tail ends at √(2 ln 2¹⁷) = 4.85 (one draw in 800 000 would pass), the distribution function is within 2⁻¹⁶ of
 /// the normal one and the variance within 2e-5: tests below.
 #[inline(always)]
-fn pair(word: u32) -> (f32, f32) {
+pub fn pair(word: u32) -> (f32, f32) {
     let u = ((word >> 16).cast_signed() as f32 + 0.5) * (1.0 / 65_536.0);
     let radius = minus_two_ln(u).sqrt();
     // An eighth of a turn to either side of an axis, and two bits for the axis.
@@ -81,7 +83,7 @@ fn pair(word: u32) -> (f32, f32) {
 
 /// −2 ln u for u in (0, 1), relative error below 1e-5.
 #[inline(always)]
-fn minus_two_ln(u: f32) -> f32 {
+pub fn minus_two_ln(u: f32) -> f32 {
     const ONE: u32 = 0x3F80_0000;
     const SQRT_HALF: u32 = 0x3F35_04F3;
     // u = m · 2^e with m in [√½, √2).
@@ -93,98 +95,4 @@ fn minus_two_ln(u: f32) -> f32 {
         [-2.000_007_4, 0.999_789_6, -0.665_318_1, 0.508_667_1, -0.439_314_16, 0.280_432_43, 0.0],
     );
     e as f32 * (-2.0 * std::f32::consts::LN_2) + f * p
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::numeric::erfc;
-    use crate::stats::{Summary, kolmogorov_smirnov_normal};
-
-    /// The first outputs of the published generator from the state (1, 2, 3, 4).
-    #[test]
-    fn known_answers() {
-        let mut stream = Stream([[1; LANES], [2; LANES], [3; LANES], [4; LANES]]);
-        for expected in [641, 1_573_767, 3_222_811_527, 3_517_856_514, 836_907_274, 4_247_214_768] {
-            assert_eq!(stream.words(), [expected; LANES]);
-        }
-    }
-
-    /// Radius of each 16-bit half, and the cosines of all angles in order.
-    fn circle() -> (Vec<f64>, Vec<f64>) {
-        let radii = (0..1u32 << 16).map(|k| f64::from(minus_two_ln((k as f32 + 0.5) / 65_536.0).sqrt()));
-        // At the largest radius the draw is the radius times the coordinate.
-        let coordinates = |pick: fn((f32, f32)) -> f32| -> Vec<f64> {
-            let longest = f64::from(minus_two_ln(0.5 / 65_536.0).sqrt());
-            let mut all: Vec<f64> = (0..1u32 << 16).map(|l| f64::from(pick(pair(l))) / longest).collect();
-            all.sort_unstable_by(f64::total_cmp);
-            all
-        };
-        let (first, second) = (coordinates(|p| p.0), coordinates(|p| p.1));
-        for (a, b) in first.iter().zip(&second) {
-            assert!((a - b).abs() < 1e-6, "both draws of a pair have one distribution");
-        }
-        (radii.collect(), first)
-    }
-
-    /// Largest distance to the normal distribution function, from all 2³² words, with every draw scaled.
-    fn deviation(radii: &[f64], cosines: &[f64], scale: f64) -> f64 {
-        let total = (radii.len() * cosines.len()) as f64;
-        // Draws are symmetric, so the left half tells all.
-        (0..=80)
-            .map(|i| -5.0 + f64::from(i) * 0.0625)
-            .map(|x| {
-                let below: usize = radii.iter().map(|r| cosines.partition_point(|c| scale * r * c <= x)).sum();
-                (below as f64 / total - 0.5 * erfc(-x / std::f64::consts::SQRT_2)).abs()
-            })
-            .fold(0.0, f64::max)
-    }
-
-    #[test]
-    fn the_distribution_of_all_words_is_normal() {
-        let (radii, cosines) = circle();
-        let mean = |values: &[f64], power| values.iter().map(|v| v.powi(power)).sum::<f64>() / 65_536.0;
-        assert!(mean(&cosines, 1).abs() < 1e-7 && mean(&cosines, 3).abs() < 1e-7, "no mean, no skewness");
-        let moment = |power| mean(&radii, power) * mean(&cosines, power);
-        assert!((moment(2) - 1.0).abs() < 2e-5, "variance {}", moment(2));
-        assert!((moment(4) - 3.0).abs() < 1e-3, "kurtosis {}", moment(4));
-        let bound = 1.0 / 65_536.0;
-        assert!(deviation(&radii, &cosines, 1.0) < bound);
-        assert!(deviation(&radii, &cosines, 1.0003) > bound, "a width off by 3e-4 is seen");
-    }
-
-    #[test]
-    fn streams_are_normal_and_independent() {
-        let n = 1 << 20;
-        let draws = |index: u64| -> Vec<f64> {
-            let mut stream = Stream::new(Key::new(1).fold(index));
-            (0..n / CHUNK).flat_map(|_| stream.normals()).map(f64::from).collect()
-        };
-        let (x, y) = (draws(0), draws(1));
-        let critical = 1.95 / (n as f64).sqrt();
-        assert!(kolmogorov_smirnov_normal(&mut x.clone()) < critical);
-        for (power, moment) in [(1, 0.0), (2, 1.0), (3, 0.0), (4, 3.0)] {
-            let s = Summary::of(x.iter().map(|v| v.powi(power)));
-            assert!(s.agrees(moment, 0.0), "moment {power}: {s}");
-        }
-        let across = Summary::of(x.iter().zip(&y).map(|(a, b)| a * b));
-        assert!(across.agrees(0.0, 0.0), "{across}");
-        // Neighbouring lanes, the two draws of a word, and successive words of a lane; plain and squared.
-        for lag in [1, LANES, CHUNK] {
-            let lagged = Summary::of(x.iter().zip(&x[lag..]).map(|(a, b)| a * b));
-            assert!(lagged.agrees(0.0, 0.0), "lag {lag}: {lagged}");
-            let squares = Summary::of(x.iter().zip(&x[lag..]).map(|(a, b)| (a * a - 1.0) * (b * b - 1.0)));
-            assert!(squares.agrees(0.0, 0.0), "lag {lag}, squares: {squares}");
-        }
-        let mut wide: Vec<f64> = x.iter().map(|v| v * 1.01).collect();
-        assert!(kolmogorov_smirnov_normal(&mut wide) > critical, "a wrong width must be caught");
-    }
-
-    #[test]
-    fn the_extreme_words_give_finite_draws() {
-        for word in [0, 1, 0xFFFF, 0xFFFF_0000, u32::MAX] {
-            let (x, y) = pair(word);
-            assert!(x.is_finite() && y.is_finite() && x.hypot(y) < 4.86, "{word:x}: {x} {y}");
-        }
-    }
 }

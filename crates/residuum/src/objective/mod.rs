@@ -1,7 +1,7 @@
 //! Problems: objectives to minimise, and the noise of their gradients.
 
 mod data;
-mod noise;
+pub(crate) mod noise;
 mod quadratic;
 
 pub use data::{LeastSquares, Logistic};

@@ -166,7 +166,7 @@ fn cosine(deviation: f64, k: u64) -> f64 {
 }
 
 /// E|m + σZ| = σ√(2/π) e^{−m²/2σ²} + m erf(m/σ√2).
-pub(crate) fn folded_normal(mean: f64, deviation: f64) -> f64 {
+pub fn folded_normal(mean: f64, deviation: f64) -> f64 {
     if deviation == 0.0 {
         return mean.abs();
     }

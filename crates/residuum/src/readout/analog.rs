@@ -2,7 +2,7 @@
 
 use super::Shape;
 use super::lines::Lines;
-use super::product::{Direction, Workspace, product};
+use super::product::{ReadDirection, Workspace, product};
 use super::settings::{IrDrop, OutputLine, Settings, WeightNoise};
 use crate::Key;
 use crate::normal32::{CHUNK, normals};
@@ -19,7 +19,7 @@ pub(super) struct Weights<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Array<'a> {
     pub shape: Shape,
-    pub to: Direction,
+    pub to: ReadDirection,
     /// The weights that inputs see, or that non-negative inputs see if negative ones see `negative`.
     pub weights: Weights<'a>,
     pub negative: Weights<'a>,

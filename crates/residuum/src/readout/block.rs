@@ -4,7 +4,7 @@
 
 use super::analog::{self, Array, Weights, pass};
 use super::convert::{Bank, Digitize, Drive, DriveOne, Pending, Streams};
-use super::product::{Direction, product};
+use super::product::{ReadDirection, product};
 use super::settings::{BoundManagement, NoiseManagement, Passes, Settings};
 use crate::Key;
 use crate::simd::{self, LargestMagnitude};
@@ -13,7 +13,7 @@ use crate::simd::{self, LargestMagnitude};
 #[derive(Clone, Copy)]
 pub(super) enum Source<'a> {
     /// Consecutive samples, driven in this direction.
-    Batch(&'a [f32], Direction),
+    Batch(&'a [f32], ReadDirection),
     /// The one-hot sample of this line.
     Column(usize),
 }
@@ -35,11 +35,9 @@ impl Block {
     pub fn share(&mut self, threads: usize) {
         self.analog.workspace().threads = threads;
     }
-}
 
-#[cfg(test)]
-impl Block {
-    pub fn capacities(&self) -> [usize; 6] {
+    /// What its buffers hold without another allocation.
+    pub(crate) fn capacities(&self) -> [usize; 6] {
         let [a, b] = [self.pending.capacity(), self.clipped.capacity()];
         let [c, d, e, f] =
             [&self.driven, &self.one_sign, &self.sums, &self.negative_sums].map(|v| v.capacity());

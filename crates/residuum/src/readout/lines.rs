@@ -2,7 +2,7 @@
 //! the readout, and kept between reads only because drawing them again would cost time.
 
 use super::Shape;
-use super::product::Direction;
+use super::product::ReadDirection;
 use super::settings::Settings;
 use crate::Key;
 use crate::normal32::{CHUNK, normals};
@@ -11,7 +11,7 @@ use crate::simd::{self, Kernel};
 /// The lines of one array in one direction. Empty vectors stand for properties that no line has.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lines {
-    drawn_for: Option<(Settings, Key, Direction, usize)>,
+    drawn_for: Option<(Settings, Key, ReadDirection, usize)>,
     /// Deviation of the output noise.
     pub noise: Vec<f32>,
     /// Voltage offsets `v_i`.
@@ -24,15 +24,15 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Draws the lines, unless these are the right ones already.
-    pub fn update(&mut self, settings: &Settings, array: Key, to: Direction, n_out: usize) {
+    pub fn update(&mut self, settings: &Settings, array: Key, to: ReadDirection, n_out: usize) {
         let wanted = Some((*settings, array, to, n_out));
         if self.drawn_for == wanted {
             return;
         }
         self.drawn_for = wanted;
         let key = array.named(match to {
-            Direction::Forward => "forward lines",
-            Direction::Transposed => "transposed lines",
+            ReadDirection::Forward => "forward lines",
+            ReadDirection::Transposed => "transposed lines",
         });
         let spread = settings.output_noise_spread as f32;
         let lines = if spread > 0.0 { n_out } else { 0 };

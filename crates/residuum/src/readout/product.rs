@@ -12,13 +12,13 @@ use rayon::prelude::*;
 use super::Shape;
 
 /// Interleaved partial sums of a forward product, whatever the vector width of the machine.
-const LANES: usize = 16;
+pub const LANES: usize = 16;
 /// Neighbouring vectors of outputs that a transposed tile computes together.
 const PANEL: usize = 4;
 /// As many for a single sample, which has no other sums to hide the latency of its own.
 const WIDE_PANEL: usize = 8;
 /// Samples that repay the copy of a panel.
-const REPAYS: usize = 32;
+pub const REPAYS: usize = 32;
 /// Samples of a transposed tile.
 const SAMPLES: usize = 5;
 /// Rows of weights that a transposed product visits before it moves on to the next columns: as many streams as a
@@ -35,14 +35,14 @@ const SECOND_CACHE: usize = 128 << 10;
 
 /// The direction in which the array is driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
+pub enum ReadDirection {
     /// Inputs on the columns: `W x`.
     Forward,
     /// Inputs on the rows: `Wᵀ δ`.
     Transposed,
 }
 
-impl Direction {
+impl ReadDirection {
     /// Numbers of inputs and outputs.
     pub fn widths(self, shape: Shape) -> (usize, usize) {
         match self {
@@ -54,7 +54,7 @@ impl Direction {
 
 /// Buffers to reuse, and how many threads share a product.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Workspace {
+pub struct Workspace {
     /// At most 1: the caller alone.
     pub threads: usize,
     panel: Vec<f32>,
@@ -64,10 +64,10 @@ pub(super) struct Workspace {
 
 /// `outputs[s] = W inputs[s]` or `Wᵀ inputs[s]` for every sample `s`; both are batch-major. Threads share the outputs, so that each
 /// keeps its own block of the weights in cache.
-pub(super) fn product(
+pub fn product(
     weights: &[f32],
     shape: Shape,
-    to: Direction,
+    to: ReadDirection,
     inputs: &[f32],
     outputs: &mut [f32],
     workspace: &mut Workspace,
@@ -101,7 +101,7 @@ pub(super) fn product(
 fn block(
     weights: &[f32],
     shape: Shape,
-    to: Direction,
+    to: ReadDirection,
     first: usize,
     inputs: &[f32],
     outputs: &mut [f32],
@@ -109,22 +109,28 @@ fn block(
 ) {
     let Shape { rows, cols } = shape;
     match to {
-        Direction::Forward => {
+        ReadDirection::Forward => {
             let weights = &weights[first * cols..];
             Arch::new().dispatch(Forward { weights, cols, inputs, outputs, panel });
         }
-        Direction::Transposed => {
+        ReadDirection::Transposed => {
             Arch::new().dispatch(Transposed { weights, rows, stride: cols, first, inputs, outputs, panel });
         }
     }
 }
 
-struct Forward<'a> {
-    weights: &'a [f32],
-    cols: usize,
-    inputs: &'a [f32],
-    outputs: &'a mut [f32],
-    panel: &'a mut Vec<f32>,
+/// The kernel of `W x`.
+pub struct Forward<'a> {
+    /// Row by row.
+    pub weights: &'a [f32],
+    /// Inputs of a sample.
+    pub cols: usize,
+    /// Sample by sample.
+    pub inputs: &'a [f32],
+    /// Sample by sample.
+    pub outputs: &'a mut [f32],
+    /// A buffer to reuse.
+    pub panel: &'a mut Vec<f32>,
 }
 
 impl WithSimd for Forward<'_> {
@@ -278,14 +284,22 @@ fn total<S: Simd, const P: usize>(simd: S, mut partial: [S::f32s; P]) -> f32 {
     simd.reduce_sum_f32s(partial[0])
 }
 
-struct Transposed<'a> {
-    weights: &'a [f32],
-    rows: usize,
-    stride: usize,
-    first: usize,
-    inputs: &'a [f32],
-    outputs: &'a mut [f32],
-    panel: &'a mut Vec<f32>,
+/// The kernel of `Wᵀ δ`, for some of the columns.
+pub struct Transposed<'a> {
+    /// Row by row.
+    pub weights: &'a [f32],
+    /// Inputs of a sample.
+    pub rows: usize,
+    /// Weights from one row to the next.
+    pub stride: usize,
+    /// The first column.
+    pub first: usize,
+    /// Sample by sample.
+    pub inputs: &'a [f32],
+    /// Sample by sample.
+    pub outputs: &'a mut [f32],
+    /// A buffer to reuse.
+    pub panel: &'a mut Vec<f32>,
 }
 
 impl WithSimd for Transposed<'_> {
@@ -431,88 +445,4 @@ fn aligned(memory: &mut Vec<f32>, n: usize) -> &mut [f32] {
 #[inline(always)]
 const fn lanes<S: Simd>() -> usize {
     size_of::<S::f32s>() / size_of::<f32>()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Key;
-
-    fn draws(key: Key, n: usize) -> Vec<f32> {
-        let mut out = vec![0.0; n];
-        key.fill_normal(&mut out);
-        out.into_iter().map(|v| v as f32).collect()
-    }
-
-    /// The documented order of summation, written out.
-    fn plain(w: &[f32], shape: Shape, to: Direction, x: &[f32]) -> Vec<f32> {
-        let Shape { rows, cols } = shape;
-        match to {
-            Direction::Forward => (0..rows)
-                .map(|i| {
-                    let row = &w[i * cols..][..cols];
-                    let rest = cols / LANES * LANES;
-                    let mut v = [0.0f32; LANES];
-                    for j in 0..rest {
-                        v[j % LANES] = x[j].mul_add(row[j], v[j % LANES]);
-                    }
-                    for half in [8, 4, 2, 1] {
-                        (0..half).for_each(|l| v[l] += v[l + half]);
-                    }
-                    (rest..cols).fold(v[0], |t, j| x[j].mul_add(row[j], t))
-                })
-                .collect(),
-            Direction::Transposed => {
-                (0..cols).map(|j| (0..rows).fold(0.0f32, |t, i| x[i].mul_add(w[i * cols + j], t))).collect()
-            }
-        }
-    }
-
-    #[test]
-    fn bits_depend_on_the_sum_alone_not_on_tiles_or_batch() {
-        for (rows, cols, batch) in [(1, 1, 1), (3, 15, 2), (4, 16, 4), (7, 33, 9), (37, 131, 11), (130, 64, 5)]
-        {
-            let shape = Shape { rows, cols };
-            let w = draws(Key::new(1).fold((rows * cols) as u64), rows * cols);
-            for (to, n_in, n_out) in [(Direction::Forward, cols, rows), (Direction::Transposed, rows, cols)] {
-                let x = draws(Key::new(2), batch * n_in);
-                let mut y = vec![f32::NAN; batch * n_out];
-                product(&w, shape, to, &x, &mut y, &mut Workspace::default());
-                for s in 0..batch {
-                    let want = plain(&w, shape, to, &x[s * n_in..][..n_in]);
-                    assert_eq!(y[s * n_out..][..n_out], want, "{rows}×{cols}, sample {s}, {to:?}");
-                }
-            }
-        }
-    }
-
-    /// Narrower vectors than this machine's give the same bits.
-    #[test]
-    fn bits_do_not_depend_on_the_width_of_the_vectors() {
-        let shape = Shape { rows: 37, cols: 131 };
-        let batch = REPAYS + 3;
-        let weights = &draws(Key::new(3), 37 * 131);
-        let (x, d) = (&draws(Key::new(4), batch * 131), &draws(Key::new(5), batch * 37));
-        let (mut y, mut z) = (vec![0.0; batch * 37], vec![0.0; batch * 131]);
-        product(weights, shape, Direction::Forward, x, &mut y, &mut Workspace::default());
-        product(weights, shape, Direction::Transposed, d, &mut z, &mut Workspace::default());
-        let check = |run: &dyn Fn(Forward<'_>, Transposed<'_>)| {
-            let (mut narrow_y, mut narrow_z) = (vec![f32::NAN; y.len()], vec![f32::NAN; z.len()]);
-            let (interleaved, panel, outputs) = (&mut Vec::new(), &mut Vec::new(), &mut narrow_z);
-            let forward = Forward { weights, cols: 131, inputs: x, outputs: &mut narrow_y, panel: interleaved };
-            run(forward, Transposed { weights, rows: 37, stride: 131, first: 0, inputs: d, outputs, panel });
-            assert_eq!((&narrow_y, &narrow_z), (&y, &z));
-        };
-        check(&|forward, transposed| {
-            Simd::vectorize(pulp::Scalar::new(), forward);
-            Simd::vectorize(pulp::Scalar::new(), transposed);
-        });
-        #[cfg(target_arch = "x86_64")]
-        if let Some(simd) = pulp::x86::V3::try_new() {
-            check(&|forward, transposed| {
-                Simd::vectorize(simd, forward);
-                Simd::vectorize(simd, transposed);
-            });
-        }
-    }
 }

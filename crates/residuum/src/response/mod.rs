@@ -19,7 +19,7 @@
 //!
 //! [`Moved`] translates a response, [`Swapped`] exchanges its branches.
 
-mod breaks;
+pub(crate) mod breaks;
 mod ceiling;
 mod changed;
 mod constant;
@@ -30,7 +30,7 @@ mod linear;
 mod power;
 mod regularity;
 mod s_curve;
-mod scan;
+pub(crate) mod scan;
 mod soft_bounds;
 mod table;
 mod tabulated;
@@ -226,7 +226,7 @@ impl Bounds {
     }
 
     /// Bounds by a dense scan, each extreme refined between its neighbours to about 1e-9 of the range.
-    pub(crate) fn scan<R: ResponseFunction + ?Sized>(response: &R, range: Range) -> Self {
+    pub fn scan<R: ResponseFunction + ?Sized>(response: &R, range: Range) -> Self {
         // An unbounded range is scanned where f64 responses still change.
         let finite = Range { lo: range.lo.max(-1e3), hi: range.hi.min(1e3) };
         let mut points = finite.grid(4097);

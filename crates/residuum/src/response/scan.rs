@@ -4,7 +4,7 @@ use crate::Range;
 use crate::numeric;
 
 /// Equal cells of a scan; features narrower than 1/4096 of the range can hide between its points.
-const CELLS: usize = 4096;
+pub const CELLS: usize = 4096;
 /// The finite part of an unbounded range: 1e3 holds every weight, decades beyond it show the tails.
 const WINDOW: f64 = 1e3;
 /// The last decade of the tails.
@@ -12,7 +12,7 @@ const FARTHEST: f64 = 1e15;
 
 /// Increasing points of a range: equal steps, 0 itself, the neighbourhood of each finite end in halving distances,
 /// and for an unbounded side finer steps near 0 and decades far out. Finite ends are included.
-pub(crate) fn points(range: Range) -> Vec<f64> {
+pub fn points(range: Range) -> Vec<f64> {
     let window = window(range);
     let mut points = window.grid(CELLS + 1);
     let width = window.hi - window.lo;
@@ -40,14 +40,14 @@ pub(crate) fn window(range: Range) -> Range {
 }
 
 /// The unbounded directions of a range, each with the farthest weight looked at.
-pub(crate) fn tails(range: Range) -> impl Iterator<Item = f64> {
+pub fn tails(range: Range) -> impl Iterator<Item = f64> {
     let low = (range.lo == f64::NEG_INFINITY).then_some(-FARTHEST);
     let high = (range.hi == f64::INFINITY).then_some(FARTHEST);
     low.into_iter().chain(high)
 }
 
 /// The lowest point of `f` over a scan: (w, f(w)), each valley refined between its neighbours. NaN counts as lowest.
-pub(crate) fn lowest(f: impl Fn(f64) -> f64, points: &[f64]) -> (f64, f64) {
+pub fn lowest(f: impl Fn(f64) -> f64, points: &[f64]) -> (f64, f64) {
     let values: Vec<f64> = points.iter().map(|&w| f(w)).collect();
     let mut best = (points[0], values[0]);
     for i in 0..points.len() {
@@ -70,34 +70,7 @@ pub(crate) fn lowest(f: impl Fn(f64) -> f64, points: &[f64]) -> (f64, f64) {
 }
 
 /// The zero of `f` nearest to 0 that a scan separates; of two at one distance, the lower.
-pub(crate) fn nearest_root(f: impl Fn(f64) -> f64, points: &[f64]) -> Option<f64> {
+pub fn nearest_root(f: impl Fn(f64) -> f64, points: &[f64]) -> Option<f64> {
     let between = points.windows(2).filter_map(|pair| numeric::find_root(&f, pair[0], pair[1]));
     between.min_by(|a, b| a.abs().total_cmp(&b.abs()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn points_increase_and_keep_the_ends() {
-        for range in [Range { lo: -0.3, hi: 2.0 }, Range::ALL, Range { lo: 5e3, hi: f64::INFINITY }] {
-            let points = points(range);
-            assert!(points.windows(2).all(|pair| pair[0] < pair[1]));
-            assert_eq!(points.contains(&0.0), range.contains(0.0));
-            assert_eq!(points.contains(&range.lo), range.lo.is_finite());
-            assert!(points.len() > CELLS && points.iter().all(|&w| w.is_finite() && range.contains(w)));
-        }
-        assert_eq!(tails(Range::ALL).collect::<Vec<_>>(), [-1e15, 1e15]);
-        assert_eq!(tails(Range { lo: 0.0, hi: 1.0 }).count(), 0);
-    }
-
-    #[test]
-    fn a_valley_between_points_is_found() {
-        let points = points(Range { lo: -1.0, hi: 1.0 });
-        let (at, value) = lowest(|w| (w - 0.123_456_789).powi(2) - 1e-9, &points);
-        assert!((at - 0.123_456_789).abs() < 1e-8 && (value + 1e-9).abs() < 1e-15, "{at} {value}");
-        assert_eq!(nearest_root(|w| (w - 0.3) * (w + 0.2), &points), Some(-0.2));
-        assert_eq!(nearest_root(|w| w * w + 1.0, &points), None);
-    }
 }

@@ -30,7 +30,7 @@ mod symmetric_point;
 mod tiki_taka;
 mod tracking;
 mod transfer;
-mod warm_start;
+pub(crate) mod warm_start;
 
 pub use chopped::{AutoScale, Chop, ChoppedConfig, ChoppedTikiTaka};
 pub use gradient::Gradient;

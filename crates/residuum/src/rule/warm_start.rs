@@ -47,7 +47,7 @@ impl WarmStart {
 
 /// A [`WarmStart`] under way.
 #[derive(Clone, Debug)]
-pub(super) struct Warming {
+pub struct Warming {
     settings: WarmStart,
     /// The array that is being filled; the number of links once all are.
     stage: u64,
@@ -59,14 +59,15 @@ pub(super) struct Warming {
 }
 
 impl Warming {
-    pub(super) fn new(settings: WarmStart, links: usize) -> Result<Self, ParameterError> {
+    /// Before the first epoch, with as many arrays to fill as there are links.
+    pub fn new(settings: WarmStart, links: usize) -> Result<Self, ParameterError> {
         let settings = settings.validate()?;
         let losses = vec![f64::INFINITY; settings.window as usize + 1];
         Ok(Self { settings, stage: 0, links: links as u64, losses, waited: [0, 0] })
     }
 
     /// The array that is being filled, or `None` after the last.
-    pub(super) fn stage(&self) -> Option<usize> {
+    pub fn stage(&self) -> Option<usize> {
         (self.stage < self.links).then_some(self.stage as usize)
     }
 
@@ -83,7 +84,7 @@ impl Warming {
     }
 
     /// Takes the loss of an epoch; true if the next array is filled from now on.
-    pub(super) fn epoch_ended(&mut self, loss: f64) -> bool {
+    pub fn epoch_ended(&mut self, loss: f64) -> bool {
         if self.stage().is_none() {
             return false;
         }
@@ -121,35 +122,5 @@ impl Warming {
         from.read_count("warm_start.steps", &mut self.waited[0]);
         from.read_count("warm_start.samples", &mut self.waited[1]);
         from.read("warm_start.losses", &mut self.losses);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn coarse_arrays_wait_for_a_rise_and_finer_ones_for_slow_epochs() {
-        let mut warming = Warming::new(WarmStart { coarse: 1, ..WarmStart::default() }, 2).unwrap();
-        let stages: Vec<_> = [1.0, 0.9, 0.9, 0.90005, 0.9002, 0.8, 0.7, 0.695, 0.6, 0.595, 0.5]
-            .map(|loss| {
-                warming.epoch_ended(loss);
-                warming.stage()
-            })
-            .to_vec();
-        let (first, second) = ([Some(0); 4], [Some(1); 5]);
-        assert_eq!(stages, [&first[..], &second[..], &[None, None]].concat());
-    }
-
-    #[test]
-    fn impossible_numbers_are_named() {
-        let wrong = |change: fn(&mut WarmStart)| {
-            let mut settings = WarmStart::default();
-            change(&mut settings);
-            settings.validate().unwrap_err().to_string()
-        };
-        assert_eq!(wrong(|w| w.rise = -1.0), "rise must be finite and not negative, got -1");
-        assert_eq!(wrong(|w| w.window = 0), "window must be between 1 and 64, got 0");
-        assert_eq!(wrong(|w| w.slow = 6), "slow must be between 1 and window, got 6");
     }
 }

@@ -15,11 +15,9 @@
 
 mod array;
 mod ledger;
-mod pulse;
+pub(crate) mod pulse;
 mod retention;
 mod scheme;
-#[cfg(test)]
-mod tests;
 mod unit_cell;
 
 pub use crate::device::*;
@@ -44,7 +42,7 @@ pub struct Tile {
     rows: usize,
     cols: usize,
     device: Device,
-    cells: Cells,
+    pub(crate) cells: Cells,
     /// The weights as read.
     weights: Vec<f32>,
     /// The state that pulses act on, where write noise hides it; otherwise `weights` is the state.
@@ -54,7 +52,7 @@ pub struct Tile {
     retained: retention::Retained,
     /// How increments reach the cells.
     scheme: Scheme,
-    lines: lines::Lines,
+    pub(crate) lines: lines::Lines,
     /// Whether the last update was made by `lines` alone.
     by_lines: bool,
     /// Row and column factors, where pulses are rounded.

@@ -1,5 +1,8 @@
 //! Reads keep their promises.
 
+mod buffers;
+mod product;
+
 use super::readout_signals;
 
 use readout_signals::{REPEATS, SHAPE, backward_input, forward_input, golden, lines, numbers, weights};

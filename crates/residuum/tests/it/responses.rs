@@ -1,5 +1,12 @@
 //! Every response against its golden numbers, the closed forms, and the laws of the trait.
 
+mod breaks;
+mod formula;
+mod s_curve;
+mod scan;
+mod table;
+mod tabulated;
+
 use super::laws;
 
 use laws::check_laws;

@@ -1,5 +1,7 @@
 //! Every rule on every kind of array, with every readout that remembers: saved, loaded into a fresh one, it continues bit for bit.
 
+mod tensors;
+
 use std::sync::Arc;
 
 use residuum::cells::Uniform;

@@ -11,7 +11,7 @@ use crate::simd::{self, Kernel, LargestMagnitude};
 use crate::stream::{LANES, Stream};
 
 /// The sign of a line's signal sits above the 31 slots.
-pub(crate) const SIGN: u32 = 1 << 31;
+pub const SIGN: u32 = 1 << 31;
 /// Up to this many slots, pulses are applied slot by slot although the device would allow trains at once.
 const FEW_SLOTS: u32 = 3;
 /// Below this many lines a second thread costs more than it gains.
@@ -21,7 +21,7 @@ const SPARSE: usize = 10;
 
 /// Trains of every line and sample of one update. Kept by the tile, so that a step allocates nothing once it has run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lines {
+pub struct Lines {
     /// Lines in each direction.
     shape: (usize, usize),
     samples: Vec<Sample>,
@@ -65,8 +65,8 @@ pub(crate) struct Columns<'a> {
 }
 
 /// How a sample meets a row.
-pub(crate) enum Meeting<'a> {
-    /// Slot by slot: the slots in which the row fires, to be asked for with [`Lines::columns`].
+pub enum Meeting<'a> {
+    /// Slot by slot: the slots in which the row fires, to be asked for with `columns`.
     Slots(usize),
     /// All slots at once: the column trains.
     Together(&'a [u32]),
@@ -202,7 +202,7 @@ impl Lines {
 
     /// The train of a row; `None` if it stays silent.
     #[inline(always)]
-    pub(crate) fn row(&self, sample: usize, row: usize) -> Option<u32> {
+    pub fn row(&self, sample: usize, row: usize) -> Option<u32> {
         let train = self.rows[sample * self.shape.0 + row];
         (self.samples[sample].slots > 0 && train & !SIGN != 0).then_some(train)
     }
@@ -225,7 +225,7 @@ impl Lines {
 
     /// How a row that fires in `fired` slots meets a sample.
     #[inline(always)]
-    pub(crate) fn meeting(&self, sample: usize, fired: u32) -> Meeting<'_> {
+    pub fn meeting(&self, sample: usize, fired: u32) -> Meeting<'_> {
         let Sample { slots, first_slot, list } = self.samples[sample];
         let trains = self.column_trains(sample);
         match (first_slot, list) {
@@ -239,8 +239,9 @@ impl Lines {
         }
     }
 
+    /// The trains of all columns.
     #[inline(always)]
-    pub(crate) fn column_trains(&self, sample: usize) -> &[u32] {
+    pub fn column_trains(&self, sample: usize) -> &[u32] {
         let cols = self.shape.1;
         &self.cols[sample * cols..][..cols]
     }

@@ -10,7 +10,7 @@ mod column_lines;
 mod counted;
 mod expected;
 mod gathered;
-pub(super) mod lines;
+pub(crate) mod lines;
 pub(super) mod management;
 mod matrix;
 mod noise;
@@ -22,4 +22,4 @@ mod transposed;
 
 pub(super) use column::Columns;
 pub(super) use matrix::MatrixLines;
-pub(super) use single::one;
+pub(crate) use single::one;

@@ -1,9 +1,12 @@
+//! Expressions: values, derivatives, errors.
+
+mod error;
+
 use std::f64::consts::{E, PI};
 
 use proptest::prelude::*;
-
-use super::*;
-use crate::numeric::erf;
+use residuum::expression::{Expression, MAX_LENGTH};
+use residuum::numeric::erf;
 
 fn parse(text: &str) -> Expression {
     Expression::parse(text, &["w", "i"]).unwrap_or_else(|error| panic!("{text}: {error}"))

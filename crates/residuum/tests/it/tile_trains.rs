@@ -1,11 +1,12 @@
 //! Trains taken at once against the same trains taken pulse by pulse: the shortcut must not show.
 
-use super::lines::{Meeting, SIGN};
-use super::{
-    CycleNoise, Device, Exponents, Nodes, Saturation, Scheme, Slopes, Spread, StepModel, Tile, Trains, pulse,
+use residuum::Key;
+use residuum::stats::{Summary, Z};
+use residuum::testing::tile::{Meeting, SIGN, lines, one_pulse, step_size, take_at_once};
+use residuum::tile::{
+    CycleNoise, Device, Exponents, Nodes, Reference, Saturation, Scheme, Slopes, Spread, StepModel, Stuck,
+    Tile, Trains,
 };
-use crate::Key;
-use crate::stats::{Summary, Z};
 
 fn linear(slope: f32) -> StepModel {
     StepModel::Linear(Slopes { slope: [slope; 2], ..Slopes::soft_bounds() })
@@ -61,7 +62,7 @@ fn after(
     let key = Key::new(if at_once { 2 } else { 3 });
     let mut sample = Vec::new();
     for repeat in 0..40u64 {
-        tile.cells.at_once = at_once;
+        take_at_once(&mut tile, at_once);
         tile.program(&vec![start; 64 * 64], key.fold(repeat)).unwrap();
         tile.write(0.05, &[signal; 64], &[0.9; 64], trains, key.fold(repeat)).unwrap();
         // One cell per row and column: cells that share no line are independent.
@@ -121,7 +122,7 @@ fn counted_distance(step: &StepModel, noise: CycleNoise, start: f32, up: bool, f
             ..Device::ideal(step.clone(), step_size, -0.6, 0.6)
         };
         let mut tile = Tile::new(64, 64, device, Key::new(1)).unwrap();
-        tile.cells.at_once = at_once;
+        take_at_once(&mut tile, at_once);
         tile.program(&vec![start; 64 * 64], Key::new(2)).unwrap();
         let scale = if up { 0.02 } else { -0.02 };
         let scheme = Scheme::Deterministic(Trains::default());
@@ -159,7 +160,7 @@ fn counted_pulses_at_once_have_the_statistics_of_single_pulses() {
 #[test]
 fn stuck_cells_stay() {
     let device = Device {
-        stuck: Some(super::Stuck { probability: 0.2, range: 0.1 }),
+        stuck: Some(Stuck { probability: 0.2, range: 0.1 }),
         ..Device::ideal(StepModel::power(1.0), 1e-2, -0.6, 0.6)
     };
     let mut tile = Tile::new(40, 50, device, Key::new(4)).unwrap();
@@ -182,7 +183,7 @@ fn bounds_at_zero_leave_steps_finite() {
     tile.program(&[0.3; 20], Key::new(2)).unwrap();
     tile.pulse_all(false, Key::new(3));
     assert!(tile.weights().iter().all(|w| (w - 0.29).abs() < 1e-6), "{:?}", tile.weights());
-    let stuck = Some(super::Stuck { probability: 1.0, range: 0.0 });
+    let stuck = Some(Stuck { probability: 1.0, range: 0.0 });
     let mut tile = Tile::new(4, 5, Device { stuck, ..one_sided }, Key::new(1)).unwrap();
     tile.pulse_all(true, Key::new(3));
     tile.write(0.5, &[0.5; 4], &[0.5; 5], Trains::default(), Key::new(5)).unwrap();
@@ -199,12 +200,12 @@ fn a_reference_finds_the_symmetric_point_of_power_steps() {
             imbalance_spread: 0.1,
             max_spread: Spread::normal(0.2),
             min_spread: Spread::normal(0.2),
-            stuck: Some(super::Stuck { probability: 0.1, range: 0.1 }),
-            reference: Some(super::Reference { at_symmetric_point, ..Default::default() }),
+            stuck: Some(Stuck { probability: 0.1, range: 0.1 }),
+            reference: Some(Reference { at_symmetric_point, ..Default::default() }),
             ..Device::ideal(StepModel::Power(exponents), 1e-3, -0.6, 0.6)
         };
         let tile = Tile::new(40, 50, device, Key::new(4)).unwrap();
-        let step = |i: usize, up: bool| tile.device.step_size(&tile.cells, i, up, 0.0);
+        let step = |i: usize, up: bool| step_size(&tile, i, up, 0.0);
         (0..2000).map(|i| (step(i, true) - step(i, false)).abs()).fold(0.0, f32::max)
     };
     assert!(excess(true) < 1e-8, "{}", excess(true));
@@ -251,7 +252,7 @@ fn replayed(device: &Device, visiting: Visiting, reversed: bool) -> f32 {
     };
     let (rows, batch) = (12, 6);
     let mut tile = Tile::new(rows, cols, device.clone(), Key::new(1)).unwrap();
-    tile.cells.at_once = matches!(visiting, Visiting::PickOut);
+    take_at_once(&mut tile, matches!(visiting, Visiting::PickOut));
     let mut start: Vec<f32> = (0..rows * cols).map(|i| (i % 11) as f32 * 0.1 - 0.5).collect();
     tile.program(&start, Key::new(2)).unwrap();
     start.copy_from_slice(tile.weights());
@@ -263,14 +264,14 @@ fn replayed(device: &Device, visiting: Visiting, reversed: bool) -> f32 {
     for row in 0..rows {
         for step in 0..batch {
             let sample = if reversed { batch - 1 - step } else { step };
-            let Some(train) = tile.lines.row(sample, row) else { continue };
-            let meeting = tile.lines.meeting(sample, (train & !SIGN).count_ones());
+            let Some(train) = lines(&tile).row(sample, row) else { continue };
+            let meeting = lines(&tile).meeting(sample, (train & !SIGN).count_ones());
             assert!(!matches!(meeting, Meeting::Together(_)), "pulses are taken one by one");
             listed += usize::from(matches!(meeting, Meeting::Listed(..)));
-            for (j, col) in tile.lines.column_trains(sample).iter().enumerate() {
+            for (j, col) in lines(&tile).column_trains(sample).iter().enumerate() {
                 let i = row * cols + j;
                 for _ in 0..(train & col & !SIGN).count_ones() {
-                    start[i] = pulse::one(device, &tile.cells, i, (train ^ col) & SIGN == 0, start[i], 0.0);
+                    start[i] = one_pulse(&tile, i, (train ^ col) & SIGN == 0, start[i], 0.0);
                     pulses += 1;
                 }
             }
@@ -324,7 +325,7 @@ fn write_noise_is_redrawn_where_pulses_met() {
     }
 }
 
-/// Single noisy pulses by every method of visiting a cell have the noise of `pulse::one`, draw by draw in variance.
+/// Single noisy pulses by every method of visiting a cell have the noise of `one_pulse`, draw by draw in variance.
 #[test]
 fn noise_of_single_pulses_is_that_of_the_formula() {
     let noises = [
@@ -346,7 +347,7 @@ fn noise_of_single_pulses_is_that_of_the_formula() {
                     .filter(|i| i % 400 % active == 0)
                     .map(|i| f64::from(tile.weights()[i] - w))
                     .collect();
-                let at = |xi: f32| f64::from(pulse::one(&device, &tile.cells, 0, up, w, xi) - w);
+                let at = |xi: f32| f64::from(one_pulse(&tile, 0, up, w, xi) - w);
                 let (mean, deviation) = (at(0.0), at(1.0) - at(0.0));
                 // Differences of weights near 0.3 are rounded to 3e-8.
                 assert!(Summary::of(moved.iter().copied()).agrees(mean, 6e-8), "{noise:?} {active} {up}");

@@ -1,7 +1,8 @@
-use proptest::prelude::*;
+//! Monotone interpolation against scipy, and its laws.
 
-use super::*;
-use crate::numeric::integrate;
+use proptest::prelude::*;
+use residuum::interpolate::Pchip;
+use residuum::numeric::integrate;
 
 const NODES: [f64; 7] = [-1.0, -0.6, -0.5, 0.0, 0.3, 0.35, 1.0];
 const VALUES: [f64; 7] = [1.7, 1.5, 1.1, 1.2, 0.4, 0.4, 0.1];

@@ -1,0 +1,5 @@
+//! Laws of the theory.
+
+mod magnitude;
+mod residual_law;
+mod tracked_law;
