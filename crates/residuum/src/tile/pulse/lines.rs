@@ -66,7 +66,7 @@ pub(crate) struct Columns<'a> {
 
 /// How a sample meets a row.
 pub enum Meeting<'a> {
-    /// Slot by slot: the slots in which the row fires, to be asked for with [`Lines::columns`].
+    /// Slot by slot: the slots in which the row fires, to be asked for with `columns`.
     Slots(usize),
     /// All slots at once: the column trains.
     Together(&'a [u32]),
