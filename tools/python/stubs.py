@@ -24,9 +24,32 @@ ARGUMENTS = {
     "strong_convexity": "float", "pulse_step": "float", "cycle_noise": "float", "distance": "float", "gain": "float",
     "initial_lyapunov": "float", "tolerance": "float", "lo": "float", "hi": "float", "desired": "float",
     "variant": "list[str]", "metrics": "list[str]", "only": "list[str]",
+    "errors": "npt.ArrayLike", "inputs": "npt.ArrayLike", "gradient": "npt.ArrayLike", "bias": "npt.ArrayLike", "initial": "npt.ArrayLike",
+    "labels": "npt.ArrayLike", "scores": "npt.ArrayLike", "w": "npt.ArrayLike", "weights": "npt.ArrayLike", "direction": "npt.ArrayLike",
+    "outputs": "npt.NDArray[Any]", "input_errors": "npt.NDArray[Any]", "unscaled": "npt.NDArray[Any]",
+    "training": "bool", "n": "int", "samples": "int", "epoch": "int", "smoothing": "float", "tensors": "dict[str, Any]", "tables": "dict[str, Any]",
     "rules": "Sequence[Rule]", "problem": "Any", "range": "tuple[float, float]", "shard": "tuple[int, int]",
 }
-EXCEPT = {("effective_weights", "out"): "Any"}
+EXCEPT = {
+    ("effective_weights", "out"): "Any", ("of", "gradient"): "Callable[..., Any]",
+    # Addresses of tensors, for residuum.torch alone.
+    **{(name, argument): "int" for name in ("forward", "backward", "write") for argument in ("inputs", "errors", "bias", "scales")},
+    **{(name, "to"): "TileMatrix" for name in ("forward", "backward", "write")},
+    ("backward", "want_inputs"): "bool", ("backward", "want_bias"): "bool", ("_panic", "message"): "str", ("_panic", "watch"): "bool",
+}
+#: What a member of one class gives, where its name alone does not say.
+OF_CLASS = {
+    ("TileMatrix", "read"): "int", ("TileMatrix", "read_back"): "None", ("TileMatrix", "weights"): "npt.NDArray[Any]",
+    ("TileMatrix", "set_weights"): "None", ("TileMatrix", "set_scales"): "None", ("TileMatrix", "load"): "None",
+    ("TileMatrix", "tensors"): "dict[str, Any]", ("TileMatrix", "tiles"): "list[dict[str, Any]]", ("TileMatrix", "parameters"): "dict[str, str]",
+    ("TileMatrix", "duplicate"): "TileMatrix", ("TileMatrix", "k"): "int", ("TileMatrix", "seed"): "int", ("TileMatrix", "name"): "str",
+    ("TileMatrix", "rule"): "str", ("TileMatrix", "scales"): "int", ("TileMatrix", "pulses"): "int",
+    ("TileMatrix", "pulse_energy"): "float | None", ("TileMatrix", "range"): "list[float] | None",
+    ("Epoch", "__iter__"): "Epoch", ("Epoch", "__next__"): "tuple[npt.NDArray[Any], npt.NDArray[Any]]",
+    ("Trial", "batches"): "Epoch", ("Trial", "test"): "Epoch", ("Trial", "train"): "float", ("Trial", "evaluate"): "tuple[float, float]",
+    ("Trial", "tensors"): "dict[str, Any]", ("Key", "normal"): "npt.NDArray[Any]", ("Key", "uniform"): "npt.NDArray[Any]",
+    ("Key", "permutation"): "npt.NDArray[Any]",
+}
 RESULTS = {
     "threads": "int", "minimize": "int", "command": "int", "run": "Run", "check": "dict[str, Any]", "explain": "Explanation", "report": "Report",
     "compare": "Report", "verify": "Verification", "reproduce": "Reproduction", "trials": "list[tuple[str, str, int]]", "set_threads": "None",
@@ -77,9 +100,10 @@ def class_lines(name: str, kind: type) -> list[str]:
     elif name == "Key":
         lines.append("    def __init__(self, seed: int) -> None: ...")
     for member, value in sorted(vars(kind).items()):
-        if member.startswith("__") and member not in ("__len__", "__hash__", "__eq__"):
+        if member.startswith("__") and member not in ("__len__", "__hash__", "__eq__", "__iter__", "__next__"):
             continue
         result = "Figure | None" if member == "figure" and name in ("Run", "Reproduction") else RESULTS.get(member, "Any")
+        result = OF_CLASS.get((name, member), result)
         if name in ("Store",) and member == "trials":
             result = "list[dict[str, Any]]"
         if name == "Response" and member == "figure":
@@ -102,11 +126,14 @@ def class_lines(name: str, kind: type) -> list[str]:
         elif callable(value):
             text = signature(member, value, result, True)
             lines.append("    " + text)
+    if name == "Trial":
+        # One trial has one variant, a run has several.
+        lines = [line.replace("variant: list[str]", "variant: str") for line in lines]
     return lines if len(lines) > 1 else [f"class {name}: ..."]
 
 
 def main() -> None:
-    lines = ['"""Made by tools/python/stubs.py from the package."""', "", "import os", "from collections.abc import Sequence", "from typing import Any", "", "__version__: str", "", "class ResiduumError(ValueError): ..."]
+    lines = ['"""Made by tools/python/stubs.py from the package."""', "", "import os", "from collections.abc import Callable, Sequence", "from typing import Any", "", "import numpy.typing as npt", "", "__version__: str", "", "class ResiduumError(ValueError): ..."]
     public = {name: getattr(_residuum, name) for name in dir(_residuum) if not name.startswith("__") and name != "ResiduumError"}
     for name, thing in sorted(public.items()):
         if inspect.isclass(thing):

@@ -93,6 +93,9 @@ def test_types_are_right(tmp_path):
         "rule = residuum.Rule({'kind': 'analog'}, np.zeros((2, 3)), residuum.Response('power', shape=1.0))\n"
         "rule.step(np.zeros((2, 3)), learning_rate=0.1, key=residuum.Key(1).named('x'))\n"
         "residuum.minimize(residuum.Problem.of(lambda w: w, 3), [rule], 10)\n"
+        "for images, labels in residuum.Trial('digits', variant='digital', seed=0).batches(0):\n    print(images.shape, labels.sum())\n"
+        "tiles = residuum.TileMatrix({'device': {'preset': 'ecram'}, 'rule': {'kind': 'analog'}}, np.zeros((2, 3)), 0, 'a')\n"
+        "print(tiles.weights().mean(), tiles.read(np.zeros((1, 3)), np.zeros((1, 2))) + 1, tiles.name.upper())\n"
     )
     out, err, code = mypy.run(["--strict", "--cache-dir", str(tmp_path / "cache"), str(right)])
     assert code == 0, out + err

@@ -134,13 +134,15 @@ def test_a_failed_trial_is_told_and_the_others_run(problem):
 
 def test_ctrl_c_stops_and_the_same_call_continues(problem):
     script = textwrap.dedent("""
-        import sys, residuum
-        spec = {"name": "long", "steps": 40_000_000, "seeds": [1, 2],
+        import signal, sys, residuum
+        # A shell that starts tests in the background has it ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        spec = {"name": "long", "steps": 400_000_000, "seeds": [1, 2],
                 "problem": {"kind": "quadratic", "curvature": 1.0, "minimizer": 0.5},
                 "noise": {"kind": "gaussian", "deviation": 0.5},
                 "device": {"response": "power", "shape": 1.0, "radius": 1.0},
                 "rule": {"kind": "analog", "learning_rate": 0.02},
-                "record": {"metrics": ["gap"], "every": 10_000_000}}
+                "record": {"metrics": ["gap"], "every": 100_000_000}}
         print("begins", flush=True)
         try:
             residuum.run(spec, out="s", quiet=True)
@@ -153,7 +155,10 @@ def test_ctrl_c_stops_and_the_same_call_continues(problem):
     time.sleep(1.5)
     start = time.monotonic()
     child.send_signal(signal.SIGINT)
-    out, _ = child.communicate(timeout=60)
+    try:
+        out, _ = child.communicate(timeout=60)
+    finally:
+        child.kill()
     assert child.returncode == 130 and out == "stopped\n", out
     assert time.monotonic() - start < 20
     # What was done is kept as a checkpoint, and nobody holds the trials.

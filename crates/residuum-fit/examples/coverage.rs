@@ -1,12 +1,17 @@
 //! How often the 95 % intervals contain the truth, the right family is chosen and the kind of the symmetric point is right.
 //!
-//!   cargo run --release -p residuum-fit --example coverage -- [replicas] [devices] [case]
+//!   cargo run --release --workspace --example coverage -- --replicas 200 --devices 1,30 --store coverage.csv
 //!
-//! The figures of `docs/book/src/tutorial/measured.md` come from 200 replicas of 1 and of 30 devices.
-#![allow(clippy::print_stdout)]
+//! prints the table of `docs/book/src/reference/coverage.md`. Replicas that the store has are not run again, so a study can be stopped and
+//! continued; `--case NAME` runs one case, `--details` adds every quantity.
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::Mutex;
 
+use rayon::prelude::*;
 use residuum::{Key, Range};
 use residuum_fit::{FitOptions, Quiet, fit, simulate_devices};
 
@@ -14,48 +19,180 @@ use residuum_fit::{FitOptions, Quiet, fit, simulate_devices};
 mod cases;
 use cases::{CASES, Case};
 
+struct Arguments {
+    replicas: u64,
+    devices: Vec<usize>,
+    case: Option<String>,
+    store: Option<PathBuf>,
+    details: bool,
+}
+
 fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let mut number = |default: usize| arguments.next().and_then(|a| a.parse().ok()).unwrap_or(default);
-    let (replicas, devices) = (number(200), number(1));
-    let only = std::env::args().nth(3);
-    for case in CASES.iter().filter(|c| only.as_ref().is_none_or(|name| name == c.name)) {
-        study(case, replicas, devices);
+    let arguments = match parse() {
+        Ok(arguments) => arguments,
+        Err(words) => {
+            eprintln!("{words}");
+            std::process::exit(2);
+        }
+    };
+    if let Err(e) = study(&arguments) {
+        eprintln!("{e}");
+        std::process::exit(2);
     }
 }
 
-fn study(case: &Case, replicas: usize, devices: usize) {
-    let mut covered: BTreeMap<String, usize> = BTreeMap::new();
-    let mut chosen: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut kinds, mut named) = (0, 0);
-    for replica in 0..replicas {
-        let key = Key::new(replica as u64).named(case.name);
-        let measured = simulate_devices(&case.devices(devices, key), case.pulses, case.cycles, key);
-        let options = FitOptions {
-            range: Some(Range { lo: -1.0, hi: 1.0 }),
-            held_out: false,
-            seed: replica as u64,
-            ..FitOptions::default()
-        };
-        let found = match fit(&measured, &options, &Quiet) {
-            Ok(found) => found,
-            Err(e) => {
-                println!("{}: {e}", case.name);
-                continue;
-            }
-        };
-        *chosen.entry(found.model_name()).or_default() += 1;
-        kinds += usize::from(found.symmetric_point.kind == case.kind);
-        if found.model_name() != case.family() {
+fn parse() -> Result<Arguments, String> {
+    let mut found = Arguments { replicas: 200, devices: vec![1, 30], case: None, store: None, details: false };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        if word == "--details" {
+            found.details = true;
             continue;
         }
-        named += 1;
-        for (name, covers) in case.covers(&found) {
-            *covered.entry(name).or_default() += usize::from(covers);
+        let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
+        let wrong = |_| format!("{word} must be whole numbers, got {value:?}");
+        match word.as_str() {
+            "--replicas" => found.replicas = value.parse().map_err(wrong)?,
+            "--devices" => {
+                found.devices = value.split(',').map(str::parse).collect::<Result<_, _>>().map_err(wrong)?;
+            }
+            "--case" => found.case = Some(value),
+            "--store" => found.store = Some(value.into()),
+            _ => {
+                return Err(format!(
+                    "{word} is not an option: --replicas, --devices, --case, --store, --details"
+                ));
+            }
         }
     }
-    println!("{} ({devices} devices): family {chosen:?}, kind right in {kinds}/{replicas}", case.name);
-    for (name, count) in covered {
-        println!("    {name:<14} {:5.1} %", 100.0 * count as f64 / named.max(1) as f64);
+    Ok(found)
+}
+
+/// One replica: a line of the store.
+fn replica(case: &Case, devices: usize, replica: u64) -> String {
+    let key = Key::new(replica).named(case.name);
+    let measured =
+        simulate_devices(&case.devices(devices, key), case.pulses, case.ramps(devices), key.named("ramps"));
+    let options = FitOptions {
+        range: Some(Range { lo: -1.0, hi: 1.0 }),
+        held_out: false,
+        seed: replica,
+        ..FitOptions::default()
+    };
+    let head = format!("{};{devices};{replica}", case.name);
+    match fit(&measured, &options, &Quiet) {
+        Err(e) => format!("{head};error: {e};;"),
+        Ok(found) => {
+            let covers = case.covers(&found);
+            let covers: Vec<String> =
+                covers.iter().map(|(name, c)| format!("{name}={}", u8::from(*c))).collect();
+            let kind = found.symmetric_point.kind.word();
+            format!("{head};{};{kind};{}", found.model_name(), covers.join("|"))
+        }
     }
+}
+
+fn study(arguments: &Arguments) -> std::io::Result<()> {
+    let known = match &arguments.store {
+        Some(path) if path.exists() => std::fs::read_to_string(path)?,
+        _ => String::new(),
+    };
+    let mut lines: BTreeSet<String> = known.lines().map(String::from).collect();
+    let done: BTreeSet<String> = lines.iter().map(|line| head(line)).collect();
+    let cases = CASES.iter().filter(|c| arguments.case.as_ref().is_none_or(|name| name == c.name));
+    let jobs: Vec<(&Case, usize, u64)> = cases
+        .flat_map(|case| arguments.devices.iter().map(move |&devices| (case, devices)))
+        .flat_map(|(case, devices)| (0..arguments.replicas).map(move |r| (case, devices, r)))
+        .filter(|(case, devices, r)| !done.contains(&format!("{};{devices};{r}", case.name)))
+        .collect();
+    let file = match &arguments.store {
+        Some(path) => Some(std::fs::OpenOptions::new().create(true).append(true).open(path)?),
+        None => None,
+    };
+    let fresh = Mutex::new((file, Vec::new()));
+    jobs.into_par_iter().try_for_each(|(case, devices, number)| -> std::io::Result<()> {
+        let line = replica(case, devices, number);
+        let mut kept = fresh.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(file) = &mut kept.0 {
+            writeln!(file, "{line}")?;
+        }
+        kept.1.push(line);
+        Ok(())
+    })?;
+    lines.extend(fresh.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).1);
+    for devices in &arguments.devices {
+        table(arguments, *devices, &lines);
+    }
+    Ok(())
+}
+
+/// Case, devices and replica of a line.
+fn head(line: &str) -> String {
+    line.split(';').take(3).collect::<Vec<_>>().join(";")
+}
+
+fn table(arguments: &Arguments, devices: usize, lines: &BTreeSet<String>) {
+    println!(
+        "| truth, {devices} device{} | replicas | right family | right kind of point | intervals that cover | lowest | highest |",
+        if devices == 1 { "" } else { "s" }
+    );
+    println!("|---|---|---|---|---|---|---|");
+    for case in CASES.iter().filter(|c| arguments.case.as_ref().is_none_or(|name| name == c.name)) {
+        let own: Vec<Vec<&str>> = lines
+            .iter()
+            .map(|line| line.split(';').collect::<Vec<&str>>())
+            .filter(|parts| parts[0] == case.name && parts[1] == devices.to_string())
+            .collect();
+        if own.is_empty() {
+            continue;
+        }
+        let mut chosen: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut covered: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        for parts in &own {
+            *chosen.entry(parts[3]).or_default() += 1;
+            *kinds.entry(parts[4]).or_default() += 1;
+            if parts[3] != case.family {
+                continue;
+            }
+            for (name, is) in parts[5].split('|').filter_map(|pair| pair.split_once('=')) {
+                let entry = covered.entry(name).or_default();
+                *entry = (entry.0 + usize::from(is == "1"), entry.1 + 1);
+            }
+        }
+        let percent = |(a, b): (usize, usize)| 100.0 * a as f64 / b.max(1) as f64;
+        let share = |found: &BTreeMap<&str, usize>, wanted: &str| {
+            let right = percent((found.get(wanted).copied().unwrap_or(0), own.len()));
+            let others: Vec<String> =
+                found.iter().filter(|(n, _)| **n != wanted).map(|(n, c)| format!("{n} {c}")).collect();
+            if others.is_empty() {
+                format!("{right:.1} %")
+            } else {
+                format!("{right:.1} % ({})", others.join(", "))
+            }
+        };
+        let all = covered.values().fold((0, 0), |sum, c| (sum.0 + c.0, sum.1 + c.1));
+        let by = |a: &(&&str, &(usize, usize)), b: &(&&str, &(usize, usize))| {
+            percent(*a.1).total_cmp(&percent(*b.1))
+        };
+        let named = |entry: Option<(&&str, &(usize, usize))>| {
+            entry.map_or("–".into(), |(name, c)| format!("{:.1} % {name}", percent(*c)))
+        };
+        println!(
+            "| {} | {} | {} | {} | {:.1} % | {} | {} |",
+            case.name,
+            own.len(),
+            share(&chosen, case.family),
+            share(&kinds, case.kind.word()),
+            percent(all),
+            named(covered.iter().min_by(by)),
+            named(covered.iter().max_by(by)),
+        );
+        if arguments.details {
+            for (name, c) in &covered {
+                println!("    {name:<22} {:5.1} %", percent(*c));
+            }
+        }
+    }
+    println!();
 }

@@ -1,8 +1,9 @@
 //! Intervals by drawing ramps again, and then devices.
 
+use rayon::prelude::*;
 use residuum::Key;
 
-use crate::scoring::{Maximum, newton_step};
+use crate::scoring::{Factored, Maximum};
 
 /// A number with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,24 +44,23 @@ impl Estimate {
 pub(crate) struct Draws {
     pub(crate) center: Vec<f64>,
     pub(crate) drawn: Vec<Vec<f64>>,
-    /// Independent things drawn: devices, or units of a direction.
-    pub(crate) groups: usize,
+    /// By which deviations of the draws must be widened: as many things were drawn, less one, as there are.
+    widening: f64,
     /// Degrees of freedom of a deviation estimated from them.
     freedom: usize,
     /// Parameters of each device and their covariance by drawing its ramps again.
     pub(crate) devices: Vec<(Vec<f64>, Vec<f64>)>,
 }
 
-/// Student's quantile of 97.5 % for this many degrees of freedom.
-pub(crate) fn student(freedom: usize) -> f64 {
-    let n = freedom.max(1) as f64;
+/// Student's quantile that a normal number's quantile `z` becomes with this many degrees of freedom.
+pub(crate) fn student(freedom: usize, z: f64) -> f64 {
     match freedom {
-        0 | 1 => 12.706,
-        2 => 4.303,
-        3 => 3.182,
+        // Closed forms: tan(π(p − ½)), and with u = 2p − 1 the root u√(2/(1 − u²)).
+        0 | 1 => (std::f64::consts::PI * 0.5 * normal_share(z)).tan(),
+        2 => normal_share(z) * (2.0 / (1.0 - normal_share(z).powi(2))).sqrt(),
         _ => {
             // The expansion of Cornish and Fisher around the normal quantile.
-            let z = 1.959_963_985f64;
+            let n = freedom as f64;
             let (a, b) = ((z.powi(3) + z) / 4.0, (5.0 * z.powi(5) + 16.0 * z.powi(3) + 3.0 * z) / 96.0);
             let c = (3.0 * z.powi(7) + 19.0 * z.powi(5) + 17.0 * z.powi(3) - 15.0 * z) / 384.0;
             z + a / n + b / (n * n) + c / n.powi(3)
@@ -68,97 +68,193 @@ pub(crate) fn student(freedom: usize) -> f64 {
     }
 }
 
-/// One Newton step of a device from its maximum towards that of its units drawn again, each direction by itself.
-fn redrawn(fit: &Maximum, sides: &[Vec<usize>; 2], free: &[bool], key: Key) -> Vec<f64> {
-    let mut weights = vec![0.0; fit.units.log_likelihood.len()];
-    for (side, own) in sides.iter().enumerate() {
-        for k in 0..own.len() {
-            weights[own[key.fold(side as u64).below_at(own.len(), k as u64)]] += 1.0;
+/// The share of normal numbers within ±z.
+fn normal_share(z: f64) -> f64 {
+    1.0 - residuum::numeric::erfc(z / std::f64::consts::SQRT_2)
+}
+
+/// The normal quantile of 97.5 %.
+pub(crate) const Z95: f64 = 1.959_963_985;
+
+/// The units of each direction of a device, and how they are drawn.
+pub(crate) struct Sides {
+    pub(crate) units: [Vec<usize>; 2],
+    /// Ramps are too few to draw: the noise of the pulses is drawn from its fitted law instead.
+    pub(crate) few: bool,
+}
+
+/// One device: its estimate with no noise held at 0, which would bias means of devices, and how to draw it again.
+struct Redraw<'a> {
+    fit: &'a Maximum,
+    sides: &'a Sides,
+    factored: Option<Factored>,
+    estimate: Vec<f64>,
+}
+
+impl<'a> Redraw<'a> {
+    fn new(fit: &'a Maximum, sides: &'a Sides, free: &[bool]) -> Self {
+        let curve = free.len() - crate::scoring::NOISES;
+        let own: Vec<bool> = (0..free.len()).map(|i| free[i] && (i >= curve || !fit.held[i])).collect();
+        let (score, information) = fit.units.sums(&vec![1.0; fit.units.log_likelihood.len()]);
+        let factored =
+            Factored::new(&information, &own, 0.0).or_else(|| Factored::new(&information, &own, 1e-6));
+        let mut estimate: Vec<f64> = match &factored {
+            Some(f) if (curve..free.len()).any(|i| free[i] && fit.held[i]) => {
+                fit.parameters.iter().zip(f.solve(&score)).map(|(p, s)| p + s).collect()
+            }
+            _ => fit.parameters.clone(),
+        };
+        for (noise, shift) in estimate[curve..].iter_mut().zip(fit.shift) {
+            *noise += shift;
         }
+        Self { fit, sides, factored, estimate }
     }
-    let (score, information) = fit.units.sums(&weights);
-    match newton_step(&score, &information, free, 0.0) {
-        Some(step) => fit.parameters.iter().zip(step).map(|(p, s)| p + s).collect(),
-        None => fit.parameters.clone(),
+
+    /// One step of the likelihood from its maximum to that of the units drawn again, each direction by itself.
+    fn draw(&self, key: Key) -> Vec<f64> {
+        let Some(factored) = &self.factored else { return self.estimate.clone() };
+        let step = if self.sides.few {
+            factored.draw(|i| key.normal_at(i))
+        } else {
+            let n = self.fit.units.dimension;
+            let mut score = vec![0.0; n];
+            for (side, own) in self.sides.units.iter().enumerate() {
+                let key = key.fold(side as u64);
+                for k in 0..own.len() {
+                    let drawn = &self.fit.units.score[own[key.below_at(own.len(), k as u64)] * n..][..n];
+                    // What the whole side lacks of 0 does not count as a difference between its units.
+                    for (i, sum) in score.iter_mut().enumerate() {
+                        *sum += drawn[i] - self.fit.units.score[own[k] * n + i];
+                    }
+                }
+            }
+            factored.solve(&score)
+        };
+        self.estimate.iter().zip(step).map(|(p, s)| p + s).collect()
     }
 }
 
 impl Draws {
-    /// `sides` has the units of each direction for each device; `free` the parameters that are estimated at all. What is held at a
-    /// limit stays there, unless draws are `loose`: they show how far a noise that is estimated as 0 might reach.
-    pub(crate) fn new(
-        fits: &[Maximum],
-        sides: &[[Vec<usize>; 2]],
-        free: &[bool],
-        loose: bool,
-        draws: usize,
-        key: Key,
-    ) -> Self {
+    /// `free` are the parameters that are estimated at all.
+    pub(crate) fn new(fits: &[Maximum], sides: &[Sides], free: &[bool], draws: usize, key: Key) -> Self {
         let dimension = free.len();
         let count = fits.len();
+        let redraws: Vec<Redraw<'_>> =
+            fits.iter().zip(sides).map(|(fit, sides)| Redraw::new(fit, sides, free)).collect();
         let mean = |of: &dyn Fn(usize) -> f64| (0..count).map(of).sum::<f64>() / count as f64;
-        let center: Vec<f64> = (0..dimension).map(|i| mean(&|d| fits[d].parameters[i])).collect();
-        let free_of = |fit: &Maximum| -> Vec<bool> {
-            let curve = dimension - crate::scoring::NOISES;
-            (0..dimension).map(|i| free[i] && ((loose && i >= curve) || !fit.held[i])).collect()
-        };
-        let draw = |d: usize, number: u64| {
-            redrawn(&fits[d], &sides[d], &free_of(&fits[d]), key.named("ramps").fold(d as u64).fold(number))
-        };
+        let center: Vec<f64> = (0..dimension).map(|i| mean(&|d| redraws[d].estimate[i])).collect();
+        let draw =
+            |d: usize, number: usize| redraws[d].draw(key.named("ramps").fold(d as u64).fold(number as u64));
         let within: Vec<Vec<Vec<f64>>> =
-            (0..count).map(|d| (0..draws).map(|n| draw(d, n as u64)).collect()).collect();
-        let devices: Vec<(Vec<f64>, Vec<f64>)> =
-            (0..count).map(|d| (fits[d].parameters.clone(), covariance(&within[d], dimension))).collect();
+            (0..count).into_par_iter().map(|d| (0..draws).map(|n| draw(d, n)).collect()).collect();
+        let ramps = |d: usize| sides[d].units.iter().map(Vec::len).min().unwrap_or(0);
+        let widening = |d: usize| {
+            let groups = ramps(d).max(2) as f64;
+            if sides[d].few { 1.0 } else { groups / (groups - 1.0) }
+        };
+        let devices: Vec<(Vec<f64>, Vec<f64>)> = (0..count)
+            .map(|d| {
+                let own = covariance(&within[d], dimension).into_iter().map(|c| c * widening(d)).collect();
+                (redraws[d].estimate.clone(), own)
+            })
+            .collect();
         if count == 1 {
-            let groups = sides[0].iter().map(Vec::len).min().unwrap_or(0);
+            // Most quantities are those of one direction.
+            let freedom = if sides[0].few { usize::MAX } else { ramps(0).saturating_sub(1) };
             let drawn = within.into_iter().next().unwrap_or_default();
-            return Self { center, drawn, groups, freedom: 2 * groups.saturating_sub(1), devices };
+            return Self { center, drawn, widening: widening(0), freedom, devices };
         }
         // The estimates of devices scatter by what devices differ and by what their ramps leave open. Drawing ramps
         // again adds the second part once more, so deviations between devices are shrunk to the first part.
         let shrink: Vec<f64> = (0..dimension)
             .map(|i| {
                 let total =
-                    mean(&|d| (fits[d].parameters[i] - center[i]).powi(2)) * count as f64 / (count - 1) as f64;
+                    mean(&|d| (devices[d].0[i] - center[i]).powi(2)) * count as f64 / (count - 1) as f64;
                 let own = mean(&|d| devices[d].1[i * dimension + i]);
                 if total > 0.0 { (1.0 - own / total).max(0.0).sqrt() } else { 0.0 }
             })
             .collect();
         let drawn = (0..draws)
             .map(|n| {
-                let chosen: Vec<usize> =
-                    (0..count).map(|k| key.named("devices").fold(n as u64).below_at(count, k as u64)).collect();
-                let mut parameters = vec![0.0; dimension];
-                for (place, &d) in chosen.iter().enumerate() {
+                let key = key.named("devices").fold(n as u64);
+                let mut parameters = center.clone();
+                for place in 0..count {
+                    let d = key.below_at(count, place as u64);
                     // A device drawn twice has ramps of its own each time.
                     let ramps = &within[d][(n + 7 * place) % draws];
                     for i in 0..dimension {
-                        let device = shrink[i] * (fits[d].parameters[i] - center[i]);
-                        parameters[i] += (device + ramps[i] - fits[d].parameters[i]) / count as f64;
+                        let device = shrink[i] * (devices[d].0[i] - center[i]);
+                        parameters[i] += (device + ramps[i] - devices[d].0[i]) / count as f64;
                     }
                 }
-                parameters.iter().zip(&center).map(|(p, c)| p + c).collect()
+                parameters
             })
             .collect();
-        Self { center, drawn, groups: count, freedom: count - 1, devices }
+        let groups = count as f64;
+        Self { center, drawn, widening: groups / (groups - 1.0), freedom: count - 1, devices }
     }
 
     /// The interval of a quantity that is a function of the parameters; draws without a value are left out.
+    ///
+    /// Its ends are those of Student's law with the deviation of the draws, bent by their skewness: a quantity that is a curved
+    /// function of well-behaved parameters has an interval with one arm longer than the other.
     pub(crate) fn estimate(&self, f: impl Fn(&[f64]) -> Option<f64>) -> Option<Estimate> {
         let value = f(&self.center)?;
         let drawn: Vec<f64> = self.drawn.iter().filter_map(|p| f(p)).filter(|x| x.is_finite()).collect();
-        if drawn.len() < 2 {
+        let n = drawn.len() as f64;
+        let mean = drawn.iter().sum::<f64>() / n;
+        let moment = |k: i32| drawn.iter().map(|x| (x - mean).powi(k)).sum::<f64>() / n;
+        let deviation = (moment(2) * n / (n - 1.0)).sqrt();
+        if drawn.len() < 20 || deviation.is_nan() || deviation <= 0.0 {
+            // Nothing that was drawn moves it: the data do not know it.
             return Some(Estimate { value, low: f64::NEG_INFINITY, high: f64::INFINITY });
         }
+        let bend = (moment(3) / moment(2).powf(1.5)).clamp(-1.2, 1.2) * Z95 * Z95 / 6.0;
+        let (unit, arm) = (deviation * self.widening.sqrt(), student(self.freedom, Z95));
+        Some(Estimate { value, low: value - unit * (arm - bend), high: value + unit * (arm + bend) })
+    }
+
+    /// The interval of a variance of write noise, `of` the parameters, next to read noise of variance `read` and other write noise of
+    /// variance `other`, each in units in which `scale` of this one adds to them.
+    ///
+    /// Its error depends on what it is: in the long run surprises have the variance S = ½(v + √(v² + 4vr)) + r for write and read
+    /// noise v and r, and it is ln S that has the same error everywhere. So the ends are found for ln S.
+    pub(crate) fn variance(
+        &self,
+        of: impl Fn(&[f64]) -> f64,
+        scale: f64,
+        other: f64,
+        read: f64,
+    ) -> Option<Estimate> {
+        let plain = self.estimate(|p| Some(of(p)))?;
+        let (v, r) = (scale * plain.value + other, read.max(0.0));
+        let error = 0.5 * scale * (plain.high - plain.low);
+        if !(v > 0.0 && plain.value > 0.0 && error < 1.4 * v) {
+            return Some(plain);
+        }
+        let root = (v * v + 4.0 * v * r).sqrt();
+        let total = 0.5 * (v + root) + r;
+        let slope = 0.5 + 0.5 * (v + 2.0 * r) / root;
+        let end = |sign: f64| {
+            let total = total * (sign * error * slope / total).exp();
+            let v = if total > r { (total - r).powi(2) / total } else { 0.0 };
+            (v - other) / scale
+        };
+        Some(Estimate { value: plain.value, low: end(-1.0), high: end(1.0) })
+    }
+
+    /// A value in standard errors of its draws, as a normal number would be.
+    pub(crate) fn sureness(&self, f: impl Fn(&[f64]) -> f64) -> f64 {
+        let drawn: Vec<f64> = self.drawn.iter().map(|p| f(p)).collect();
         let n = drawn.len() as f64;
         let mean = drawn.iter().sum::<f64>() / n;
         let variance = drawn.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        let groups = self.groups.max(2);
-        let half = student(self.freedom) * (variance * groups as f64 / (groups - 1) as f64).sqrt();
-        // Where an estimate is held at a limit the draws are centred elsewhere; the interval has both.
-        let off = (mean - value).abs() > 0.5 * half;
-        let center = if off { mean } else { value };
-        Some(Estimate { value, low: (center - half).min(value), high: (center + half).max(value) })
+        f(&self.center) / (variance * self.widening).sqrt()
+    }
+
+    /// Student's quantile for these draws.
+    pub(crate) fn quantile(&self, z: f64) -> f64 {
+        student(self.freedom, z)
     }
 
     /// The share of draws for which something holds.
@@ -187,8 +283,19 @@ mod tests {
 
     #[test]
     fn quantiles_of_student_are_those_of_tables() {
-        for (freedom, quantile) in [(4, 2.776), (9, 2.262), (19, 2.093), (29, 2.045), (1000, 1.962)] {
-            assert!((student(freedom) - quantile).abs() < 8e-3, "{freedom}: {}", student(freedom));
+        for (freedom, quantile) in [
+            (1, 12.706),
+            (2, 4.303),
+            (3, 3.182),
+            (4, 2.776),
+            (9, 2.262),
+            (19, 2.093),
+            (29, 2.045),
+            (1000, 1.962),
+        ] {
+            let found = student(freedom, Z95);
+            assert!((found - quantile).abs() < 0.02 * quantile, "{freedom}: {found}");
         }
+        assert!((student(18, 2.807) - 3.197).abs() < 0.01);
     }
 }

@@ -88,6 +88,18 @@ fn growth(k: f64, x: f64) -> f64 {
     if (k * x).abs() < 1e-9 { x } else { (k * x).exp_m1() / k }
 }
 
+/// ∂/∂k of [`growth`].
+fn growth_by_rate(k: f64, x: f64) -> f64 {
+    if (k * x).abs() < 1e-4 { x * x * (0.5 + k * x / 3.0) } else { (x * (k * x).exp() - growth(k, x)) / k }
+}
+
+/// The node to the left of a state, and how far the state is on the way to the next one.
+fn between(nodes: usize, range: Range, w: f64) -> (usize, f64) {
+    let at = ((w - range.lo) / (range.hi - range.lo)).clamp(0.0, 1.0) * (nodes - 1) as f64;
+    let left = (at as usize).min(nodes - 2);
+    (left, at - left as f64)
+}
+
 impl Curve {
     /// A curve of this family.
     ///
@@ -120,9 +132,58 @@ impl Curve {
             CurveFamily::Tanh => p[0] * (1.0 - direction.sign() * p[1] * ((w - p[2]) / p[3]).tanh()),
             CurveFamily::Piecewise(nodes, range) | CurveFamily::Table(nodes, range) => {
                 let values = if up { &p[..nodes] } else { &p[nodes..] };
-                let at = ((w - range.lo) / (range.hi - range.lo)).clamp(0.0, 1.0) * (nodes - 1) as f64;
-                let left = (at as usize).min(nodes - 2);
-                values[left] + (values[left + 1] - values[left]) * (at - left as f64)
+                let (left, part) = between(nodes, range, w);
+                values[left] + (values[left + 1] - values[left]) * part
+            }
+        }
+    }
+
+    /// How a step from state w follows each parameter.
+    pub(crate) fn gradient(&self, direction: Direction, w: f64, into: &mut [f64]) {
+        let p = &self.parameters;
+        let (side, sign) = (direction.index(), direction.sign());
+        into.fill(0.0);
+        match self.model {
+            CurveFamily::Constant => into[side] = 1.0,
+            CurveFamily::Line => {
+                into[2 * side] = 0.5 * (1.0 - w);
+                into[2 * side + 1] = 0.5 * (1.0 + w);
+            }
+            CurveFamily::Power => {
+                let (bound, shape) = (p[2 + side], p[4]);
+                let distance = 1.0 - sign * w / bound;
+                if distance > 0.0 {
+                    let unit = distance.powf(shape);
+                    let step = p[side] * unit;
+                    into[side] = unit;
+                    into[2 + side] = step * shape / distance * sign * w / (bound * bound);
+                    into[4] = step * distance.ln();
+                }
+            }
+            CurveFamily::Exponential => {
+                let (bound, k) = (p[2 + side], p[4]);
+                let x = (bound - sign * w).max(0.0);
+                let (here, whole) = (growth(k, x), growth(k, bound));
+                let inside = if x > 0.0 { (k * x).exp() } else { 0.0 };
+                into[side] = here / whole;
+                into[2 + side] = p[side] * (inside * whole - here * (k * bound).exp()) / (whole * whole);
+                into[4] = p[side] * (growth_by_rate(k, x) * whole - here * growth_by_rate(k, bound))
+                    / (whole * whole);
+            }
+            CurveFamily::Tanh => {
+                let t = ((w - p[2]) / p[3]).tanh();
+                let flat = sign * p[0] * p[1] * (1.0 - t * t) / p[3];
+                into.copy_from_slice(&[
+                    1.0 - sign * p[1] * t,
+                    -sign * p[0] * t,
+                    flat,
+                    flat * (w - p[2]) / p[3],
+                ]);
+            }
+            CurveFamily::Piecewise(nodes, range) | CurveFamily::Table(nodes, range) => {
+                let (left, part) = between(nodes, range, w);
+                into[side * nodes + left] = 1.0 - part;
+                into[side * nodes + left + 1] = part;
             }
         }
     }
@@ -176,38 +237,37 @@ impl Curve {
 
     /// Names and values of the parameters, as users know them; `soft` says how straight lines are told.
     pub fn named(&self, soft: bool) -> Vec<(String, f64)> {
-        let p = &self.parameters;
-        let own = |names: &[&str], values: &[f64]| {
-            names.iter().map(|name| (*name).to_string()).zip(values.iter().copied()).collect()
-        };
+        self.names(soft).into_iter().zip(self.values(soft)).collect()
+    }
+
+    /// The names alone.
+    fn names(&self, soft: bool) -> Vec<String> {
+        let own = |names: &[&str]| names.iter().map(|name| (*name).to_string()).collect();
         match self.model {
-            CurveFamily::Constant => own(&["step_plus", "step_minus"], p),
-            CurveFamily::Line => {
-                let (plus, minus) = (0.5 * (p[0] + p[1]), 0.5 * (p[2] + p[3]));
-                let (falls, rises) = (0.5 * (p[0] - p[1]) / plus, 0.5 * (p[3] - p[2]) / minus);
-                if soft {
-                    let names = ["step_plus", "step_minus", "radius_plus", "radius_minus"];
-                    own(&names, &[plus, minus, 1.0 / falls, 1.0 / rises])
-                } else {
-                    own(&["step_plus", "step_minus", "slope_plus", "slope_minus"], &[plus, minus, falls, rises])
-                }
-            }
-            CurveFamily::Power => own(&["step_plus", "step_minus", "radius_plus", "radius_minus", "shape"], p),
+            CurveFamily::Constant => own(&["step_plus", "step_minus"]),
+            CurveFamily::Line if soft => own(&["step_plus", "step_minus", "radius_plus", "radius_minus"]),
+            CurveFamily::Line => own(&["step_plus", "step_minus", "slope_plus", "slope_minus"]),
+            CurveFamily::Power => own(&["step_plus", "step_minus", "radius_plus", "radius_minus", "shape"]),
             CurveFamily::Exponential => {
-                own(&["step_plus", "step_minus", "radius_plus", "radius_minus", "rate"], p)
+                own(&["step_plus", "step_minus", "radius_plus", "radius_minus", "rate"])
             }
-            CurveFamily::Tanh => own(&["step", "slope", "center", "width"], p),
+            CurveFamily::Tanh => own(&["step", "slope", "center", "width"]),
             CurveFamily::Piecewise(nodes, _) | CurveFamily::Table(nodes, _) => {
-                let name = |i: usize| {
-                    format!(
-                        "{}_{}",
-                        if i < nodes { "up" } else { "down" },
-                        1 + if i < nodes { i } else { i - nodes }
-                    )
-                };
-                p.iter().enumerate().map(|(i, value)| (name(i), *value)).collect()
+                ["up", "down"].iter().flat_map(|side| (1..=nodes).map(move |i| format!("{side}_{i}"))).collect()
             }
         }
+    }
+
+    /// The values alone.
+    pub(crate) fn values(&self, soft: bool) -> Vec<f64> {
+        let p = &self.parameters;
+        if self.model != CurveFamily::Line {
+            return p.clone();
+        }
+        let (plus, minus) = (0.5 * (p[0] + p[1]), 0.5 * (p[2] + p[3]));
+        let slopes = [0.5 * (p[0] - p[1]) / plus, 0.5 * (p[3] - p[2]) / minus];
+        let [a, b] = if soft { slopes.map(|slope| 1.0 / slope) } else { slopes };
+        vec![plus, minus, a, b]
     }
 
     /// q₊ and q₋ as expressions in w, in units of a step; `None` for values at nodes.
@@ -277,6 +337,42 @@ mod tests {
         assert_eq!(Curve::new(CurveFamily::Line, vec![0.015, 0.005, 0.005, 0.015]).name(visited), "linear");
         let named = line.named(true);
         assert_eq!(named[2], ("radius_plus".to_string(), 1.0));
+    }
+
+    #[test]
+    fn gradients_are_differences_of_steps() {
+        let nodes = CurveFamily::Piecewise(3, Range { lo: -1.0, hi: 1.0 });
+        let curves = [
+            Curve::new(CurveFamily::Constant, vec![0.02, 0.01]),
+            Curve::new(CurveFamily::Line, vec![0.02, 0.004, 0.003, 0.02]),
+            Curve::new(CurveFamily::Power, vec![0.01, 0.012, 1.2, 1.1, 1.7]),
+            Curve::new(CurveFamily::Exponential, vec![0.01, 0.012, 1.2, 1.1, 1.4]),
+            Curve::new(CurveFamily::Exponential, vec![0.01, 0.012, 1.2, 1.1, 1e-5]),
+            Curve::new(CurveFamily::Tanh, vec![0.01, 0.5, -0.2, 0.7]),
+            Curve::new(nodes, vec![0.01, 0.02, 0.015, 0.02, 0.01, 0.01]),
+        ];
+        for curve in curves {
+            let mut found = vec![0.0; curve.parameters.len()];
+            for (direction, w) in [(Direction::Up, -0.43), (Direction::Down, 0.61), (Direction::Up, 0.87)] {
+                curve.gradient(direction, w, &mut found);
+                for (i, slope) in found.iter().enumerate() {
+                    let h = 1e-6 * curve.parameters[i].abs().max(1e-3);
+                    let moved = |h: f64| {
+                        let mut other = curve.clone();
+                        other.parameters[i] += h;
+                        other.step(direction, w)
+                    };
+                    let difference = (moved(h) - moved(-h)) / (2.0 * h);
+                    let scale = slope.abs().max(1e-3);
+                    assert!(
+                        (slope - difference).abs() < 1e-5 * scale,
+                        "{:?} {i}: {slope} {difference}",
+                        curve.model
+                    );
+                    assert!(curve.model.affects(i, direction) || *slope == 0.0);
+                }
+            }
+        }
     }
 
     #[test]

@@ -12,9 +12,9 @@ use crate::measurement::{Direction, Ramp};
 /// Ramps filtered together.
 pub(crate) const LANES: usize = 8;
 /// Where steps are tabulated: states may leave [−1, 1] by noise.
-const OVER: Range = Range { lo: -1.5, hi: 1.5 };
+pub(crate) const OVER: Range = Range { lo: -1.5, hi: 1.5 };
 /// Intervals of that table: a step is then exact to 1e-5 of itself for the curves that are fitted.
-const INTERVALS: usize = 384;
+pub(crate) const INTERVALS: usize = 384;
 
 /// Variances of the noise, in weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,8 +35,8 @@ pub(crate) struct Batch {
     pub(crate) reads: Vec<f64>,
     /// Where its surprises begin among those of all batches.
     pub(crate) start: usize,
-    /// The unit that the surprises of a pulse and lane belong to, by block: `units[lane][block]`.
-    pub(crate) units: [Vec<usize>; LANES],
+    /// The unit in each lane; none where the lane is empty.
+    pub(crate) units: [Option<usize>; LANES],
 }
 
 impl Batch {
@@ -46,12 +46,10 @@ impl Batch {
     }
 }
 
-/// Ramps made ready for the filter, cut into units for the bootstrap: whole ramps, or blocks of them where ramps are few.
+/// Ramps made ready for the filter. Each is a unit of the bootstrap.
 #[derive(Clone, Debug)]
 pub(crate) struct Prepared {
     pub(crate) batches: Vec<Batch>,
-    /// Pulses of a block.
-    pub(crate) block: usize,
     /// The direction of each unit.
     pub(crate) units: Vec<Direction>,
     /// Surprises of all batches, with padding.
@@ -61,8 +59,8 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// `ramps` in weights. `block` pulses make a unit; `usize::MAX` for whole ramps.
-    pub(crate) fn new<'a>(ramps: impl Iterator<Item = &'a Ramp>, block: usize) -> Self {
+    /// `ramps` in weights.
+    pub(crate) fn new<'a>(ramps: impl Iterator<Item = &'a Ramp>) -> Self {
         let mut by_side: [Vec<&[f64]>; 2] = [Vec::new(), Vec::new()];
         let mut reads = 0;
         for ramp in ramps {
@@ -81,26 +79,24 @@ impl Prepared {
             for group in own.chunks(LANES) {
                 let length = group[0].len();
                 let mut lanes = vec![f64::NAN; length * LANES];
-                let mut own_units: [Vec<usize>; LANES] = Default::default();
+                let mut own_units = [None; LANES];
                 for (lane, reads) in group.iter().enumerate() {
                     for (t, y) in reads.iter().enumerate() {
                         lanes[t * LANES + lane] = *y;
                     }
-                    // A short rest joins the block before it.
-                    let blocks = (reads.len() / block).max(1);
-                    own_units[lane] = (0..blocks).map(|b| units.len() + b).collect();
-                    units.extend(std::iter::repeat_n(direction, blocks));
+                    own_units[lane] = Some(units.len());
+                    units.push(direction);
                 }
                 batches.push(Batch { direction, reads: lanes, start: size, units: own_units });
                 size += length * LANES;
             }
         }
-        Self { batches, block, units, size, reads }
+        Self { batches, units, size, reads }
     }
 }
 
 /// Steps of one direction at equally spaced states.
-pub(crate) struct StepTable(Vec<f64>);
+pub(crate) struct StepTable(pub(crate) Vec<f64>);
 
 impl StepTable {
     pub(crate) fn new(curve: &Curve, direction: Direction) -> Self {

@@ -13,16 +13,16 @@ pub use error::FitError;
 pub use spreads::Spreads;
 
 use check::{check, visited, weight_range};
-use choice::{candidate, candidates, choose, hold_out};
+use choice::{candidate, candidates, choose, hold_out, neighbours};
 use spreads::spreads;
 use words::sentences;
 
-use crate::bootstrap::{Draws, Estimate};
+use crate::bootstrap::{Draws, Estimate, Sides};
 use crate::curve::{Curve, CurveFamily};
 use crate::filter::Prepared;
 use crate::measurement::{Direction, Measurement, Ramp};
 use crate::point::FittedPoint;
-use crate::scoring::{Likelihood, Maximum, NOISES};
+use crate::scoring::{Likelihood, Maximum, WriteNoise};
 use crate::screen::{self, Screening};
 use crate::starts::Starts;
 
@@ -96,6 +96,7 @@ pub struct Candidate {
     pub held_out: Option<LeftOut>,
     /// A sentence on it, where there is something to say.
     pub note: Option<String>,
+    writes: WriteNoise,
     fits: Vec<Maximum>,
 }
 
@@ -150,10 +151,8 @@ pub struct DeviceFit {
 const WEIGHTS: Range = Range { lo: -1.0, hi: 1.0 };
 /// Reads needed in each direction of a device.
 const LEAST: usize = 20;
-/// Ramps of a direction from which whole ramps are drawn again; below, blocks of them.
+/// Ramps of a direction from which ramps are drawn again; below, the noise of their pulses.
 const FEW: usize = 8;
-/// Blocks of a direction that are drawn instead.
-const BLOCKS: usize = 20;
 
 impl DeviceFit {
     /// The recommended family.
@@ -180,14 +179,14 @@ impl DeviceFit {
 
     /// Where states are cut off: hard bounds that were seen, otherwise the dynamic range of the curve.
     pub fn hard_range(&self) -> Range {
-        let mut range = self.curve.dynamic_range();
-        for (direction, _, level) in &self.screening.plateaus {
-            match direction {
-                Direction::Up => range.hi = *level,
-                Direction::Down => range.lo = *level,
-            }
-        }
-        range
+        let range = self.curve.dynamic_range();
+        // Devices run into bounds of their own: the mean device has the mean of them.
+        let seen = |direction: Direction| {
+            let own = self.screening.plateaus.iter().filter(|(d, ..)| *d == direction);
+            let (sum, count) = own.fold((0.0, 0.0), |(sum, count), (_, _, level)| (sum + level, count + 1.0));
+            (count > 0.0).then_some(sum / count)
+        };
+        Range { lo: seen(Direction::Down).unwrap_or(range.lo), hi: seen(Direction::Up).unwrap_or(range.hi) }
     }
 }
 
@@ -221,75 +220,87 @@ pub fn fit(
                 .collect()
         })
         .collect();
-    for own in &mut ramps {
+    let mut seen: Vec<Screening> = vec![Screening::default(); ramps.len()];
+    for (own, seen) in ramps.iter_mut().zip(&mut seen) {
         let (step, read_noise) = Starts::new(own).scale();
-        screen::cut_plateaus(own, step, read_noise, &mut screening);
+        screen::cut_plateaus(own, step, read_noise, seen);
     }
-    let visited = visited(&ramps);
     let models = candidates();
-    progress.begin("fitting", (models.len() + 2) as u64 * devices.len() as u64);
+    progress.begin("fitting", (models.len() + 1) as u64 * devices.len() as u64);
 
-    // Outliers are found by a curve that fits anything.
-    let found: Vec<(Vec<Ramp>, Vec<screen::Outlier>)> = ramps
+    // Outliers, and where bounds cut off the noise, are found by a curve that fits anything.
+    let found: Vec<(Vec<Ramp>, Screening)> = ramps
         .into_par_iter()
-        .map(|mut own| {
-            let mut found = Vec::new();
-            for _ in 0..3 {
-                let prepared = Prepared::new(own.iter(), usize::MAX);
-                let model = CurveFamily::Piecewise(7, WEIGHTS);
-                let likelihood = Likelihood { model, ramps: &prepared, proportional: true };
-                let best = likelihood.maximize(&Starts::new(&own).of(model, &likelihood));
-                if !screen::outliers(&likelihood, &best.parameters, &mut own, &mut found) {
+        .zip(seen)
+        .map(|(mut own, mut seen)| {
+            let model = CurveFamily::Piecewise(7, WEIGHTS);
+            for round in 0..3 {
+                let prepared = Prepared::new(own.iter());
+                let likelihood = Likelihood { model, ramps: &prepared, writes: WriteNoise::Both };
+                let starts = Starts::new(&own);
+                let best = likelihood.maximize(&starts.of(model, &likelihood));
+                if round == 0 {
+                    let n = model.dimension();
+                    let curve = Curve { model, parameters: best.parameters[..n].to_vec() };
+                    let noise = [best.parameters[n], best.parameters[n + 1]];
+                    screen::cut_shadows(&mut own, &curve, noise, starts.scale().0, &mut seen);
+                }
+                if !screen::outliers(&likelihood, &best.parameters, &mut own, &mut seen.outliers) {
                     break;
                 }
             }
             progress.advance();
-            (own, found)
+            (own, seen)
         })
         .collect();
-    let (ramps, outliers): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-    screening.outliers = outliers.into_iter().flatten().collect();
+    let (ramps, seen): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+    for own in seen {
+        screening.join(own);
+    }
     screening.outliers.sort_by_key(|o| (o.device, o.direction, o.cycle, o.pulse));
+    let visited = visited(&ramps);
 
-    let (prepared, unit_word) = prepare(&ramps);
+    let prepared: Vec<Prepared> = ramps.iter().map(|own| Prepared::new(own.iter())).collect();
     let starts: Vec<Starts> = ramps.par_iter().map(|own| Starts::new(own)).collect();
-    let mut fitted: Vec<Candidate> = Vec::new();
-    for model in models {
+    let climb = |model: CurveFamily| -> Result<Candidate, FitError> {
         if progress.cancelled() {
             return Err(FitError::Cancelled);
         }
-        let proportional = model != CurveFamily::Constant;
-        let fits: Vec<Maximum> = prepared
-            .par_iter()
-            .zip(&starts)
-            .map(|(ramps, start)| {
-                let likelihood = Likelihood { model, ramps, proportional };
-                let best = likelihood.maximize(&start.of(model, &likelihood));
-                progress.advance();
-                best
-            })
-            .collect();
-        fitted.push(candidate(model, fits, &prepared, visited));
+        let tried = WriteNoise::of(model).iter().map(|&writes| {
+            let on = |(ramps, start): (&Prepared, &Starts)| {
+                let likelihood = Likelihood { model, ramps, writes };
+                likelihood.maximize(&start.of(model, &likelihood))
+            };
+            candidate(model, writes, prepared.par_iter().zip(&starts).map(on).collect(), &prepared, visited)
+        });
+        let best = tried.max_by(|a, b| a.log_likelihood.total_cmp(&b.log_likelihood)).ok_or(FitError::NoModel);
+        for _ in &devices {
+            progress.advance();
+        }
+        best
+    };
+    let margin = choice::cost(&prepared);
+    let fitted = models.into_iter().map(climb).collect::<Result<Vec<_>, _>>()?;
+    let mut fitted = choose(fitted, None, margin);
+    let reads = prepared.iter().map(|p| p.reads).min().unwrap_or(0);
+    let more = fitted.first().map(|best| neighbours(best, reads)).unwrap_or_default();
+    if !more.is_empty() {
+        progress.begin("fitting more nodes", (more.len() * devices.len()) as u64);
     }
-    let mut fitted = choose(fitted, options.model.as_deref(), prepared.iter().map(|p| p.reads).sum());
+    fitted.extend(more.into_iter().map(climb).collect::<Result<Vec<_>, _>>()?);
+    let mut fitted = choose(fitted, options.model.as_deref(), margin);
     if fitted.is_empty() {
         return Err(FitError::NoModel);
     }
+    let best = &mut fitted[0];
+    let (model, writes) = (best.model, best.writes);
+    best.fits.par_iter_mut().zip(&prepared).for_each(|(fit, ramps)| {
+        fit.shift = Likelihood { model, ramps, writes }.restricted_shift(fit);
+    });
     if options.held_out {
         hold_out(&mut fitted, &ramps, &mut warnings);
     }
-    assemble(Parts {
-        measured,
-        options,
-        range,
-        visited,
-        screening,
-        warnings,
-        ramps,
-        prepared,
-        unit_word,
-        fitted,
-    })
+    assemble(Parts { measured, options, range, visited, screening, warnings, ramps, prepared, fitted })
 }
 
 /// Everything of a fit but its intervals.
@@ -302,43 +313,18 @@ struct Parts<'a> {
     warnings: Vec<String>,
     ramps: Vec<Vec<Ramp>>,
     prepared: Vec<Prepared>,
-    unit_word: &'static str,
     fitted: Vec<Candidate>,
 }
 
 fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
-    let Parts {
-        measured,
-        options,
-        range,
-        visited,
-        screening,
-        mut warnings,
-        ramps,
-        prepared,
-        unit_word,
-        fitted,
-    } = parts;
+    let Parts { measured, options, range, visited, screening, mut warnings, ramps, prepared, fitted } = parts;
     let best = &fitted[0];
     let (model, n) = (best.model, best.model.dimension());
-    let sides: Vec<[Vec<usize>; 2]> = prepared
-        .iter()
-        .map(|p| {
-            [Direction::Up, Direction::Down].map(|d| (0..p.units.len()).filter(|&u| p.units[u] == d).collect())
-        })
-        .collect();
-    let mut free = vec![true; n + NOISES];
-    free[n + 2] = model != CurveFamily::Constant;
+    let sides: Vec<Sides> = prepared.iter().map(sides).collect();
+    let free: Vec<bool> = std::iter::repeat_n(true, n).chain(best.writes.free()).collect();
     let key = Key::new(options.seed).named("device fit");
-    let draws = Draws::new(&best.fits, &sides, &free, false, options.draws, key);
-    let held = |i: usize| free[i] && best.fits.iter().any(|f| f.held[i]);
-    let loose =
-        (n..n + NOISES).any(held).then(|| Draws::new(&best.fits, &sides, &free, true, options.draws, key));
-    // A noise that ends at 0 is not known to be 0.
-    let noise = |i: usize| {
-        let from = loose.as_ref().filter(|_| held(i)).unwrap_or(&draws);
-        from.estimate(|p| Some(p[i])).unwrap_or(Estimate { value: 0.0, low: 0.0, high: 0.0 })
-    };
+    let draws = Draws::new(&best.fits, &sides, &free, options.draws, key);
+    let noise = |i: usize| draws.estimate(|p| Some(p[i]));
     let curve = Curve { model, parameters: draws.center[..n].to_vec() };
     let curve_of = |p: &[f64]| Curve { model, parameters: p[..n].to_vec() };
     let soft = curve.is_soft(visited);
@@ -347,7 +333,7 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
         .iter()
         .enumerate()
         .filter_map(|(i, name)| {
-            let estimate = draws.estimate(|p| Some(curve_of(p).named(soft)[i].1))?;
+            let estimate = draws.estimate(|p| Some(curve_of(p).values(soft)[i]))?;
             Some((name.clone(), estimate))
         })
         .collect();
@@ -356,14 +342,30 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
     let per_weight = 0.5 * (range.hi - range.lo);
     let whole = Estimate { value: 0.0, low: 0.0, high: 0.0 };
     let estimate = |f: &dyn Fn(&[f64]) -> f64| draws.estimate(|p| Some(f(p))).unwrap_or(whole);
-    let step = estimate(&|p| curve_of(p).gain(middle));
+    // Where the point is known but roughly, so is the step there.
+    let step = estimate(&|p| {
+        let curve = curve_of(p);
+        curve.gain(symmetric_point.of(&curve, visited).unwrap_or(middle))
+    });
     let states = Estimate { value: 2.0 / step.value, low: 2.0 / step.high, high: 2.0 / step.low.max(1e-300) };
     let root = |e: Estimate| e.map(|v| v.max(0.0).sqrt());
     let typical = mean_square_step(&curve, visited);
-    let read_noise = root(noise(n)).scaled(per_weight);
-    let additive = root(noise(n + 1)).scaled(per_weight);
-    let proportional = root(noise(n + 2));
-    let write_noise = root(estimate(&|p| p[n + 1] + p[n + 2] * typical)).scaled(per_weight);
+    let read_noise = root(noise(n).unwrap_or(whole)).scaled(per_weight);
+    let [read, constant, growing] = [n, n + 1, n + 2].map(|i| draws.center[i].max(0.0));
+    let written = |of: &dyn Fn(&[f64]) -> f64, scale: f64, other: f64| {
+        root(draws.variance(of, scale, other, read).unwrap_or(whole))
+    };
+    let write_noise = written(&|p| p[n + 1] + p[n + 2] * typical, 1.0, 0.0).scaled(per_weight);
+    let [additive, proportional] = if best.writes == WriteNoise::Both {
+        [
+            written(&|p| p[n + 1], 1.0, growing * typical).scaled(per_weight),
+            written(&|p| p[n + 2], typical, constant),
+        ]
+    } else {
+        // Steps that are all the same cannot tell the two: either may be anything up to the whole.
+        let up_to = |part: f64, unit: f64| Estimate { value: part, low: 0.0, high: write_noise.high / unit };
+        [up_to(constant.sqrt() * per_weight, 1.0), up_to(growing.sqrt(), typical.sqrt() * per_weight)]
+    };
     let band = visited
         .grid(41)
         .into_iter()
@@ -377,6 +379,13 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
         .collect();
     let spread = (best.fits.len() > 1).then(|| spreads(model, soft, &draws, middle));
     warnings.extend(sentences(measured, &screening, &symmetric_point, &fitted, visited));
+    if best.writes != WriteNoise::Both {
+        warnings.push(
+            "steps are constant, so write noise that grows with the step cannot be told from noise that does not: the intervals \
+             of both parts reach from 0 to the whole"
+                .into(),
+        );
+    }
     let noise = [draws.center[n], draws.center[n + 1], draws.center[n + 2]];
     Ok(DeviceFit {
         range,
@@ -395,7 +404,7 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
         visited,
         band,
         screening,
-        draws: (options.draws, if best.fits.len() > 1 { "ramps, then devices" } else { unit_word }),
+        draws: (options.draws, drawn(&sides)),
         warnings,
         noise,
         ramps: ramps.into_iter().flatten().collect(),
@@ -411,21 +420,20 @@ fn mean_square_step(curve: &Curve, over: Range) -> f64 {
         / (2 * grid.len()) as f64
 }
 
-/// Ramps in units for the bootstrap, and the word for what is drawn.
-fn prepare(ramps: &[Vec<Ramp>]) -> (Vec<Prepared>, &'static str) {
-    let fewest = |own: &Vec<Ramp>| {
-        [Direction::Up, Direction::Down]
-            .map(|d| own.iter().filter(|r| r.direction == d).count())
-            .into_iter()
-            .min()
-    };
-    let few = ramps.iter().filter_map(fewest).min().unwrap_or(0) < FEW;
-    let prepared = ramps
-        .iter()
-        .map(|own| {
-            let reads: usize = own.iter().filter(|r| r.direction == Direction::Up).map(|r| r.reads.len()).sum();
-            Prepared::new(own.iter(), if few { (reads / BLOCKS).max(8) } else { usize::MAX })
-        })
-        .collect();
-    (prepared, if few { "blocks of pulses, since ramps are few" } else { "ramps" })
+/// What is drawn of a device.
+fn sides(prepared: &Prepared) -> Sides {
+    let of = |d: Direction| (0..prepared.units.len()).filter(|&u| prepared.units[u] == d).collect::<Vec<_>>();
+    let units = [of(Direction::Up), of(Direction::Down)];
+    let few = units.iter().any(|own| own.len() < FEW);
+    Sides { units, few }
+}
+
+/// The words for it.
+fn drawn(sides: &[Sides]) -> &'static str {
+    match (sides.len() > 1, sides.iter().any(|s| s.few)) {
+        (false, false) => "ramps",
+        (false, true) => "the noise of pulses by its fitted law, since ramps are few",
+        (true, false) => "ramps, then devices",
+        (true, true) => "the noise of pulses by its fitted law, since ramps are few, then devices",
+    }
 }

@@ -40,6 +40,7 @@ mod scoring;
 mod screen;
 mod simulate;
 mod starts;
+mod tangent;
 
 pub use bootstrap::Estimate;
 pub use curve::{Curve, CurveFamily};

@@ -54,18 +54,19 @@ pub struct FittedPoint {
     pub everywhere: bool,
 }
 
-/// Parts of the range in which crossings are sought.
-const PARTS: usize = 400;
-/// Standard errors that make a difference of steps one: one in a thousand by chance.
-const SURE: f64 = 3.3;
+/// Parts of the range in which the crossings of the fitted curve are sought, and those of curves drawn again.
+const PARTS: [usize; 2] = [256, 64];
+/// Standard errors that make a difference of steps one, of a normal number: one in two hundred by chance.
+const SURE: f64 = 2.807;
 
-/// Sign changes of G on a range.
-pub(crate) fn crossings(curve: &Curve, over: Range) -> Vec<Crossing> {
-    let grid = over.grid(PARTS + 1);
+/// Sign changes of G on a range, at most one in each part.
+pub(crate) fn crossings(curve: &Curve, over: Range, parts: usize) -> Vec<Crossing> {
+    let grid = over.grid(parts + 1);
     let g = |w: f64| curve.asymmetry(w);
     let mut found = Vec::new();
-    for pair in grid.windows(2) {
-        let (a, b) = (g(pair[0]), g(pair[1]));
+    let values: Vec<f64> = grid.iter().map(|w| g(*w)).collect();
+    for (pair, value) in grid.windows(2).zip(values.windows(2)) {
+        let (a, b) = (value[0], value[1]);
         if a * b < 0.0 || (a == 0.0 && b != 0.0) {
             let at = if a == 0.0 { Some(pair[0]) } else { numeric::find_root(g, pair[0], pair[1]) };
             found.extend(at.map(|at| Crossing { at, attracting: b > a }));
@@ -100,29 +101,33 @@ impl FittedPoint {
         let center = curve(&draws.center);
         let sure = sure_signs(&center, draws, over);
         let everywhere = sure.iter().all(|(_, sign)| *sign == 0) && center_is_flat(&center, over);
-        let mut found = crossings(&center, over);
-        if !model.is_closed() {
-            found = kept(&found, &sure);
+        if everywhere {
+            return Self {
+                kind: PointKind::Several,
+                weight: None,
+                crossings: Vec::new(),
+                agreement: 1.0,
+                everywhere,
+            };
         }
-        let kind = if everywhere { PointKind::Several } else { kind_of(&found) };
-        let main = main_crossing(&found);
-        let weight = main.and_then(|main| {
-            draws.estimate(|p| {
-                let own = crossings(&curve(p), over);
-                let same = own.into_iter().filter(|c| c.attracting == main.attracting);
-                same.min_by(|a, b| (a.at - main.at).abs().total_cmp(&(b.at - main.at).abs())).map(|c| c.at)
-            })
-        });
-        let agreement = if everywhere {
-            1.0
-        } else {
-            draws.share(|p| {
-                let own = crossings(&curve(p), over);
-                kind_of(&if model.is_closed() { own } else { kept(&own, &sure) }) == kind
-            })
+        let found_of = |curve: &Curve, parts: usize| {
+            let own = crossings(curve, over, parts);
+            if model.is_closed() { own } else { kept(&own, &sure) }
         };
-        let weight = if everywhere { None } else { weight };
-        Self { kind, weight, crossings: if everywhere { Vec::new() } else { found }, agreement, everywhere }
+        let found = found_of(&center, PARTS[0]);
+        let kind = kind_of(&found);
+        let mut point = Self { kind, weight: None, crossings: found, agreement: 1.0, everywhere };
+        point.weight =
+            main_crossing(&point.crossings).and_then(|_| draws.estimate(|p| point.of(&curve(p), over)));
+        point.agreement = draws.share(|p| kind_of(&found_of(&curve(p), PARTS[1])) == kind);
+        point
+    }
+
+    /// The same crossing of another curve.
+    pub(crate) fn of(&self, curve: &Curve, over: Range) -> Option<f64> {
+        let main = main_crossing(&self.crossings)?;
+        let same = crossings(curve, over, PARTS[1]).into_iter().filter(|c| c.attracting == main.attracting);
+        same.min_by(|a, b| (a.at - main.at).abs().total_cmp(&(b.at - main.at).abs())).map(|c| c.at)
     }
 }
 
@@ -135,16 +140,13 @@ fn center_is_flat(curve: &Curve, over: Range) -> bool {
 /// The sign of G on a grid where it is beyond doubt, otherwise 0.
 fn sure_signs(curve: &Curve, draws: &Draws, over: Range) -> Vec<(f64, i8)> {
     let n = curve.parameters.len();
-    let of = |p: &[f64], w: f64| Curve { model: curve.model, parameters: p[..n].to_vec() }.asymmetry(w);
-    over.grid(101)
+    let beyond = draws.quantile(SURE);
+    over.grid(65)
         .into_iter()
         .map(|w| {
-            let drawn: Vec<f64> = draws.drawn.iter().map(|p| of(p, w)).collect();
-            let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
-            let deviation = (drawn.iter().map(|g| (g - mean).powi(2)).sum::<f64>() / drawn.len() as f64).sqrt();
-            let g = curve.asymmetry(w);
-            let sign = if g.abs() <= SURE * deviation { 0 } else { g.signum() as i8 };
-            (w, sign)
+            let sureness =
+                draws.sureness(|p| Curve { model: curve.model, parameters: p[..n].to_vec() }.asymmetry(w));
+            (w, if sureness.abs() > beyond { sureness.signum() as i8 } else { 0 })
         })
         .collect()
 }

@@ -1,14 +1,13 @@
 //! Maximum likelihood by Fisher scoring.
 //!
 //! With surprises v of variance S, a read contributes −½(ln S + v²/S) to the log-likelihood, −v∂v/S − ½∂S(1/S − v²/S²) to the score and
-//! ∂v∂vᵀ/S + ½∂S∂Sᵀ/S² to the information. The derivatives are differences of whole filter passes, one per parameter. Contributions
-//! of successive reads are uncorrelated, which is what lets units of reads be drawn again by the bootstrap.
-
-use residuum::numeric;
+//! ∂v∂vᵀ/S + ½∂S∂Sᵀ/S² to the information. Contributions of successive reads are uncorrelated, which is what lets units of reads be
+//! drawn again by the bootstrap.
 
 use crate::curve::{Curve, CurveFamily};
-use crate::filter::{LANES, Noise, Prepared, StepTable, Surprises, filter};
+use crate::filter::{Noise, Prepared, StepTable, Surprises, filter};
 use crate::measurement::Direction;
+use crate::tangent::{Sums, differentiate, tangents};
 
 /// Parameters of the noise, after those of the curve: v_r, v_a, v_p.
 pub(crate) const NOISES: usize = 3;
@@ -22,8 +21,27 @@ const ENOUGH: f64 = 1e-3;
 pub(crate) struct Likelihood<'a> {
     pub(crate) model: CurveFamily,
     pub(crate) ramps: &'a Prepared,
-    /// Whether write noise may grow with the step: not for constant steps, whose two noises are one.
-    pub(crate) proportional: bool,
+    pub(crate) writes: WriteNoise,
+}
+
+/// Which parts of the write noise are estimated. Those of constant steps are one, so either may stand for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriteNoise {
+    Both,
+    Additive,
+    Proportional,
+}
+
+impl WriteNoise {
+    /// What is tried for a family.
+    pub(crate) fn of(model: CurveFamily) -> &'static [Self] {
+        if model == CurveFamily::Constant { &[Self::Additive, Self::Proportional] } else { &[Self::Both] }
+    }
+
+    /// Whether v_r, v_a and v_p are estimated.
+    pub(crate) fn free(self) -> [bool; NOISES] {
+        [true, self != Self::Proportional, self != Self::Additive]
+    }
 }
 
 /// Contributions of each unit.
@@ -47,6 +65,8 @@ pub(crate) struct Maximum {
     /// Parameters held at a limit.
     pub(crate) held: Vec<bool>,
     pub(crate) converged: bool,
+    /// What the likelihood takes from each noise because the curve is fitted to the same reads.
+    pub(crate) shift: [f64; NOISES],
 }
 
 impl Likelihood<'_> {
@@ -59,14 +79,11 @@ impl Likelihood<'_> {
         Noise { read: parameters[n].max(1e-300), additive: parameters[n + 1], proportional: parameters[n + 2] }
     }
 
-    fn pass(&self, parameters: &[f64], only: Option<usize>, into: &mut Surprises) {
+    fn pass(&self, parameters: &[f64], into: &mut Surprises) {
         let n = self.model.dimension();
         let curve = Curve { model: self.model, parameters: parameters[..n].to_vec() };
         let noise = self.noise(parameters);
         for direction in [Direction::Up, Direction::Down] {
-            if only.is_some_and(|i| i < n && !self.model.affects(i, direction)) {
-                continue;
-            }
             let steps = StepTable::new(&curve, direction);
             for batch in self.ramps.batches.iter().filter(|batch| batch.direction == direction) {
                 filter(batch, &steps, noise, into);
@@ -77,13 +94,13 @@ impl Likelihood<'_> {
     /// The surprises at these parameters.
     pub(crate) fn surprises(&self, parameters: &[f64]) -> Surprises {
         let mut surprises = Surprises::new(self.ramps.size);
-        self.pass(parameters, None, &mut surprises);
+        self.pass(parameters, &mut surprises);
         surprises
     }
 
     /// The log-likelihood alone.
     pub(crate) fn value(&self, parameters: &[f64], scratch: &mut Surprises) -> f64 {
-        self.pass(parameters, None, scratch);
+        self.pass(parameters, scratch);
         let pairs = scratch.value.chunks(8).zip(scratch.variance.chunks(8));
         // The logarithm of a product of a few variances of one size.
         let sum: f64 = pairs
@@ -100,60 +117,18 @@ impl Likelihood<'_> {
         let n = self.model.dimension();
         if parameter < n {
             self.model.limits(parameter)
-        } else if parameter == n + 2 && !self.proportional {
-            (0.0, 0.0)
-        } else {
+        } else if self.writes.free()[parameter - n] {
             (0.0, f64::INFINITY)
+        } else {
+            (0.0, 0.0)
         }
-    }
-
-    /// A change of each parameter that is small against what matters.
-    fn increments(&self, parameters: &[f64]) -> Vec<f64> {
-        const SMALL: f64 = 1e-5;
-        let n = self.model.dimension();
-        let curve = Curve { model: self.model, parameters: parameters[..n].to_vec() };
-        let step = (0..5).map(|i| curve.gain(-0.8 + 0.4 * f64::from(i)).abs()).fold(1e-12, f64::max);
-        let noise = self.noise(parameters);
-        let total = noise.read + noise.additive + noise.proportional * step * step;
-        let mut sizes: Vec<f64> = parameters[..n].iter().map(|p| SMALL * p.abs().max(0.1 * step)).collect();
-        // Places and shapes are of order one, whatever the step.
-        for (i, size) in sizes.iter_mut().enumerate() {
-            let place = match self.model {
-                CurveFamily::Power | CurveFamily::Exponential => i >= 2,
-                CurveFamily::Tanh => i >= 1,
-                _ => false,
-            };
-            *size = if place { SMALL * parameters[i].abs().max(0.1) } else { *size };
-        }
-        sizes.extend([SMALL * total, SMALL * total, SMALL * total / (step * step)]);
-        // At an upper limit the difference is taken downwards.
-        for (i, size) in sizes.iter_mut().enumerate() {
-            if parameters[i] + *size > self.limits(i).1 && self.limits(i).1 > self.limits(i).0 {
-                *size = -*size;
-            }
-        }
-        sizes
     }
 
     /// Score and information of every unit.
     pub(crate) fn units(&self, parameters: &[f64]) -> Units {
-        let dimension = self.dimension();
-        let base = self.surprises(parameters);
-        let sizes = self.increments(parameters);
-        let per_size: Vec<f64> = sizes.iter().map(|size| 1.0 / size).collect();
-        let mut moved = parameters.to_vec();
-        let changed: Vec<Surprises> = (0..dimension)
-            .map(|i| {
-                // Where a parameter does not matter the surprises stay.
-                let mut surprises = base.clone();
-                if self.limits(i).0 < self.limits(i).1 {
-                    moved[i] += sizes[i];
-                    self.pass(&moved, Some(i), &mut surprises);
-                    moved[i] = parameters[i];
-                }
-                surprises
-            })
-            .collect();
+        let (n, dimension) = (self.model.dimension(), self.dimension());
+        let curve = Curve { model: self.model, parameters: parameters[..n].to_vec() };
+        let noise = self.noise(parameters);
         let triangle = dimension * (dimension + 1) / 2;
         let count = self.ramps.units.len();
         let mut units = Units {
@@ -162,37 +137,16 @@ impl Likelihood<'_> {
             score: vec![0.0; count * dimension],
             information: vec![0.0; count * triangle],
         };
-        let ln_tau = std::f64::consts::TAU.ln();
-        for batch in &self.ramps.batches {
-            let active: Vec<usize> = (0..dimension)
-                .filter(|&i| i >= self.model.dimension() || self.model.affects(i, batch.direction))
-                .collect();
-            let mut dv = vec![0.0; active.len()];
-            let mut ds = vec![0.0; active.len()];
-            for (t, row) in batch.reads.chunks_exact(LANES).enumerate().skip(1) {
-                for (lane, y) in row.iter().enumerate().filter(|(_, y)| !y.is_nan()) {
-                    debug_assert!(y.is_finite(), "reads are finite or missing");
-                    let at = batch.start + t * LANES + lane;
-                    let own = &batch.units[lane];
-                    let unit = own[(t / self.ramps.block).min(own.len() - 1)];
-                    let (v, s) = (base.value[at], base.variance[at]);
-                    let inverse = 1.0 / s;
-                    units.log_likelihood[unit] -= 0.5 * (s.ln() + v * v * inverse + ln_tau);
-                    let excess = 0.5 * (v * v * inverse - 1.0) * inverse;
-                    for (k, &i) in active.iter().enumerate() {
-                        dv[k] = (changed[i].value[at] - v) * per_size[i];
-                        ds[k] = (changed[i].variance[at] - s) * per_size[i];
-                    }
-                    let score = &mut units.score[unit * dimension..(unit + 1) * dimension];
-                    let information = &mut units.information[unit * triangle..(unit + 1) * triangle];
-                    for (k, &i) in active.iter().enumerate() {
-                        score[i] += excess * ds[k] - v * inverse * dv[k];
-                        let (a, b) = (dv[k] * inverse, 0.5 * ds[k] * inverse * inverse);
-                        // Row i of the triangle begins at column i.
-                        let row = i * dimension - i * (i + 1) / 2;
-                        for (l, &j) in active.iter().enumerate().skip(k) {
-                            information[row + j] += a * dv[l] + b * ds[l];
-                        }
+        for direction in [Direction::Up, Direction::Down] {
+            let steps = StepTable::new(&curve, direction);
+            let slopes = tangents(&curve, direction);
+            let active: Vec<usize> =
+                (0..dimension).filter(|&i| i >= n || self.model.affects(i, direction)).collect();
+            for batch in self.ramps.batches.iter().filter(|batch| batch.direction == direction) {
+                let sums = differentiate(batch, &steps, &slopes, noise);
+                for (lane, unit) in batch.units.iter().enumerate() {
+                    if let Some(unit) = unit {
+                        units.add(*unit, lane, &active, &sums);
                     }
                 }
             }
@@ -221,10 +175,11 @@ impl Likelihood<'_> {
             let free = self.free(&parameters, &score);
             let mut accepted = None;
             while damping < 1e9 {
-                let Some(step) = newton_step(&score, &information, &free, damping) else {
+                let Some(factored) = Factored::new(&information, &free, damping) else {
                     damping *= 10.0;
                     continue;
                 };
+                let step = factored.solve(&score);
                 let mut trial: Vec<f64> = parameters.iter().zip(&step).map(|(p, s)| p + s).collect();
                 clamp(&mut trial);
                 let risen = self.value(&trial, &mut scratch);
@@ -250,7 +205,35 @@ impl Likelihood<'_> {
         let (score, _) = units.sums(&vec![1.0; units.log_likelihood.len()]);
         let free = self.free(&parameters, &score);
         let held = (0..dimension).map(|i| !free[i]).collect();
-        Maximum { parameters, log_likelihood: value, units, held, converged }
+        Maximum { parameters, log_likelihood: value, units, held, converged, shift: [0.0; NOISES] }
+    }
+
+    /// One step from the maximum towards that of the restricted likelihood, which has −½ ln det I of the curve's parameters besides:
+    /// a curve of many parameters follows some of the noise, and noise estimated from what is left would be too small.
+    pub(crate) fn restricted_shift(&self, best: &Maximum) -> [f64; NOISES] {
+        let (n, dimension) = (self.model.dimension(), self.dimension());
+        let curve: Vec<bool> = (0..dimension).map(|i| i < n && !best.held[i]).collect();
+        let noise: Vec<bool> = (0..dimension).map(|i| i >= n && self.writes.free()[i - n]).collect();
+        let whole = |units: &Units| units.sums(&vec![1.0; units.log_likelihood.len()]).1;
+        let volume = |information: &[f64]| Factored::new(information, &curve, 0.0).map(|f| f.ln_det());
+        let information = whole(&best.units);
+        let at = &best.parameters;
+        let mut score = vec![0.0; dimension];
+        let middle = Curve { model: self.model, parameters: at[..n].to_vec() }.gain(0.0).abs().max(1e-12);
+        let small = 1e-2 * (at[n] + at[n + 1] + at[n + 2] * middle * middle);
+        let (Some(here), Some(factored)) = (volume(&information), Factored::new(&information, &noise, 0.0))
+        else {
+            return [0.0; NOISES];
+        };
+        for i in (n..dimension).filter(|&i| noise[i]) {
+            let h = if i == n + 2 { small / (middle * middle) } else { small };
+            let mut moved = at.clone();
+            moved[i] += h;
+            let Some(there) = volume(&whole(&self.units(&moved))) else { return [0.0; NOISES] };
+            score[i] = 0.5 * (here - there) / h;
+        }
+        let step = factored.solve(&score);
+        [step[n], step[n + 1], step[n + 2]]
     }
 
     /// Parameters that are not held at a limit.
@@ -264,36 +247,97 @@ impl Likelihood<'_> {
     }
 }
 
-/// (I + damping·Diag I)⁻¹ score on the free parameters; 0 on the others and where there is no information.
-pub(crate) fn newton_step(score: &[f64], information: &[f64], free: &[bool], damping: f64) -> Option<Vec<f64>> {
-    let n = score.len();
-    let at = |i: usize, j: usize| information[i * n + j];
-    let largest = (0..n).map(|i| at(i, i)).fold(0.0, f64::max);
-    let used: Vec<usize> = (0..n).filter(|&i| free[i] && at(i, i) > 1e-14 * largest.min(1.0)).collect();
-    let m = used.len();
-    let mut matrix = vec![0.0; m * m];
-    for (a, &i) in used.iter().enumerate() {
-        for (b, &j) in used.iter().enumerate() {
-            matrix[a * m + b] = at(i, j) * if a == b { 1.0 + damping } else { 1.0 };
+/// The information on the free parameters, factored as L Lᵀ after its diagonal is scaled to 1: parameters differ in size by many
+/// powers of ten.
+pub(crate) struct Factored {
+    /// Parameters that are free and have information at all.
+    used: Vec<usize>,
+    scale: Vec<f64>,
+    /// L, row by row.
+    lower: Vec<f64>,
+    dimension: usize,
+}
+
+impl Factored {
+    /// Of I + damping·Diag I; `None` if that is not positive.
+    pub(crate) fn new(information: &[f64], free: &[bool], damping: f64) -> Option<Self> {
+        let n = free.len();
+        let at = |i: usize, j: usize| information[i * n + j];
+        let largest = (0..n).map(|i| at(i, i)).fold(0.0, f64::max);
+        let used: Vec<usize> = (0..n).filter(|&i| free[i] && at(i, i) > 1e-14 * largest.min(1.0)).collect();
+        let m = used.len();
+        let scale: Vec<f64> = used.iter().map(|&i| 1.0 / (at(i, i) * (1.0 + damping)).sqrt()).collect();
+        let mut lower = vec![0.0; m * m];
+        for a in 0..m {
+            for b in 0..=a {
+                let own = at(used[a], used[b]) * if a == b { 1.0 + damping } else { 1.0 } * scale[a] * scale[b];
+                let rest = own - (0..b).map(|c| lower[a * m + c] * lower[b * m + c]).sum::<f64>();
+                lower[a * m + b] = if a == b { rest.sqrt() } else { rest / lower[b * m + b] };
+            }
+            let pivot = lower[a * m + a];
+            if pivot.is_nan() || pivot <= 1e-7 {
+                return None;
+            }
         }
+        Some(Self { used, scale, lower, dimension: n })
     }
-    // Parameters differ in size by many powers of ten: scale the diagonal to 1.
-    let scale: Vec<f64> = (0..m).map(|a| 1.0 / matrix[a * m + a].sqrt()).collect();
-    for a in 0..m {
-        for b in 0..m {
-            matrix[a * m + b] *= scale[a] * scale[b];
+
+    /// I⁻¹ score; 0 where a parameter is not free.
+    pub(crate) fn solve(&self, score: &[f64]) -> Vec<f64> {
+        let m = self.used.len();
+        let mut x: Vec<f64> = self.used.iter().zip(&self.scale).map(|(&i, s)| score[i] * s).collect();
+        for a in 0..m {
+            let known: f64 = (0..a).map(|c| self.lower[a * m + c] * x[c]).sum();
+            x[a] = (x[a] - known) / self.lower[a * m + a];
         }
+        self.back(x)
     }
-    let rhs: Vec<f64> = used.iter().zip(&scale).map(|(&i, s)| score[i] * s).collect();
-    let solved = numeric::solve(&matrix, &rhs)?;
-    let mut step = vec![0.0; n];
-    for ((&i, s), x) in used.iter().zip(&scale).zip(solved) {
-        step[i] = x * s;
+
+    /// ln det I.
+    pub(crate) fn ln_det(&self) -> f64 {
+        let m = self.used.len();
+        (0..m).map(|a| 2.0 * (self.lower[a * m + a].ln() - self.scale[a].ln())).sum()
     }
-    Some(step)
+
+    /// A change of covariance I⁻¹, from independent normal numbers.
+    pub(crate) fn draw(&self, normal: impl Fn(u64) -> f64) -> Vec<f64> {
+        self.back((0..self.used.len()).map(|a| normal(a as u64)).collect())
+    }
+
+    /// Lᵀ⁻¹ x, scaled back.
+    fn back(&self, mut x: Vec<f64>) -> Vec<f64> {
+        let m = self.used.len();
+        for a in (0..m).rev() {
+            let known: f64 = (a + 1..m).map(|c| self.lower[c * m + a] * x[c]).sum();
+            x[a] = (x[a] - known) / self.lower[a * m + a];
+        }
+        let mut step = vec![0.0; self.dimension];
+        for ((&i, s), x) in self.used.iter().zip(&self.scale).zip(x) {
+            step[i] = x * s;
+        }
+        step
+    }
 }
 
 impl Units {
+    /// Adds the sums of a lane to a unit; `active` says which parameters they are of.
+    fn add(&mut self, unit: usize, lane: usize, active: &[usize], sums: &Sums) {
+        let n = self.dimension;
+        let triangle = n * (n + 1) / 2;
+        let ln_tau = std::f64::consts::TAU.ln();
+        self.log_likelihood[unit] -= 0.5 * (sums.deviance[lane] + sums.reads[lane] * ln_tau);
+        let mut pair = 0;
+        for (k, &i) in active.iter().enumerate() {
+            self.score[unit * n + i] += sums.score[k][lane];
+            // Row i of the triangle begins at column i.
+            let row = unit * triangle + i * n - i * (i + 1) / 2;
+            for &j in &active[k..] {
+                self.information[row + j] += sums.information[pair][lane];
+                pair += 1;
+            }
+        }
+    }
+
     /// Score and information, as a square, of units counted with these weights.
     pub(crate) fn sums(&self, weights: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let n = self.dimension;

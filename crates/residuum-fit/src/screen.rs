@@ -1,5 +1,6 @@
 //! What must not be averaged over in silence: outliers, jumps, plateaus, devices that do not move.
 
+use crate::curve::Curve;
 use crate::filter::LANES;
 use crate::measurement::{Direction, Measurement, Ramp};
 use crate::scoring::Likelihood;
@@ -30,6 +31,19 @@ pub struct Screening {
     pub plateaus: Vec<(Direction, usize, f64)>,
     /// Reads cut with them.
     pub cut: usize,
+    /// Reads left out because they lie so close to a soft bound that it cuts off the write noise.
+    pub shadowed: usize,
+}
+
+impl Screening {
+    /// Adds what was found on another device.
+    pub(crate) fn join(&mut self, other: Self) {
+        self.outliers.extend(other.outliers);
+        self.stuck.extend(other.stuck);
+        self.plateaus.extend(other.plateaus);
+        self.cut += other.cut;
+        self.shadowed += other.shadowed;
+    }
 }
 
 /// Standard deviations beyond which a read is no part of the noise.
@@ -145,47 +159,115 @@ fn smoothed(ramp: &Ramp, half: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The hard bound that the ramps of a direction run into, and where each reaches its neighbourhood; `None` if steps shrink before
-/// the bound, or ramps do not stand there.
-///
-/// The last stretch before the highest level is divided at distances 8δ, 4δ and 1.5δ from it. At a hard bound the second part is
-/// crossed as fast as the first, and more pulses follow than the rest would take.
-fn hard_bound(ramps: &[&Ramp], step: f64, read_noise: f64) -> Option<(f64, Vec<Option<usize>>)> {
-    // Smoothing that leaves less than a step of read noise.
-    let half = (0.5 * (read_noise / step).powi(2)).ceil().max(1.0);
-    if half > 40.0 {
-        return None;
-    }
-    let sign = ramps.first()?.direction.sign();
-    let curves: Vec<Vec<f64>> =
-        ramps.iter().map(|r| smoothed(r, half as usize).iter().map(|v| sign * v).collect()).collect();
-    let mut tops: Vec<f64> = curves.iter().map(|c| c.iter().copied().fold(f64::MIN, f64::max)).collect();
-    tops.sort_by(f64::total_cmp);
-    let level = tops[tops.len() / 2];
-    let width = f64::max((half + 1.0) * step, 2.0 * step);
-    let lowest = curves.iter().flatten().copied().fold(f64::MAX, f64::min);
-    if level - lowest < 12.0 * width {
-        return None;
-    }
-    let first = |curve: &[f64], distance: f64| curve.iter().position(|v| *v >= level - distance * width);
-    let (mut slow, mut fast, mut left, mut count) = (0.0, 0.0, 0.0, 0.0);
-    let mut reached = Vec::new();
-    for curve in &curves {
-        let near = first(curve, 1.5);
-        if let (Some(a), Some(b), Some(c)) = (first(curve, 8.0), first(curve, 4.0), near)
-            && a > 0
-        {
-            fast += (b - a) as f64;
-            slow += (c - b) as f64;
-            left += (curve.len() - c) as f64;
-            count += 1.0;
+/// Ramps of one direction smoothed until less than a step of read noise is left, turned so that they rise.
+struct Smooth {
+    curves: Vec<Vec<f64>>,
+    half: usize,
+    /// The highest state that was seen.
+    level: f64,
+    /// How far below it a ramp is certainly not there yet.
+    width: f64,
+    span: f64,
+}
+
+impl Smooth {
+    fn new(ramps: &[&Ramp], step: f64, read_noise: f64) -> Option<Self> {
+        let half = (0.5 * (read_noise / step).powi(2)).ceil().max(1.0);
+        if half > 40.0 {
+            return None;
         }
-        reached.push(near);
+        let sign = ramps.first()?.direction.sign();
+        let curves: Vec<Vec<f64>> =
+            ramps.iter().map(|r| smoothed(r, half as usize).iter().map(|v| sign * v).collect()).collect();
+        let all = || curves.iter().flatten().copied().filter(|v| !v.is_nan());
+        let (level, lowest) = (all().fold(f64::MIN, f64::max), all().fold(f64::MAX, f64::min));
+        // The highest level is high by chance too.
+        let width = (half + 1.0) * step + 2.0 * read_noise / (2.0 * half + 1.0).sqrt();
+        Some(Self { curves, half: half as usize, level, width, span: level - lowest })
     }
-    // Speeds in widths per pulse.
-    let (before, last) = (4.0 * count / fast, 2.5 * count / slow);
-    let stands = left / count > 1.6 * (1.5 / last) + 2.0;
-    (2.0 * count >= ramps.len() as f64 && last > 0.75 * before && stands).then_some((sign * level, reached))
+
+    /// When a ramp first comes this close to the highest level.
+    fn first(&self, curve: &[f64], distance: f64) -> Option<usize> {
+        curve.iter().position(|v| *v >= self.level - distance)
+    }
+
+    /// From which read on each ramp is within `distance`: the smoothed state uses some later reads, which stay.
+    fn cuts(&self, distance: f64) -> Vec<Option<usize>> {
+        self.curves.iter().map(|c| self.first(c, distance).map(|at| at + self.half)).collect()
+    }
+
+    /// Whether ramps run into a hard bound at the highest level and stand there.
+    ///
+    /// The speed on the last stretch and on the one before is extrapolated to the level: at a soft bound nothing is left of
+    /// it, at a hard one much. And more pulses follow than the rest of the way would take.
+    fn is_hard(&self) -> bool {
+        let near = 1.5 * self.width;
+        let unit = self.width.max(0.02 * self.span);
+        if self.span < 12.0 * unit {
+            return false;
+        }
+        let (mut slow, mut fast, mut left, mut count) = (0.0, 0.0, 0.0, 0.0);
+        for curve in &self.curves {
+            if let [Some(a), Some(b), Some(c)] = [8.0 * unit, 4.0 * unit, near].map(|d| self.first(curve, d))
+                && a > 0
+            {
+                fast += (b - a) as f64;
+                slow += (c - b) as f64;
+                left += (curve.len() - c) as f64;
+                count += 1.0;
+            }
+        }
+        if count == 0.0 {
+            return false;
+        }
+        let (far, last) = (4.0 * unit * count / fast, (4.0 * unit - near) * count / slow);
+        let from = 0.5 * (4.0 * unit + near);
+        let at_level = last - (far - last) / (6.0 * unit - from) * from;
+        at_level > 0.25 * far && left / count > 1.15 * near / last + 2.0 / count.sqrt()
+    }
+}
+
+/// The distance from a bound within which it cuts off write noise: there, (step) × (distance) is less than three times the
+/// variance of that noise, and a state stays away from the bound by what it cannot overstep.
+fn shadow(curve: &Curve, direction: Direction, additive: f64, of: &Smooth) -> f64 {
+    let step = |d: f64| curve.step(direction, direction.sign() * (of.level - d)).max(0.0);
+    let parts = (1..=100).map(|i| 0.0025 * f64::from(i) * of.span);
+    parts.take_while(|d| step(*d) * d < 3.0 * additive).last().unwrap_or(0.0)
+}
+
+/// Cuts ramps where a soft bound begins to cut off their noise.
+pub(crate) fn cut_shadows(
+    ramps: &mut [Ramp],
+    curve: &Curve,
+    noise: [f64; 2],
+    step: f64,
+    found: &mut Screening,
+) {
+    for direction in [Direction::Up, Direction::Down] {
+        if found.plateaus.iter().any(|(d, ..)| *d == direction) {
+            continue;
+        }
+        let own: Vec<usize> = (0..ramps.len()).filter(|&i| ramps[i].direction == direction).collect();
+        let seen: Vec<&Ramp> = own.iter().map(|&i| &ramps[i]).collect();
+        let Some(smooth) = Smooth::new(&seen, step, noise[0].sqrt()) else { continue };
+        let distance = shadow(curve, direction, noise[1], &smooth);
+        if distance > smooth.width {
+            found.shadowed += cut(ramps, &own, &smooth.cuts(distance)).1;
+        }
+    }
+}
+
+/// Ends ramps at the given reads, unless too little would be left: the number of ramps and of reads cut.
+fn cut(ramps: &mut [Ramp], own: &[usize], from: &[Option<usize>]) -> (usize, usize) {
+    let (mut count, mut reads) = (0, 0);
+    for (&i, from) in own.iter().zip(from) {
+        if let Some(from) = from.filter(|from| *from >= 4 && *from < ramps[i].reads.len()) {
+            reads += ramps[i].reads.len() - from;
+            ramps[i].reads.truncate(from);
+            count += 1;
+        }
+    }
+    (count, reads)
 }
 
 /// Cuts the ramps that stand at a hard bound, and says so.
@@ -193,15 +275,9 @@ pub(crate) fn cut_plateaus(ramps: &mut [Ramp], step: f64, read_noise: f64, found
     for direction in [Direction::Up, Direction::Down] {
         let own: Vec<usize> = (0..ramps.len()).filter(|&i| ramps[i].direction == direction).collect();
         let seen: Vec<&Ramp> = own.iter().map(|&i| &ramps[i]).collect();
-        let Some((level, reached)) = hard_bound(&seen, step, read_noise) else { continue };
-        let mut cut = 0;
-        for (&i, from) in own.iter().zip(&reached) {
-            if let Some(from) = from.filter(|from| *from >= 4) {
-                found.cut += ramps[i].reads.len() - from;
-                ramps[i].reads.truncate(from);
-                cut += 1;
-            }
-        }
-        found.plateaus.push((direction, cut, level));
+        let Some(smooth) = Smooth::new(&seen, step, read_noise).filter(Smooth::is_hard) else { continue };
+        let (count, reads) = cut(ramps, &own, &smooth.cuts(1.5 * smooth.width));
+        found.cut += reads;
+        found.plateaus.push((direction, count, direction.sign() * smooth.level));
     }
 }

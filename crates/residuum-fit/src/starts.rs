@@ -81,7 +81,7 @@ impl Starts {
                 let gain = 0.5 * (middle[0] + middle[1]);
                 let fall =
                     0.25 * (self.lines[0][0] - self.lines[0][1] + self.lines[1][1] - self.lines[1][0]) / gain;
-                let center = crate::point::crossings(&line, residuum::Range { lo: -1.0, hi: 1.0 });
+                let center = crate::point::crossings(&line, residuum::Range { lo: -1.0, hi: 1.0 }, 1);
                 let center = center.first().map_or(0.0, |c| c.at);
                 [0.3, 0.8, 2.0]
                     .iter()

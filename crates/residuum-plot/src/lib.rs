@@ -29,6 +29,8 @@ mod notes;
 mod page;
 mod panel;
 #[cfg(feature = "png")]
+mod pdf;
+#[cfg(feature = "png")]
 mod png;
 #[cfg(feature = "png")]
 mod raster;
@@ -70,7 +72,7 @@ pub enum PngError {
         limit: u32,
     },
     /// The picture could not be compressed.
-    #[error("png must be encodable: {0}")]
+    #[error("the figure must be encodable: {0}")]
     Png(#[source] std::io::Error),
 }
 
@@ -270,6 +272,12 @@ impl Figure {
     #[cfg(feature = "png")]
     pub fn to_png(&self, scale: f64) -> Result<Vec<u8>, PngError> {
         raster::png(&self.page(), self.size(), scale)
+    }
+
+    /// The figure as a PDF of one page, of the size it has in a browser; the same figure always gives the same bytes.
+    #[cfg(feature = "png")]
+    pub fn to_pdf(&self) -> Result<Vec<u8>, PngError> {
+        pdf::pdf(&self.page(), self.size(), &self.spoken_title()).map_err(PngError::Png)
     }
 }
 

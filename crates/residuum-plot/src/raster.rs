@@ -103,7 +103,7 @@ fn paint_of(color: Color, opacity: f64) -> Paint<'static> {
     Paint { shader, anti_alias: true, ..Paint::default() }
 }
 
-fn outline(path: &Path) -> Option<tiny_skia::Path> {
+pub(crate) fn outline(path: &Path) -> Option<tiny_skia::Path> {
     let mut pen = PathBuilder::new();
     for &step in &path.steps {
         match step {
@@ -117,7 +117,7 @@ fn outline(path: &Path) -> Option<tiny_skia::Path> {
 }
 
 /// The outlines of a label's letters, in their place on the page.
-fn letters(label: &Label) -> Option<tiny_skia::Path> {
+pub(crate) fn letters(label: &Label) -> Option<tiny_skia::Path> {
     let font = Font::of(label.bold)?;
     let mut pen = Pen { path: PathBuilder::new(), x: 0.0, y: 0.0, scale: 1.0 };
     let mut end = 0.0;

@@ -7,34 +7,53 @@ use super::{Candidate, LeftOut, WEIGHTS};
 use crate::curve::{Curve, CurveFamily};
 use crate::filter::{Prepared, Surprises};
 use crate::measurement::{Direction, Ramp};
-use crate::scoring::{Likelihood, Maximum, NOISES};
+use crate::scoring::{Likelihood, Maximum, WriteNoise};
 
-/// Nodes lie equally spaced over all weights, as a tile has them.
+/// What is tried on every device.
 pub(super) fn candidates() -> Vec<CurveFamily> {
-    vec![
+    let closed = [
         CurveFamily::Constant,
         CurveFamily::Line,
         CurveFamily::Power,
         CurveFamily::Exponential,
         CurveFamily::Tanh,
-        CurveFamily::Piecewise(3, WEIGHTS),
-        CurveFamily::Piecewise(5, WEIGHTS),
-        CurveFamily::Piecewise(9, WEIGHTS),
-        CurveFamily::Table(17, WEIGHTS),
-    ]
+    ];
+    closed.into_iter().chain([3, 5, 9, 17].map(with_nodes)).collect()
+}
+
+/// Most values of a curve that is called piecewise; one with more is a table.
+const FEW_NODES: usize = 10;
+
+/// Nodes lie equally spaced over all weights, as a tile has them.
+fn with_nodes(nodes: usize) -> CurveFamily {
+    if nodes <= FEW_NODES { CurveFamily::Piecewise(nodes, WEIGHTS) } else { CurveFamily::Table(nodes, WEIGHTS) }
+}
+
+/// Numbers of nodes around the best one, where no closed form is better.
+pub(super) fn neighbours(best: &Candidate, reads: usize) -> Vec<CurveFamily> {
+    let (CurveFamily::Piecewise(nodes, _) | CurveFamily::Table(nodes, _)) = best.model else {
+        return Vec::new();
+    };
+    let others: &[usize] = match nodes {
+        3 => &[4],
+        5 => &[4, 6, 7],
+        9 => &[6, 7, 8, 10, 11, 13],
+        _ => &[11, 13, 15, 21, 25, 33],
+    };
+    others.iter().copied().filter(|n| 40 * n < reads).map(with_nodes).collect()
 }
 
 pub(super) fn candidate(
     model: CurveFamily,
+    writes: WriteNoise,
     fits: Vec<Maximum>,
     prepared: &[Prepared],
     visited: Range,
 ) -> Candidate {
     let devices = fits.len();
-    let noises = if model == CurveFamily::Constant { 2 } else { NOISES };
-    let parameters = devices * (model.dimension() + noises);
+    let own = model.dimension() + writes.free().iter().filter(|free| **free).count();
+    let parameters = devices * own;
     let log_likelihood: f64 = fits.iter().map(|f| f.log_likelihood).sum();
-    let reads: usize = prepared.iter().map(|p| p.reads).sum();
     let mean: Vec<f64> = (0..model.dimension())
         .map(|i| fits.iter().map(|f| f.parameters[i]).sum::<f64>() / devices as f64)
         .collect();
@@ -59,19 +78,24 @@ pub(super) fn candidate(
         parameters,
         log_likelihood,
         aic: 2.0 * parameters as f64 - 2.0 * log_likelihood,
-        bic: parameters as f64 * (reads as f64).ln() - 2.0 * log_likelihood,
+        bic: own as f64 * cost(prepared) - 2.0 * log_likelihood,
         held_out: None,
         note,
+        writes,
         fits,
     }
 }
 
+/// What one parameter of every device costs by the Bayesian criterion: the parameters of a device are known by its own reads.
+pub(super) fn cost(prepared: &[Prepared]) -> f64 {
+    prepared.iter().map(|p| (p.reads.max(1) as f64).ln()).sum()
+}
+
 /// The best first: by BIC, of the piecewise curves only the best one. A tanh that is wide is a pair of straight lines with as
 /// many parameters, so it must be better by what one parameter of every device costs.
-pub(super) fn choose(mut fitted: Vec<Candidate>, asked: Option<&str>, reads: usize) -> Vec<Candidate> {
+pub(super) fn choose(mut fitted: Vec<Candidate>, asked: Option<&str>, margin: f64) -> Vec<Candidate> {
     fitted.retain(|c| c.bic.is_finite());
     fitted.sort_by(|a, b| a.bic.total_cmp(&b.bic));
-    let margin = (reads as f64).ln() * fitted.first().map_or(1, |c| c.fits.len()) as f64;
     if let Some(line) = fitted.iter().position(|c| c.model == CurveFamily::Line)
         && fitted[0].model == CurveFamily::Tanh
         && fitted[line].bic - fitted[0].bic < margin
@@ -108,14 +132,13 @@ pub(super) fn hold_out(fitted: &mut [Candidate], ramps: &[Vec<Ramp>], warnings: 
     let used = &ramps[..ramps.len().min(6)];
     let halves: Vec<[Prepared; 2]> = used
         .iter()
-        .map(|own| [0, 1].map(|half| Prepared::new(own.iter().filter(|r| r.cycle % 2 == half), usize::MAX)))
+        .map(|own| [0, 1].map(|half| Prepared::new(own.iter().filter(|r| r.cycle % 2 == half))))
         .collect();
     fitted.par_iter_mut().for_each(|candidate| {
         let (mut log_likelihood, mut reads, mut squares, mut count) = (0.0, 0, 0.0, 0usize);
         for (device, half) in halves.iter().enumerate() {
             for left_out in 0..2 {
-                let proportional = candidate.model != CurveFamily::Constant;
-                let on = |ramps| Likelihood { model: candidate.model, ramps, proportional };
+                let on = |ramps| Likelihood { model: candidate.model, ramps, writes: candidate.writes };
                 let best = on(&half[1 - left_out]).maximize(&candidate.fits[device].parameters);
                 log_likelihood +=
                     on(&half[left_out]).value(&best.parameters, &mut Surprises::new(half[left_out].size));

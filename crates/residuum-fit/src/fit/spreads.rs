@@ -1,6 +1,6 @@
 //! How devices differ.
 
-use crate::bootstrap::{Draws, Estimate, student};
+use crate::bootstrap::{Draws, Estimate, Z95};
 use crate::curve::{Curve, CurveFamily};
 
 /// How devices differ.
@@ -22,8 +22,7 @@ pub(super) fn spreads(model: CurveFamily, soft: bool, draws: &Draws, middle: f64
     let n = model.dimension();
     let curves: Vec<Curve> =
         draws.devices.iter().map(|(p, _)| Curve { model, parameters: p[..n].to_vec() }).collect();
-    let named: Vec<Vec<f64>> =
-        curves.iter().map(|c| c.named(soft).into_iter().map(|(_, v)| v).collect()).collect();
+    let named: Vec<Vec<f64>> = curves.iter().map(|c| c.values(soft)).collect();
     let names: Vec<String> = curves[0].named(soft).into_iter().map(|(name, _)| name).collect();
     let count = curves.len() as f64;
     let m = names.len();
@@ -49,10 +48,8 @@ pub(super) fn spreads(model: CurveFamily, soft: bool, draws: &Draws, middle: f64
         let mean = values.iter().sum::<f64>() / count;
         let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0);
         let value = (variance - own).max(0.0).sqrt();
-        // The deviation of a sample of normal numbers, on the scale of its logarithm.
-        let factor = (student(curves.len() - 1) / (2.0 * (count - 1.0)).sqrt()).exp();
-        let ends =
-            [variance / (factor * factor), variance * factor * factor].map(|v| (v - own).max(0.0).sqrt());
+        // The variance of a sample of normal numbers over the true one is χ² over its degrees of freedom.
+        let ends = [Z95, -Z95].map(|z| (variance / chi_squared(count - 1.0, z) - own).max(0.0).sqrt());
         Estimate { value, low: ends[0].min(value), high: ends[1].max(value) }
     };
     let gain = curves.iter().map(|c| c.gain(middle)).sum::<f64>() / count;
@@ -88,16 +85,22 @@ pub(super) fn spreads(model: CurveFamily, soft: bool, draws: &Draws, middle: f64
     }
 }
 
+/// The quantile of χ²/ν at that of a normal number, by Wilson and Hilferty.
+fn chi_squared(freedom: f64, z: f64) -> f64 {
+    let part = 2.0 / (9.0 * freedom);
+    (1.0 - part + z * part.sqrt()).max(1e-3).powi(3)
+}
+
 /// ∂(named parameter i)/∂(fitted parameter a), row by row.
 fn jacobian(curve: &Curve, soft: bool) -> Vec<f64> {
-    let (n, base) = (curve.parameters.len(), curve.named(soft));
+    let (n, base) = (curve.parameters.len(), curve.values(soft));
     let mut slopes = vec![0.0; base.len() * n];
     for a in 0..n {
         let mut moved = curve.clone();
         let h = 1e-5 * curve.parameters[a].abs().max(1e-6);
         moved.parameters[a] += h;
-        for (i, (_, value)) in moved.named(soft).into_iter().enumerate() {
-            slopes[i * n + a] = (value - base[i].1) / h;
+        for (i, value) in moved.values(soft).into_iter().enumerate() {
+            slopes[i * n + a] = (value - base[i]) / h;
         }
     }
     slopes

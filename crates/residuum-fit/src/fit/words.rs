@@ -44,6 +44,12 @@ pub(super) fn sentences(
             ));
         }
     }
+    if screening.shadowed > 0 {
+        said.push(format!(
+            "{} reads next to a soft bound are left out: the bound cuts off the write noise there, and states keep away from it",
+            screening.shadowed
+        ));
+    }
     match point.kind {
         PointKind::Repelling => said.push(
             "the symmetric point repels: alternating pulses lead away from it, zero-shifting does not find it, and the \

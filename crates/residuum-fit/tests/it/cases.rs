@@ -1,12 +1,14 @@
-//! Devices with known parameters: one of each family, with read and write noise.
+//! Devices with known parameters: one of each family, with read and write noise, and some that are harder.
 
 use residuum::{Key, Range};
-use residuum_fit::{Curve, CurveFamily, DeviceFit, PointKind, Truth};
+use residuum_fit::{Curve, CurveFamily, DeviceFit, Direction, Estimate, PointKind, Truth};
 
 /// One synthetic device.
 pub struct Case {
-    /// The family that should be found; `rising` is a linear one.
+    /// What it is called in tables.
     pub name: &'static str,
+    /// The family that should be found.
+    pub family: &'static str,
     /// Family and parameters.
     pub curve: fn() -> Curve,
     /// Deviations of a read, of a pulse, and of a pulse relative to its step.
@@ -15,7 +17,7 @@ pub struct Case {
     pub kind: PointKind,
     /// Of a ramp.
     pub pulses: usize,
-    /// Ramps in each direction.
+    /// Ramps in each direction of a device that is measured alone.
     pub cycles: usize,
     /// Where states are cut off.
     pub range: Range,
@@ -24,10 +26,24 @@ pub struct Case {
 const WIDE: Range = Range { lo: -1.3, hi: 1.3 };
 const NODES: Range = Range { lo: -1.0, hi: 1.0 };
 
-/// One of each family.
-pub const CASES: [Case; 8] = [
+fn line(values: [f64; 4]) -> Curve {
+    Curve::new(CurveFamily::Line, values.to_vec())
+}
+
+/// Values that go up and down between neighbours, the same for both directions: no smooth curve describes them.
+fn jagged() -> Curve {
+    const SIGNS: [f64; 17] =
+        [1.0, -1.0, -1.0, 1.0, 1.0, -1.0, 1.0, -1.0, -1.0, 1.0, -1.0, 1.0, 1.0, -1.0, -1.0, 1.0, -1.0];
+    let value = |start: f64, rise: f64, i: usize| start + rise * i as f64 + 0.0014 * SIGNS[i];
+    let up = (0..17).map(|i| value(0.0115, -0.0004, i));
+    Curve::new(CurveFamily::Table(17, NODES), up.chain((0..17).map(|i| value(0.005, 0.0004, i))).collect())
+}
+
+/// One of each family, then others.
+pub const CASES: [Case; 14] = [
     Case {
         name: "constant",
+        family: "constant",
         curve: || Curve::new(CurveFamily::Constant, vec![0.0085, 0.007]),
         noise: [0.01, 0.004, 0.0],
         kind: PointKind::None,
@@ -37,7 +53,8 @@ pub const CASES: [Case; 8] = [
     },
     Case {
         name: "linear",
-        curve: || Curve::new(CurveFamily::Line, vec![0.012, 0.005, 0.004, 0.011]),
+        family: "linear",
+        curve: || line([0.012, 0.005, 0.004, 0.011]),
         noise: [0.01, 0.003, 0.2],
         kind: PointKind::Attracting,
         pulses: 230,
@@ -45,8 +62,9 @@ pub const CASES: [Case; 8] = [
         range: WIDE,
     },
     Case {
-        name: "soft_bounds",
-        curve: || Curve::new(CurveFamily::Line, vec![0.022, 0.0005, 0.0, 0.018]),
+        name: "soft bounds",
+        family: "soft_bounds",
+        curve: || line([0.022, 0.0005, 0.0, 0.018]),
         noise: [0.015, 0.002, 0.3],
         kind: PointKind::Attracting,
         pulses: 350,
@@ -55,15 +73,17 @@ pub const CASES: [Case; 8] = [
     },
     Case {
         name: "power",
+        family: "power",
         curve: || Curve::new(CurveFamily::Power, vec![0.012, 0.010, 1.0, 1.0, 2.0]),
         noise: [0.01, 0.002, 0.2],
         kind: PointKind::Attracting,
         pulses: 400,
         cycles: 10,
-        range: Range { lo: -1.0, hi: 1.0 },
+        range: NODES,
     },
     Case {
         name: "exponential",
+        family: "exponential",
         curve: || Curve::new(CurveFamily::Exponential, vec![0.010, 0.011, 1.0, 1.05, 2.0]),
         noise: [0.01, 0.002, 0.2],
         kind: PointKind::Attracting,
@@ -73,6 +93,7 @@ pub const CASES: [Case; 8] = [
     },
     Case {
         name: "tanh",
+        family: "tanh",
         curve: || Curve::new(CurveFamily::Tanh, vec![0.009, 0.6, 0.1, 0.35]),
         noise: [0.01, 0.002, 0.2],
         kind: PointKind::Attracting,
@@ -82,6 +103,7 @@ pub const CASES: [Case; 8] = [
     },
     Case {
         name: "piecewise",
+        family: "piecewise",
         curve: || {
             let up = [0.006, 0.012, 0.007, 0.009, 0.012];
             let down = [0.012, 0.007, 0.013, 0.006, 0.006];
@@ -94,30 +116,98 @@ pub const CASES: [Case; 8] = [
         range: NODES,
     },
     Case {
-        name: "rising",
-        curve: || Curve::new(CurveFamily::Line, vec![0.004, 0.012, 0.0085, 0.0075]),
+        name: "table",
+        family: "table",
+        curve: jagged,
+        noise: [0.005, 0.002, 0.1],
+        kind: PointKind::Attracting,
+        pulses: 260,
+        cycles: 10,
+        range: NODES,
+    },
+    Case {
+        name: "linear, rising",
+        family: "linear",
+        curve: || line([0.004, 0.012, 0.0085, 0.0075]),
         noise: [0.01, 0.003, 0.1],
         kind: PointKind::Repelling,
         pulses: 280,
         cycles: 10,
         range: NODES,
     },
+    Case {
+        name: "constant, equal steps",
+        family: "constant",
+        curve: || Curve::new(CurveFamily::Constant, vec![0.01, 0.01]),
+        noise: [0.01, 0.0, 0.3],
+        kind: PointKind::Several,
+        pulses: 260,
+        cycles: 10,
+        range: NODES,
+    },
+    Case {
+        name: "linear, hard bounds",
+        family: "linear",
+        curve: || line([0.015, 0.005, 0.005, 0.015]),
+        noise: [0.02, 0.0, 0.3],
+        kind: PointKind::Attracting,
+        pulses: 300,
+        cycles: 10,
+        range: NODES,
+    },
+    Case {
+        name: "soft bounds, one ramp",
+        family: "soft_bounds",
+        curve: || line([0.02, 0.0, 0.0, 0.016]),
+        noise: [0.02, 0.0, 0.5],
+        kind: PointKind::Attracting,
+        pulses: 1000,
+        cycles: 1,
+        range: NODES,
+    },
+    Case {
+        name: "power, three ramps",
+        family: "power",
+        curve: || Curve::new(CurveFamily::Power, vec![0.010, 0.010, 1.0, 1.0, 3.0]),
+        noise: [0.01, 0.0, 0.3],
+        kind: PointKind::Attracting,
+        pulses: 500,
+        cycles: 3,
+        range: NODES,
+    },
+    Case {
+        name: "piecewise, seven nodes",
+        family: "piecewise",
+        curve: || {
+            let up = [0.014, 0.009, 0.012, 0.008, 0.009, 0.004, 0.005];
+            let down = [0.004, 0.008, 0.006, 0.009, 0.012, 0.010, 0.014];
+            Curve::new(CurveFamily::Piecewise(7, NODES), [up, down].concat())
+        },
+        noise: [0.01, 0.003, 0.0],
+        kind: PointKind::Attracting,
+        pulses: 260,
+        cycles: 10,
+        range: NODES,
+    },
 ];
 
-impl Case {
-    /// The family that should be found.
-    pub fn family(&self) -> &'static str {
-        if self.name == "rising" { "linear" } else { self.name }
-    }
+/// Deviations between devices: of a gain that both directions share, and of one for each.
+pub const SPREADS: [f64; 2] = [0.08, 0.03];
+/// Ramps in each direction of a device among several.
+pub const CYCLES_OF_MANY: usize = 3;
 
-    /// So many devices; several differ by a tenth in their steps, independently in both directions.
+/// Whether an interval covers the truth, by the name of the quantity.
+pub type Covers = Vec<(String, bool)>;
+
+impl Case {
+    /// So many devices; several differ in their steps.
     pub fn devices(&self, count: usize, key: Key) -> Vec<Truth> {
         let device = |index: usize| {
             let mut curve = (self.curve)();
             if count > 1 {
                 let key = key.named("devices").fold(index as u64);
-                let common = 0.08 * key.normal_at(0);
-                let factor = [1.0 + common + 0.03 * key.normal_at(1), 1.0 + common + 0.03 * key.normal_at(2)];
+                let common = SPREADS[0] * key.normal_at(0);
+                let factor = [1, 2].map(|i| 1.0 + common + SPREADS[1] * key.normal_at(i));
                 scale(&mut curve, factor);
             }
             let [read_noise, additive, proportional] = self.noise;
@@ -126,38 +216,63 @@ impl Case {
         (0..count).map(device).collect()
     }
 
+    /// Ramps of each direction and device.
+    pub fn ramps(&self, devices: usize) -> usize {
+        if devices == 1 { self.cycles } else { self.cycles.min(CYCLES_OF_MANY) }
+    }
+
     /// Whether each interval covers the truth.
-    pub fn covers(&self, found: &DeviceFit) -> Vec<(String, bool)> {
+    pub fn covers(&self, found: &DeviceFit) -> Covers {
         let truth = (self.curve)();
-        let soft = self.name == "soft_bounds";
-        let mut said: Vec<(String, bool)> = Vec::new();
-        if truth.model.is_closed() {
-            for ((name, value), (_, estimate)) in truth.named(soft).into_iter().zip(&found.parameters) {
-                said.push((name, estimate.covers(value)));
+        let mut said: Covers = Vec::new();
+        let mut say = |name: &str, estimate: Estimate, value: f64| {
+            said.push((name.to_string(), estimate.covers(value)));
+        };
+        if truth.model == found.curve.model {
+            // The last nodes of a table may lie where no ramp has been.
+            for ((name, value), (_, estimate)) in
+                truth.named(self.family == "soft_bounds").into_iter().zip(&found.parameters)
+            {
+                say(&name, *estimate, value);
             }
         }
-        said.push(("read_noise".into(), found.read_noise.covers(self.noise[0])));
+        for (at, words) in [(10, "lower"), (20, "middle"), (30, "upper")] {
+            let (w, up, down) = found.band[at];
+            say(&format!("up step, {words}"), up, truth.step(Direction::Up, w));
+            say(&format!("down step, {words}"), down, truth.step(Direction::Down, w));
+        }
+        let [read, additive, proportional] = self.noise;
+        say("read noise", found.read_noise, read);
         let square: f64 = found
             .visited
             .grid(65)
             .into_iter()
-            .map(|w| {
-                let up = truth.step(residuum_fit::Direction::Up, w).max(0.0);
-                let down = truth.step(residuum_fit::Direction::Down, w).max(0.0);
-                0.5 * (up * up + down * down) / 65.0
-            })
+            .flat_map(|w| [Direction::Up, Direction::Down].map(|d| truth.step(d, w).max(0.0).powi(2) / 130.0))
             .sum();
-        let total = (self.noise[1].powi(2) + self.noise[2].powi(2) * square).sqrt();
-        said.push(("write_noise".into(), found.write_noise.covers(total)));
-        said.push(("additive".into(), found.additive.covers(self.noise[1])));
-        if truth.model != CurveFamily::Constant {
-            said.push(("proportional".into(), found.proportional.covers(self.noise[2])));
+        let total = (additive.powi(2) + proportional.powi(2) * square).sqrt();
+        say("write noise", found.write_noise, total);
+        say("additive", found.additive, additive);
+        say("proportional", found.proportional, proportional);
+        let middle = match (self.kind, found.symmetric_point.weight) {
+            (PointKind::Attracting | PointKind::Repelling, Some(point)) => {
+                let at = residuum::numeric::find_root(|w| truth.asymmetry(w), -0.9, 0.9).unwrap_or(f64::NAN);
+                say("symmetric point", point, at);
+                Some(at)
+            }
+            (PointKind::None, None) => Some(0.5 * (found.visited.lo + found.visited.hi)),
+            _ => None,
+        };
+        if let Some(at) = middle {
+            say("step", found.step, truth.gain(at));
+            say("states", found.states, 2.0 / truth.gain(at));
         }
-        if let (PointKind::Attracting | PointKind::Repelling, Some(point)) =
-            (self.kind, found.symmetric_point.weight)
-        {
-            let at = residuum::numeric::find_root(|w| truth.asymmetry(w), -0.9, 0.9).unwrap_or(f64::NAN);
-            said.push(("symmetric_point".into(), point.covers(at)));
+        if let Some(spread) = &found.spread {
+            let common = truth.model == CurveFamily::Tanh;
+            let own = if common { SPREADS[1] } else { SPREADS[1] / std::f64::consts::SQRT_2 };
+            say("spread of steps", spread.step, SPREADS[0].hypot(own));
+            if !common {
+                say("spread of imbalance", spread.imbalance, own);
+            }
         }
         said
     }
