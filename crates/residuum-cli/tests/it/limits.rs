@@ -64,6 +64,7 @@ fn every_command_survives_with_little_memory() {
     let folder = TempDir::new().unwrap();
     let at = folder.path();
     fs::write(at.join("problem.toml"), PROBLEM).unwrap();
+    fs::write(at.join("other.toml"), PROBLEM.replace("0.01", "0.02")).unwrap();
     fs::write(at.join("network.toml"), NETWORK).unwrap();
     fs::write(at.join("table.csv"), "w,q_plus,q_minus\n-1,1.5,0.2\n0,1,1\n1,0.2,1.5\n").unwrap();
     let pulse = |i: i32| format!("{},{}", 1.0 + 0.1 * f64::from(i), 4.0 - 0.1 * f64::from(i));
@@ -94,7 +95,7 @@ fn every_command_survives_with_little_memory() {
         &["export", "network", "--to", "w.safetensors"],
         &["report", "problem", "--to", "page.html"],
         &["runs", "list", "network"],
-        &["compare", "problem.toml", "problem.toml", "--out", "compared"],
+        &["compare", "problem.toml", "other.toml", "--out", "compared"],
         &["device", "show", "table.csv"],
         &["device", "fit", "pulses.csv"],
         &["convert", "model.json", "--to", "out.safetensors"],

@@ -40,6 +40,9 @@ impl ArrayPlace {
     }
 }
 
+/// Most bytes of a header, which holds a type and a shape.
+const MOST_HEADER: u64 = 1 << 16;
+
 /// Numbers in row-major order, with their shape and the largest byte if they are bytes.
 struct Numbers {
     shape: Vec<usize>,
@@ -163,9 +166,17 @@ fn from_archive(path: &Path, name: &str, file: impl Read + Seek) -> Result<Numbe
     numbers(path, &format!(", array {name:?}"), entry)
 }
 
-fn numbers(path: &Path, place: &str, from: impl Read) -> Result<Numbers, DataError> {
+fn numbers(path: &Path, place: &str, mut from: impl Read) -> Result<Numbers, DataError> {
     let damaged = |e: std::io::Error| refused(path, place, format!("must be an intact array of NumPy: {e}"));
-    let file = NpyFile::new(from.take(MOST_UNPACKED)).map_err(damaged)?;
+    // Magic, version, and the length of the header, for which the reader would make room whatever it says.
+    let mut start = Vec::new();
+    from.by_ref().take(12).read_to_end(&mut start).map_err(damaged)?;
+    if let [_, _, _, _, _, _, 2..=u8::MAX, _, length @ ..] = start.as_slice()
+        && length.iter().rev().fold(0_u64, |sum, &byte| sum << 8 | u64::from(byte)) > MOST_HEADER
+    {
+        return Err(refused(path, place, format!("must have a header of at most {MOST_HEADER} bytes")));
+    }
+    let file = NpyFile::new(start.as_slice().chain(from).take(MOST_UNPACKED)).map_err(damaged)?;
     let shape: Vec<usize> = file.shape().iter().map(|&n| n as usize).collect();
     // The reader multiplies the sizes without a look at what fits.
     let Some(count) = shape.iter().try_fold(1_usize, |product, &n| product.checked_mul(n)) else {

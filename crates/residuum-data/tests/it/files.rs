@@ -213,6 +213,17 @@ fn sizes_that_wrap_are_refused() {
     }
 }
 
+/// The length of a header is four bytes of the file: room for it was made before the file was seen to end.
+#[test]
+fn a_header_that_claims_a_huge_length_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["x.npy", "y.npy"] {
+        fs::write(folder.path().join(name), b"\x93NUMPY\x02\x00\xff\xff\xff\x7f{'descr'").unwrap();
+    }
+    let message = read_arrays(&arrays(folder.path(), false, None), None).unwrap_err().to_string();
+    assert!(message.contains("must have a header of at most 65536 bytes"), "{message}");
+}
+
 /// A header of a few bytes that claims 16 000 × 16 000 pixels.
 #[test]
 fn an_image_that_claims_a_huge_size_is_refused() {

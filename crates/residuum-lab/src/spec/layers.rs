@@ -24,7 +24,7 @@ const NORMS: &[&str] = &["batch_norm", "layer_norm"];
 const HOLDING: &[&str] = &["linear", "conv2d", "conv1d", "residual", "parallel", "group"];
 
 /// Layers of a list; more are taken for a mistake.
-pub(super) const MOST_LAYERS: usize = 10_000;
+pub(super) const MOST_LAYERS: usize = 2000;
 
 /// Every kind of layer.
 const KINDS: [&str; 21] = [
