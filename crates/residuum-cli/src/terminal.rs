@@ -26,7 +26,8 @@ pub fn listen_for_interrupts() -> anyhow::Result<()> {
         if INTERRUPTED.swap(true, Ordering::Relaxed) || looks == 0 {
             end_at_once();
         }
-        std::thread::spawn(move || {
+        // Without a thread to watch, a second Ctrl-C still ends it.
+        let _ = std::thread::Builder::new().spawn(move || {
             let mut seen = looks;
             loop {
                 std::thread::sleep(PATIENCE);

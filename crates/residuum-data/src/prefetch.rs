@@ -6,7 +6,8 @@ use std::thread::{self, JoinHandle};
 
 use super::{Batch, Epoch};
 
-/// The batches of an epoch, prepared on a separate thread. Dropping it ends the thread.
+/// The batches of an epoch, prepared on a separate thread, or here if the system has no thread to give: only the time differs. Dropping it
+/// ends the thread.
 #[derive(Debug)]
 pub struct Prefetch {
     /// Empty once the epoch is over, so that the thread's end is noticed once.
@@ -14,22 +15,33 @@ pub struct Prefetch {
     used: Sender<Batch>,
     left: usize,
     worker: Option<JoinHandle<()>>,
+    /// The epoch itself, if there is no thread.
+    here: Option<Epoch>,
 }
 
 impl Prefetch {
     /// Prepares the batches of `epoch`, at most `depth` ahead of the one requested.
-    pub fn new(mut epoch: Epoch, depth: usize) -> Self {
+    pub fn new(epoch: Epoch, depth: usize) -> Self {
         let (send, ready) = sync_channel(depth);
         let (used, reuse) = channel::<Batch>();
         let left = epoch.len();
-        let worker = thread::spawn(move || {
+        // The epoch follows the thread, so that it is still here if there is none.
+        let (give, take) = channel::<Epoch>();
+        let worker = thread::Builder::new().spawn(move || {
+            let Ok(mut epoch) = take.recv() else { return };
             let mut batch = Batch::default();
             // A closed channel means that no more batches are wanted.
             while epoch.next_into(&mut batch) && send.send(batch).is_ok() {
                 batch = reuse.try_recv().unwrap_or_default();
             }
         });
-        Self { ready: Some(ready), used, left, worker: Some(worker) }
+        match worker {
+            Ok(worker) => {
+                let here = give.send(epoch).err().map(|unsent| unsent.0);
+                Self { ready: Some(ready), used, left, worker: Some(worker), here }
+            }
+            Err(_) => Self { ready: None, used, left, worker: None, here: Some(epoch) },
+        }
     }
 
     /// Puts the next batch into `batch`, whose memory goes back to the thread; false at the end, with `batch`
@@ -55,6 +67,12 @@ impl Iterator for Prefetch {
     type Item = Batch;
 
     fn next(&mut self) -> Option<Batch> {
+        if let Some(epoch) = &mut self.here {
+            let mut batch = Batch::default();
+            let more = epoch.next_into(&mut batch);
+            self.left -= usize::from(more);
+            return more.then_some(batch);
+        }
         let batch = self.ready.as_ref().and_then(|ready| ready.recv().ok());
         self.left -= usize::from(batch.is_some());
         // An epoch cut short by a panic of the thread must not look like one that is over.

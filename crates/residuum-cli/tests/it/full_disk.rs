@@ -116,7 +116,8 @@ fn fills_up(spec: &str, file: &str) {
     assert_eq!(whole.len(), 2);
 
     for _ in 0..2 {
-        let output = residuum(&["run", "spec.toml", "--out", "store"], at, true);
+        // One after the other, so that the small one is done when the large one fails.
+        let output = residuum(&["run", "spec.toml", "--out", "store", "--jobs", "1"], at, true);
         let message = message(&output);
         assert_eq!(output.status.code(), Some(2), "{message}");
         assert!(message.lines().last().unwrap().starts_with("error: "), "{message}");

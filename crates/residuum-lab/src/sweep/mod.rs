@@ -89,6 +89,9 @@ pub enum SweepError {
         /// What was given.
         given: String,
     },
+    /// The system gives no thread.
+    #[error("a thread for the trials must be available: {0}")]
+    Thread(std::io::Error),
     /// The files of a trial cannot be written.
     #[error("trial {id}: {message}")]
     Files {
@@ -183,10 +186,16 @@ pub fn sweep(
         .map(|_| rayon::ThreadPoolBuilder::new().num_threads(threads).build())
         .collect::<Result<Vec<_>, _>>()?;
     std::thread::scope(|scope| {
-        for pool in &pools {
-            scope.spawn(|| pool.install(|| work(&queue, &environment, listener)));
+        for (i, pool) in pools.iter().enumerate() {
+            let run = || pool.install(|| work(&queue, &environment, listener));
+            match std::thread::Builder::new().spawn_scoped(scope, run) {
+                // Fewer jobs do the same work.
+                Err(error) if i == 0 => return Err(SweepError::Thread(error)),
+                _ => {}
+            }
         }
-    });
+        Ok(())
+    })?;
     queue.finish(store)
 }
 
