@@ -99,6 +99,17 @@ pub(crate) fn tidy(folder: &Path, name: &OsStr) {
     }
 }
 
+/// Writes and removes a file of `bytes` bytes: better to fail now than after hours of work.
+pub(crate) fn probe(folder: &Path, bytes: usize) -> io::Result<()> {
+    let name = OsStr::new("probe");
+    let (partial, mut file) = create_partial(folder, name)?;
+    let _ = file.try_lock();
+    let written = file.write_all(&vec![0; bytes]);
+    let _ = fs::remove_file(&partial);
+    tidy(folder, name);
+    written
+}
+
 /// Why a figure could not be saved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

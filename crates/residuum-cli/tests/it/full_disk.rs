@@ -98,7 +98,7 @@ fn litter(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let name = entry.file_name().into_string().unwrap();
-        if name.contains("partial") || name.starts_with(".probe") {
+        if name.contains("partial") {
             found.push(name);
         } else if entry.path().is_dir() {
             found.extend(litter(&entry.path()));

@@ -96,7 +96,7 @@ fn held(store: &Path) -> (BTreeMap<String, Vec<u8>>, Vec<String>) {
 fn find_litter(folder: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.contains("partial") || name == "removed" || name.starts_with(".probe") {
+        if name.contains("partial") || name == "removed" {
             found.push(entry.path().display().to_string());
         }
         if entry.path().is_dir() {

@@ -30,7 +30,7 @@ pub use lease::Lease;
 pub use manifest::{Failure, StoredParameter, TrialManifest};
 pub use row::{Row, RowError, rows_from_csv, rows_to_csv};
 
-use crate::files::{tidy, write_atomic};
+use crate::files::{probe, tidy, write_atomic};
 
 const STORE: &str = "store.json";
 const SCHEMA: &str = "residuum.store/1";
@@ -96,13 +96,13 @@ impl Store {
             Err(StoreError::NoStore { .. }) => {
                 let header = Header { schema: SCHEMA.into() };
                 check_empty(path)?;
-                probe(path).map_err(refused)?;
+                probe(path, PROBE).map_err(refused)?;
                 let text = serde_json::to_string_pretty(&header).unwrap_or_default() + "\n";
                 write_atomic(path.join(STORE), text.as_bytes())?;
                 Self { path: path.into() }
             }
             opened => {
-                probe(path).map_err(refused)?;
+                probe(path, PROBE).map_err(refused)?;
                 // Of a process that was killed while another made the store.
                 tidy(path, STORE.as_ref());
                 opened?
@@ -413,12 +413,4 @@ fn check_empty(path: &Path) -> Result<(), StoreError> {
         }
     }
     Ok(())
-}
-
-/// Writes and removes a small file: better to fail now than after hours of work.
-fn probe(path: &Path) -> std::io::Result<()> {
-    let file = path.join(format!(".probe-{}", std::process::id()));
-    let written = fs::write(&file, [0; PROBE]);
-    let _ = fs::remove_file(&file);
-    written
 }

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use residuum_lab::files::{FigureError, FileError, csv_field, open_lock, save_figure, write_atomic};
+use residuum_lab::store::Store;
 use residuum_plot::Figure;
 
 fn names(folder: &Path) -> Vec<String> {
@@ -26,6 +27,19 @@ fn what_a_killed_writer_left_is_removed_and_what_a_live_one_writes_is_not() {
     assert_eq!(fs::read(at("page.html")).unwrap(), b"whole");
     assert!(!at(".page.html.1-0.partial").exists());
     assert!(at(".page.html.2-7.partial").exists() && at(".other.html.1-0.partial").exists());
+}
+
+/// A process can be killed between writing and removing the file by which it tries whether a store is writable.
+#[test]
+fn what_a_killed_probe_left_in_a_store_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    for before in [None, Some(".probe.1-0.partial")] {
+        fs::create_dir_all(&store).unwrap();
+        before.map(|name| fs::write(store.join(name), "half").unwrap());
+        Store::create(&store).unwrap();
+        assert_eq!(names(&store), ["store.json", "trials"], "after {before:?}");
+    }
 }
 
 #[test]
