@@ -115,6 +115,25 @@ pub fn column_sums(values: &[f32], sums: &mut [f32]) {
     });
 }
 
+/// `sums[j] = Σ_i a[i][j] b[i][j]` over the rows of two matrices with `sums.len()` columns.
+pub fn column_dots(a: &[f32], b: &[f32], sums: &mut [f32]) {
+    let cols = sums.len();
+    assert_eq!(a.len(), b.len(), "two matrices of one size");
+    sum_rows(a.len() / cols, cols, sums, |range, sums| {
+        let [a, b] = [a, b].map(|values| &values[range.start * cols..range.end * cols]);
+        vectorized(
+            #[inline(always)]
+            || {
+                for (a, b) in a.chunks_exact(cols).zip(b.chunks_exact(cols)) {
+                    for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
+                        *sum += a * b;
+                    }
+                }
+            },
+        );
+    });
+}
+
 /// Adds the same row to every row of a matrix.
 pub fn add_row(values: &mut [f32], row: &[f32]) {
     for_rows(values, row.len(), |_, rows| {

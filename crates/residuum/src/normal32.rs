@@ -31,7 +31,11 @@ pub fn normals(key: Key, chunk: u64) -> [f32; CHUNK] {
 pub(crate) fn first_normals<const N: usize>(key: Key, chunk: u64) -> [f32; N] {
     const { assert!(N <= PAIRS) };
     let words = words(key, chunk);
-    std::array::from_fn(|p| box_muller(words[p], words[p + PAIRS]).0)
+    let mut draws = [0.0; N];
+    for p in 0..N {
+        draws[p] = box_muller(words[p], words[p + PAIRS]).0;
+    }
+    draws
 }
 
 /// Chunk number `chunk` of the uniform draws of `key` in [−½, ½), the offsets of stochastic rounding.

@@ -107,8 +107,7 @@ pub struct RunArgs {
     /// be repeated.
     #[arg(long, value_name = "NAME")]
     pub variant: Vec<String>,
-    /// Number of trials to run at a time, sharing --threads. By default problems run one per thread, and networks one after the
-    /// other on all threads.
+    /// Number of trials to run at a time, sharing --threads; one per thread by default.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Run only every N-th trial, starting with the I-th, counted from 0.

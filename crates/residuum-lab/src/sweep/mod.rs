@@ -21,7 +21,7 @@ pub use estimate::{Cost, Memory};
 pub use listener::{End, Listener};
 pub use network::network_rows;
 
-use crate::plan::{Plan, Work};
+use crate::plan::Plan;
 use crate::store::{Store, StoreError, TrialState};
 use queue::Queue;
 use trial::{Environment, run_trial};
@@ -147,10 +147,10 @@ pub struct SweepSummary {
     pub interrupted: bool,
 }
 
-/// Default number of trials at a time: problems take one thread each, networks share all.
+/// Default number of trials at a time: one per thread. A second thread makes one network faster by less than a second network
+/// gains from a thread of its own.
 pub fn default_jobs(plans: &[Plan], threads: usize) -> usize {
-    let is_problem = |plan: &Plan| matches!(plan.work, Work::Problem(_));
-    if plans.iter().all(is_problem) { threads.min(plans.len()).max(1) } else { 1 }
+    threads.min(plans.len()).max(1)
 }
 
 /// Runs the trials that are not in the store yet. A failed trial does not stop the others.
@@ -179,7 +179,8 @@ pub fn sweep(
     }
     listener.begins(summary.total, summary.total - open.len());
     let workers = options.jobs.min(open.len());
-    let threads = (options.threads / options.jobs).max(1);
+    // The last trials of a grid that is done otherwise share what there is.
+    let threads = (options.threads / workers.max(1)).max(1);
     let environment = Environment::new(store, options, threads);
     let queue = Queue::new(open, summary, settled);
     let pools = (0..workers)

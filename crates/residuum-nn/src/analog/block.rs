@@ -8,6 +8,7 @@ use residuum::rule::Operations;
 use residuum::{Gradient, Key, ParameterError, Rates, Rule, State, StepError};
 
 use super::{AnalogFactory, Mapping, OutputScaling, Reads};
+use crate::kernel;
 use crate::state::{Collection, Role, StateError, Tensors};
 use crate::weights::Parameter;
 
@@ -265,16 +266,16 @@ impl Block {
         self.learned = Some(learned);
     }
 
-    /// ∂L/∂s = Σ_b δ · a · raw.
+    /// ∂L/∂s = Σ_b δ · a · raw, output by output; then over the outputs where they share one scale.
     fn add_scale_gradient(&self, errors: &[f32], raw: &[f32], gradient: &mut [f32]) {
-        gradient.fill(0.0);
         let rows = self.rows.len();
-        for (errors, raw) in errors.chunks_exact(rows).zip(raw.chunks_exact(rows)) {
-            for row in 0..rows {
-                let a = if self.mapped.len() == 1 { self.mapped[0] } else { self.mapped[row] };
-                let to = if gradient.len() == 1 { 0 } else { row };
-                gradient[to] += errors[row] * a * raw[row];
-            }
+        let mut of_outputs = vec![0.0; rows];
+        kernel::column_dots(errors, raw, &mut of_outputs);
+        let mapped = self.mapped.iter().cycle();
+        of_outputs.iter_mut().zip(mapped).for_each(|(sum, a)| *sum *= a);
+        match gradient {
+            [shared] => *shared = of_outputs.iter().sum(),
+            _ => gradient.copy_from_slice(&of_outputs),
         }
     }
 

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::convert::{Bank, DriveOne, Pending, Streams};
 use super::settings::{BoundManagement, NoiseManagement};
-use super::{REPAYS_THREADS, Readout, Scratch, Shape, check};
+use super::{CONVERSION, REPAYS_THREADS, Readout, Scratch, Shape, check};
 use crate::Key;
 use crate::simd::{self, Kernel};
 use crate::stream::{CHUNK, Stream};
@@ -33,7 +33,7 @@ impl Readout {
                 let key = key.fold(row as u64);
                 simd::dispatch(ReadRow { bank: output, voltage, scale, key, weights, outputs });
             };
-            if weights.len() >= REPAYS_THREADS / 8 && rayon::current_num_threads() > 1 {
+            if weights.len() >= REPAYS_THREADS / CONVERSION && rayon::current_num_threads() > 1 {
                 weights.par_chunks(cols).zip(outputs.par_chunks_mut(cols)).enumerate().for_each(read);
             } else {
                 weights.chunks(cols.max(1)).zip(outputs.chunks_mut(cols.max(1))).enumerate().for_each(read);

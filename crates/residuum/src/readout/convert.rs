@@ -4,9 +4,10 @@
 //! round of bound management and the line, so it does not matter which samples are read together.
 
 use super::lines::Lines;
+use super::noise::OutputNoise;
 use super::settings::Converter;
 use crate::Key;
-use crate::normal32::{CHUNK, centered_uniforms, first_normals, normals};
+use crate::normal32::{CHUNK, PAIRS, centered_uniforms, first_normals, normals};
 use crate::simd::Kernel;
 
 /// A sample being read.
@@ -21,10 +22,10 @@ pub(super) struct Pending {
 /// The streams of one bank in one round of bound management, for a block whose samples start at `first` in the batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Streams {
-    noise: Key,
+    pub noise: Key,
     rounding: Key,
-    first: usize,
-    round: u64,
+    pub first: usize,
+    pub round: u64,
 }
 
 impl Streams {
@@ -32,14 +33,13 @@ impl Streams {
         Self { noise: bank.named("noise"), rounding: bank.named("rounding"), first, round }
     }
 
-    /// The streams of one sample; a stream that `bank` never reads is left unchanged.
+    /// The streams of one sample; a stream that is never read is left unchanged.
     #[inline(always)]
-    fn of_sample(self, sample: usize, bank: &Bank, noisy: bool) -> Self {
+    fn of_sample(self, sample: usize, noisy: bool, stochastic: bool) -> Self {
         let child = |key: Key, read: bool| {
             if read { key.fold((self.first + sample) as u64).fold(self.round) } else { key }
         };
-        let (noise, rounding) = (child(self.noise, noisy), child(self.rounding, bank.stochastic));
-        Self { noise, rounding, ..self }
+        Self { noise: child(self.noise, noisy), rounding: child(self.rounding, stochastic), ..self }
     }
 }
 
@@ -67,7 +67,7 @@ impl Bank {
 
     /// One chunk of digital inputs becomes voltages: rounded, clipped, then noisy.
     #[inline(always)]
-    pub fn drive(&self, values: &mut [f32; CHUNK], scale: f32, streams: Streams, chunk: u64) {
+    pub fn drive<const N: usize>(&self, values: &mut [f32; N], scale: f32, streams: Streams, chunk: u64) {
         let inverse = scale.recip();
         if inverse.is_finite() {
             for v in values.iter_mut() {
@@ -79,41 +79,53 @@ impl Bank {
                 *v /= scale;
             }
         }
-        self.round(values, streams, chunk);
+        self.round(values, streams.rounding, chunk);
         for v in values.iter_mut() {
             *v = v.clamp(-self.bound, self.bound);
         }
-        add_noise(values, CHUNK, self.noise, streams.noise, chunk);
+        if self.noise > 0.0 {
+            if N <= PAIRS {
+                add_scaled(values, self.noise, &first_normals::<PAIRS>(streams.noise, chunk));
+            } else {
+                add_scaled(values, self.noise, &normals(streams.noise, chunk));
+            }
+        }
         self.attenuate_negative(values);
     }
 
-    /// One chunk of analog sums becomes digital outputs: noisy, then rounded and clipped. Returns whether any of the
-    /// first `width` passed the bound; a last chunk has no lines beyond them.
+    /// Up to `N` analog sums become digital outputs: noisy, then rounded and clipped. Returns whether any of the first
+    /// `width` passed the bound; there are no lines beyond them.
     #[inline(always)]
-    fn digitize(
+    fn digitize<const N: usize>(
         &self,
-        values: &mut [f32; CHUNK],
+        values: &mut [f32; N],
         width: usize,
         lines: &Lines,
         scale: f32,
-        streams: Streams,
-        chunk: u64,
+        noise: &mut OutputNoise,
+        (rounding, chunk): (Key, usize),
     ) -> bool {
         apply_characteristic(values, lines, chunk);
         self.attenuate_negative(values);
-        if lines.noise.is_empty() {
-            add_noise(values, width, self.noise, streams.noise, chunk);
-        } else {
-            let deviations = &lines.noise[chunk as usize * CHUNK..];
-            for ((v, n), deviation) in values.iter_mut().zip(normals(streams.noise, chunk)).zip(deviations) {
+        if !lines.noise.is_empty() {
+            let deviations = &lines.noise[chunk * CHUNK..];
+            for ((v, n), deviation) in values.iter_mut().zip(noise.next::<N>()).zip(deviations) {
                 *v += deviation * n;
             }
+        } else if self.noise > 0.0 {
+            add_scaled(values, self.noise, &noise.next::<N>());
         }
-        self.round(values, streams, chunk);
+        self.round(values, rounding, chunk as u64);
         let mut clipped = 0;
-        for v in &mut values[..width] {
+        let mut convert = |v: &mut f32| {
             clipped |= u32::from(v.abs() > self.bound);
             *v = v.clamp(-self.bound, self.bound) * scale;
+        };
+        // A loop whose length the compiler knows, where it can be had.
+        if width == N {
+            values.iter_mut().for_each(&mut convert);
+        } else {
+            values[..width].iter_mut().for_each(&mut convert);
         }
         clipped != 0
     }
@@ -133,11 +145,11 @@ impl Bank {
     }
 
     #[inline(always)]
-    fn round(&self, values: &mut [f32; CHUNK], streams: Streams, chunk: u64) {
+    fn round<const N: usize>(&self, values: &mut [f32; N], rounding: Key, chunk: u64) {
         let Some(step) = self.step else { return };
         let steps = step.recip();
         if self.stochastic {
-            let offsets = centered_uniforms(streams.rounding, chunk);
+            let offsets = centered_uniforms(rounding, chunk);
             for (v, u) in values.iter_mut().zip(offsets) {
                 *v = (*v * steps + u).round_ties_even() * step;
             }
@@ -149,7 +161,7 @@ impl Bank {
     }
 
     #[inline(always)]
-    fn attenuate_negative(&self, values: &mut [f32; CHUNK]) {
+    fn attenuate_negative(&self, values: &mut [f32]) {
         if self.kept < 1.0 {
             for v in values.iter_mut() {
                 *v = if *v < 0.0 { *v * self.kept } else { *v };
@@ -160,9 +172,9 @@ impl Bank {
 
 /// The characteristic of the output lines, calibrated.
 #[inline(always)]
-fn apply_characteristic(values: &mut [f32; CHUNK], lines: &Lines, chunk: u64) {
+fn apply_characteristic(values: &mut [f32], lines: &Lines, chunk: usize) {
     if !lines.nonlinearity.is_empty() {
-        for (v, n) in values.iter_mut().zip(&lines.nonlinearity[chunk as usize * CHUNK..]) {
+        for (v, n) in values.iter_mut().zip(&lines.nonlinearity[chunk * CHUNK..]) {
             *v /= 1.0 + n * v.abs();
         }
     }
@@ -173,32 +185,20 @@ fn apply_characteristic(values: &mut [f32; CHUNK], lines: &Lines, chunk: u64) {
     }
 }
 
-/// Adds noise to at least the first `width` values; narrow arrays, as convolutions have, need not pay for a whole chunk.
 #[inline(always)]
-fn add_noise(values: &mut [f32; CHUNK], width: usize, deviation: f32, key: Key, chunk: u64) {
-    if deviation > 0.0 {
-        match width {
-            ..=16 => add_scaled(values, deviation, first_normals::<16>(key, chunk)),
-            17..=32 => add_scaled(values, deviation, first_normals::<32>(key, chunk)),
-            _ => add_scaled(values, deviation, normals(key, chunk)),
-        }
-    }
-}
-
-#[inline(always)]
-fn add_scaled<const N: usize>(values: &mut [f32; CHUNK], factor: f32, draws: [f32; N]) {
+fn add_scaled(values: &mut [f32], factor: f32, draws: &[f32]) {
     for (v, n) in values.iter_mut().zip(draws) {
         *v += factor * n;
     }
 }
 
-/// A chunk, the last one padded with zeros. A copy of known length stays in registers.
+/// Up to `N` values, filled up with zeros. A copy of known length stays in registers.
 #[inline(always)]
-fn load(from: &[f32]) -> [f32; CHUNK] {
+fn load<const N: usize>(from: &[f32]) -> [f32; N] {
     if let Some(whole) = from.first_chunk() {
         return *whole;
     }
-    let mut values = [0.0; CHUNK];
+    let mut values = [0.0; N];
     for (v, from) in values.iter_mut().zip(from) {
         *v = *from;
     }
@@ -206,7 +206,7 @@ fn load(from: &[f32]) -> [f32; CHUNK] {
 }
 
 #[inline(always)]
-fn store(values: &[f32; CHUNK], to: &mut [f32]) {
+fn store<const N: usize>(values: &[f32; N], to: &mut [f32]) {
     if let Some(whole) = to.first_chunk_mut() {
         *whole = *values;
     } else {
@@ -214,6 +214,27 @@ fn store(values: &[f32; CHUNK], to: &mut [f32]) {
             *to = *v;
         }
     }
+}
+
+/// Runs `$work` with `$n` at least the number of lines of a chunk: narrow arrays, as convolutions have, and what is left of wide
+/// ones need not pay for a whole chunk.
+macro_rules! at_width {
+    ($lines:expr, $n:ident => $work:expr) => {
+        match $lines {
+            ..=16 => {
+                const $n: usize = 16;
+                $work
+            }
+            17..=32 => {
+                const $n: usize = 32;
+                $work
+            }
+            _ => {
+                const $n: usize = CHUNK;
+                $work
+            }
+        }
+    };
 }
 
 /// Drives the pending samples: fills `driven` with their voltages, one after another.
@@ -232,12 +253,14 @@ impl Kernel for Drive<'_> {
     #[inline(always)]
     fn run(self) {
         for (p, driven) in self.pending.iter().zip(self.driven.chunks_exact_mut(self.width)) {
-            let streams = self.streams.of_sample(p.sample, &self.bank, self.bank.noise > 0.0);
+            let streams = self.streams.of_sample(p.sample, self.bank.noise > 0.0, self.bank.stochastic);
             let input = &self.inputs[p.sample * self.width..][..self.width];
             for (chunk, (from, to)) in input.chunks(CHUNK).zip(driven.chunks_mut(CHUNK)).enumerate() {
-                let mut values = load(from);
-                self.bank.drive(&mut values, p.scale, streams, chunk as u64);
-                store(&values, to);
+                at_width!(from.len(), N => {
+                    let mut values = load::<N>(from);
+                    self.bank.drive(&mut values, p.scale, streams, chunk as u64);
+                    store(&values, to);
+                });
             }
         }
     }
@@ -259,7 +282,7 @@ impl Kernel for DriveOne {
         let Self { bank, streams, pending, line } = self;
         let mut values = [0.0; CHUNK];
         values[line % CHUNK] = 1.0;
-        let streams = streams.of_sample(pending.sample, &bank, true);
+        let streams = streams.of_sample(pending.sample, true, bank.stochastic);
         bank.drive(&mut values, pending.scale, streams, (line / CHUNK) as u64);
         values[line % CHUNK]
     }
@@ -285,17 +308,24 @@ impl Kernel for Digitize<'_> {
     #[inline(always)]
     fn run(self) {
         let rows = self.sums.chunks_exact(self.width);
+        let noisy = self.bank.noise > 0.0 || !self.lines.noise.is_empty();
+        let mut noise = OutputNoise::new(self.streams, self.width);
         for ((p, sums), passed) in self.pending.iter().zip(rows).zip(self.clipped) {
-            let streams = self.streams.of_sample(p.sample, &self.bank, true);
+            let rounding = self.streams.of_sample(p.sample, false, self.bank.stochastic).rounding;
+            if noisy {
+                noise.start(p.sample);
+            }
             let outputs = &mut self.outputs[p.sample * self.width..][..self.width];
             for (chunk, (from, to)) in sums.chunks(CHUNK).zip(outputs.chunks_mut(CHUNK)).enumerate() {
-                let (mut values, width) = (load(from), from.len());
-                *passed |= self.bank.digitize(&mut values, width, self.lines, p.scale, streams, chunk as u64);
-                if self.adds {
-                    to.iter_mut().zip(values).for_each(|(out, v)| *out += v);
-                } else {
-                    store(&values, to);
-                }
+                at_width!(from.len(), N => {
+                    let (mut values, width, place) = (load::<N>(from), from.len(), (rounding, chunk));
+                    *passed |= self.bank.digitize(&mut values, width, self.lines, p.scale, &mut noise, place);
+                    if self.adds {
+                        to.iter_mut().zip(values).for_each(|(out, v)| *out += v);
+                    } else {
+                        store(&values, to);
+                    }
+                });
             }
         }
     }

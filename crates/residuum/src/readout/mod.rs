@@ -37,6 +37,7 @@ mod block;
 mod columns;
 mod convert;
 mod lines;
+mod noise;
 pub(crate) mod product;
 mod settings;
 
@@ -283,11 +284,17 @@ impl Readout {
     }
 }
 
+/// What an output through converters costs, in multiply–adds.
+const CONVERSION: usize = 50;
+
 /// Splits the work among threads if that pays: the samples if there are many, otherwise the outputs of all samples.
 fn read_blocks(read: &Read<'_>, source: Source<'_>, outputs: &mut [f32], blocks: &mut Vec<Block>) {
     let (n_in, n_out) = read.array.to.widths(read.array.shape);
     let batch = outputs.len() / n_out;
-    let threads = if batch * n_in * n_out < REPAYS_THREADS { 1 } else { rayon::current_num_threads() };
+    // An output through converters takes as long as so many multiply–adds.
+    let converters = if read.settings == &Settings::default() { 0 } else { CONVERSION };
+    let work = batch * n_out * (n_in + converters);
+    let threads = if work < REPAYS_THREADS { 1 } else { rayon::current_num_threads() };
     let share_samples = batch >= threads * REPAYS_WEIGHTS;
     let block = if share_samples { batch.div_ceil(threads) } else { batch }.max(1);
     blocks.resize_with(blocks.len().max(batch.div_ceil(block)), Block::default);

@@ -13,19 +13,18 @@ use super::Shape;
 
 /// Interleaved partial sums of a forward product, whatever the vector width of the machine.
 pub const LANES: usize = 16;
-/// Neighbouring vectors of outputs that a transposed tile computes together.
-const PANEL: usize = 4;
 /// As many for a single sample, which has no other sums to hide the latency of its own.
 const WIDE_PANEL: usize = 8;
 /// Samples that repay the copy of a panel.
 pub const REPAYS: usize = 32;
-/// Samples of a transposed tile.
-const SAMPLES: usize = 5;
+/// Rows shorter than this are read by vectors of rows, if there are enough samples to repay a transposed copy of them.
+const SHORT: usize = 64;
+const REPAYS_SHORT: usize = 8;
 /// Rows of weights that a transposed product visits before it moves on to the next columns: as many streams as a
 /// processor follows ahead of time.
 const STREAMS: usize = 64;
-/// Multiply–adds that repay waking other threads: some 30 µs of work.
-pub(super) const REPAYS_THREADS: usize = 1 << 20;
+/// Multiply–adds that repay waking other threads: some 100 µs of work.
+pub(super) const REPAYS_THREADS: usize = 1 << 22;
 /// Samples of a thread that repay its passing over all weights.
 pub(super) const REPAYS_WEIGHTS: usize = 16;
 
@@ -138,6 +137,9 @@ impl WithSimd for Forward<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        if self.cols < SHORT && self.inputs.len() >= REPAYS_SHORT * self.cols {
+            return self.short(simd);
+        }
         // LANES take so many vectors; the tile is as large as the registers hold.
         match LANES / lanes::<S>() {
             1 => self.run::<S, 1, 5, 4>(simd),
@@ -149,6 +151,42 @@ impl WithSimd for Forward<'_> {
 }
 
 impl Forward<'_> {
+    /// The same sums with one row in each lane: rows of 25 weights, as those of a convolution, leave most of a vector along
+    /// them empty.
+    #[inline(always)]
+    fn short<S: Simd>(self, simd: S) {
+        let Self { weights, cols, inputs, outputs, panel } = self;
+        let rows = outputs.len() / (inputs.len() / cols);
+        let (lanes, whole) = (lanes::<S>(), cols - cols % LANES);
+        let panel = aligned(panel, rows.next_multiple_of(lanes) * cols);
+        panel.fill(0.0);
+        for (i, row) in weights.chunks_exact(cols).take(rows).enumerate() {
+            let of_lane = panel[i / lanes * lanes * cols + i % lanes..].iter_mut().step_by(lanes);
+            of_lane.zip(row).for_each(|(to, w)| *to = *w);
+        }
+        for (x, outputs) in inputs.chunks_exact(cols).zip(outputs.chunks_exact_mut(rows)) {
+            for (panel, outputs) in panel.chunks_exact(cols * lanes).zip(outputs.chunks_mut(lanes)) {
+                let w = S::as_simd_f32s(panel).0;
+                let mut sums = [simd.splat_f32s(0.0); LANES];
+                for (x, w) in x[..whole].chunks_exact(LANES).zip(w[..whole].chunks_exact(LANES)) {
+                    for l in 0..LANES {
+                        sums[l] = simd.mul_add_f32s(simd.splat_f32s(x[l]), w[l], sums[l]);
+                    }
+                }
+                for half in [8, 4, 2, 1] {
+                    for l in 0..half {
+                        sums[l] = simd.add_f32s(sums[l], sums[l + half]);
+                    }
+                }
+                let mut sum = sums[0];
+                for (x, w) in x[whole..].iter().zip(&w[whole..]) {
+                    sum = simd.mul_add_f32s(simd.splat_f32s(*x), *w, sum);
+                }
+                simd.partial_store_f32s(outputs, sum);
+            }
+        }
+    }
+
     /// Tiles of `R` samples × `C` rows, `P` vectors for each sum. Blocks of rows stay in the second cache while the
     /// samples pass, blocks of samples in the first one while the rows of a block do.
     #[inline(always)]
@@ -307,12 +345,20 @@ impl WithSimd for Transposed<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
+        // As many samples and vectors as 16 or 32 registers hold.
+        if lanes::<S>() < LANES { self.run::<S, 6, 2>(simd) } else { self.run::<S, 5, 4>(simd) }
+    }
+}
+
+impl Transposed<'_> {
+    /// Tiles of `R` samples × `V` vectors.
+    #[inline(always)]
+    fn run<S: Simd, const R: usize, const V: usize>(self, simd: S) {
         let Self { weights, rows, stride, first, inputs, outputs, panel } = self;
         let width = outputs.len() / (inputs.len() / rows);
-        outputs.fill(0.0);
-        let mut sums = Sums { inputs, rows, outputs, width };
         if inputs.len() / rows >= REPAYS {
-            let vectors = PANEL * lanes::<S>();
+            let mut sums = Sums { inputs, rows, outputs, width, begun: false };
+            let vectors = V * lanes::<S>();
             let whole = width - width % vectors;
             for j in (0..whole).step_by(vectors) {
                 // Rows a power of two apart fall into the same few cache lines: a copy side by side stays in cache.
@@ -320,11 +366,12 @@ impl WithSimd for Transposed<'_> {
                 for (to, row) in panel.chunks_exact_mut(vectors).zip(weights.chunks_exact(stride)) {
                     to.copy_from_slice(&row[first + j..][..vectors]);
                 }
-                sums.add::<S, PANEL>(simd, panel, vectors, 0, j);
+                sums.add::<S, R, V>(simd, panel, vectors, 0, j);
             }
-            sums.add_narrow::<S>(simd, weights, stride, first, whole);
+            sums.add_narrow::<S, R>(simd, weights, stride, first, whole);
             return;
         }
+        let mut sums = Sums { inputs, rows, outputs, width, begun: false };
         // A few rows at a time, all their columns: processors prefetch along a row, not the next row.
         for k in 0..rows.div_ceil(STREAMS) {
             let few = &weights[k * STREAMS * stride..];
@@ -332,17 +379,18 @@ impl WithSimd for Transposed<'_> {
             let mut j = 0;
             if inputs.len() == rows {
                 while j + WIDE_PANEL * lanes::<S>() <= width {
-                    sums.add::<S, WIDE_PANEL>(simd, few, stride, first + j, j);
+                    sums.add::<S, R, WIDE_PANEL>(simd, few, stride, first + j, j);
                     j += WIDE_PANEL * lanes::<S>();
                 }
             }
-            while j + PANEL * lanes::<S>() <= width {
-                sums.add::<S, PANEL>(simd, few, stride, first + j, j);
-                j += PANEL * lanes::<S>();
+            while j + V * lanes::<S>() <= width {
+                sums.add::<S, R, V>(simd, few, stride, first + j, j);
+                j += V * lanes::<S>();
             }
-            sums.add_narrow::<S>(simd, few, stride, first, j);
+            sums.add_narrow::<S, R>(simd, few, stride, first, j);
             // The next rows meet the next inputs.
             sums.inputs = &sums.inputs[few.len() / stride..];
+            sums.begun = true;
         }
     }
 }
@@ -353,12 +401,14 @@ struct Sums<'a> {
     rows: usize,
     outputs: &'a mut [f32],
     width: usize,
+    /// Whether outputs hold the sums of rows before these.
+    begun: bool,
 }
 
 impl Sums<'_> {
     /// Adds the contribution of rows of weights to `V` vectors of outputs from `to` on; their weights start at `from`.
     #[inline(always)]
-    fn add<S: Simd, const V: usize>(
+    fn add<S: Simd, const R: usize, const V: usize>(
         &mut self,
         simd: S,
         weights: &[f32],
@@ -367,11 +417,12 @@ impl Sums<'_> {
         to: usize,
     ) {
         let batch = self.outputs.len() / self.width;
-        let whole = batch - batch % SAMPLES;
-        for s in (0..whole).step_by(SAMPLES) {
-            self.tile::<S, SAMPLES, V>(simd, weights, stride, from, s, to);
+        let whole = batch - batch % R;
+        for s in (0..whole).step_by(R) {
+            self.tile::<S, R, V>(simd, weights, stride, from, s, to);
         }
         match batch - whole {
+            5 => self.tile::<S, 5, V>(simd, weights, stride, from, whole, to),
             4 => self.tile::<S, 4, V>(simd, weights, stride, from, whole, to),
             3 => self.tile::<S, 3, V>(simd, weights, stride, from, whole, to),
             2 => self.tile::<S, 2, V>(simd, weights, stride, from, whole, to),
@@ -382,17 +433,25 @@ impl Sums<'_> {
 
     /// The same for all columns from `j` on, too few for a panel.
     #[inline(always)]
-    fn add_narrow<S: Simd>(&mut self, simd: S, weights: &[f32], stride: usize, first: usize, j: usize) {
+    fn add_narrow<S: Simd, const R: usize>(
+        &mut self,
+        simd: S,
+        weights: &[f32],
+        stride: usize,
+        first: usize,
+        j: usize,
+    ) {
         let mut j = j;
         while j + lanes::<S>() <= self.width {
-            self.add::<S, 1>(simd, weights, stride, first + j, j);
+            self.add::<S, R, 1>(simd, weights, stride, first + j, j);
             j += lanes::<S>();
         }
         for j in j..self.width {
             for (s, out) in self.outputs[j..].iter_mut().step_by(self.width).enumerate() {
                 let column = weights[first + j..].iter().step_by(stride);
                 let terms = self.inputs[s * self.rows..].iter().zip(column);
-                *out = terms.fold(*out, |t, (a, b)| a.mul_add(*b, t));
+                let begun = if self.begun { *out } else { 0.0 };
+                *out = terms.fold(begun, |t, (a, b)| a.mul_add(*b, t));
             }
         }
     }
@@ -411,9 +470,11 @@ impl Sums<'_> {
         let d: [&[f32]; R] = std::array::from_fn(|r| &self.inputs[(s + r) * self.rows..][..few]);
         let mut sums = [[simd.splat_f32s(0.0); V]; R];
         let offset = |r: usize| (s + r) * self.width + to;
-        for r in 0..R {
-            let out = &self.outputs[offset(r)..][..V * lanes::<S>()];
-            sums[r].copy_from_slice(S::as_simd_f32s(out).0);
+        if self.begun {
+            for r in 0..R {
+                let out = &self.outputs[offset(r)..][..V * lanes::<S>()];
+                sums[r].copy_from_slice(S::as_simd_f32s(out).0);
+            }
         }
         for (i, row) in weights.chunks_exact(stride).enumerate() {
             let mut b = [simd.splat_f32s(0.0); V];

@@ -47,6 +47,7 @@ mod tile_ledger;
 mod tile_responses;
 mod tile_retention;
 mod tile_trains;
+mod tile_turns;
 mod tile_updates;
 mod tile_zero_shift;
 mod toy;

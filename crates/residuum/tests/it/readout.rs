@@ -1,6 +1,7 @@
 //! Reads keep their promises.
 
 mod buffers;
+mod noise;
 mod product;
 
 use super::readout_signals;

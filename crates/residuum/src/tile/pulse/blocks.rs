@@ -6,7 +6,7 @@ use crate::device::{Cells, Device};
 use crate::tile::Tile;
 
 /// Below this many cell visits a second thread costs more than it gains.
-const PARALLEL_WORK: usize = 1 << 17;
+const PARALLEL_WORK: usize = 1 << 18;
 /// Chunks per thread: some take longer than others, and the wait for the last should be short.
 const CHUNKS: usize = 32;
 
@@ -72,7 +72,7 @@ impl RowBlocks<'_> {
 }
 
 impl Tile {
-    /// Blocks of `height` rows, with the device and its cells. `visits` is how often each cell will be visited.
+    /// Blocks of `height` rows, with the device and its cells. `visits` is how many cells will be visited, each as often as it is.
     pub(super) fn blocks(&mut self, height: usize, visits: usize) -> (&Device, &Cells, RowBlocks<'_>) {
         let rows = RowBlock {
             index: 0,
@@ -80,7 +80,7 @@ impl Tile {
             hidden: self.hidden.as_deref_mut(),
             tally: self.ledger.as_mut().map(|ledger| &mut *ledger.cells),
         };
-        let parallel = rows.weights.len() * visits >= PARALLEL_WORK;
+        let parallel = visits >= PARALLEL_WORK;
         let threads = if parallel { rayon::current_num_threads() } else { 1 };
         let chunk = if threads == 1 { usize::MAX } else { self.rows.div_ceil(height * CHUNKS * threads) };
         (&self.device, &self.cells, RowBlocks { rows, len: height * self.cols, chunk })

@@ -10,7 +10,7 @@ impl Tile {
     pub(crate) fn update_expected(&mut self, scale: f32, row_signals: &[f32], col_signals: &[f32]) {
         let (rows, cols) = (self.rows, self.cols);
         let batch = row_signals.len() / rows;
-        let (device, cells, blocks) = self.blocks(1, batch);
+        let (device, cells, blocks) = self.blocks(1, batch * rows * cols);
         blocks.sum(&|RowBlock { index: row, weights, hidden, .. }: RowBlock<'_>| {
             let chunk = Chunk::of(device, cells, row * cols, (row + 1) * cols);
             write(weights, hidden, |state| {
@@ -26,7 +26,7 @@ impl Tile {
     /// `w ← clip(w + A(scale · direction; w))`.
     pub(super) fn increment_expected(&mut self, scale: f32, direction: &[f32]) {
         let cols = self.cols;
-        let (device, cells, blocks) = self.blocks(1, 1);
+        let (device, cells, blocks) = self.blocks(1, direction.len());
         blocks.sum(&|RowBlock { index: row, weights, hidden, .. }: RowBlock<'_>| {
             let here = row * cols..(row + 1) * cols;
             let chunk = Chunk::of(device, cells, here.start, here.end);

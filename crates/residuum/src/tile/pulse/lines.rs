@@ -8,14 +8,16 @@ use rayon::prelude::*;
 use super::management::{Plan, Trains};
 use crate::Key;
 use crate::simd::{self, Kernel, LargestMagnitude};
-use crate::stream::{LANES, Stream};
+use crate::stream::{CHUNK, LANES, Stream};
 
 /// The sign of a line's signal sits above the 31 slots.
 pub const SIGN: u32 = 1 << 31;
+/// Samples that draw from one stream: seeding it costs as much as the trains of a narrow tile.
+const BLOCK: usize = 16;
 /// Up to this many slots, pulses are applied slot by slot although the device would allow trains at once.
 const FEW_SLOTS: u32 = 3;
 /// Below this many lines a second thread costs more than it gains.
-const PARALLEL_LINES: usize = 1 << 12;
+const PARALLEL_LINES: usize = 1 << 16;
 /// A slot in which fewer than one column in this many fires is visited by list.
 const SPARSE: usize = 10;
 
@@ -25,21 +27,28 @@ pub struct Lines {
     /// Lines in each direction.
     shape: (usize, usize),
     samples: Vec<Sample>,
+    /// The samples that can meet a cell, in order.
+    firing: Vec<u32>,
     /// Row trains, sample by sample.
     rows: Vec<u32>,
     /// Column trains, sample by sample.
     cols: Vec<u32>,
     slots: Vec<Slot>,
-    /// Sign of the pulse on each column line, 0 where it is silent; one run of columns per slot.
+    /// Sign of the pulse on each column line, 0 where it is silent; one run of columns per slot, filled up to whole chunks.
     signs: Vec<i8>,
     /// Columns that fire in sparse slots, or in any slot of a sample taken at once where few do.
     fired: Vec<u32>,
 }
 
+/// Signals and trains of some samples along rows and columns, and their plans.
+type BlockOf<'a> = (((&'a [f32], &'a [f32]), (&'a mut [u32], &'a mut [u32])), &'a mut [Sample]);
+
 /// The plan for a sample; no slots if nothing moves.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     slots: u32,
+    /// The slots in which some row fires: in the others nothing can meet.
+    met: u32,
     /// Index of its first slot where pulses are taken slot by slot.
     first_slot: Option<usize>,
     /// Pulses on all columns together, and where the list of those that fire lies; where trains are taken at once and
@@ -57,7 +66,7 @@ struct Slot {
 
 /// The columns of one slot.
 pub(crate) struct Columns<'a> {
-    /// Sign of the pulse on each column line, 0 where it is silent.
+    /// Sign of the pulse on each column line, 0 where it is silent and beyond the last, up to whole chunks.
     pub(crate) signs: &'a [i8],
     pub(crate) pulses: usize,
     /// Those that fire, if they are few.
@@ -89,27 +98,28 @@ impl Lines {
         self.clear((rows, cols), batch);
         self.rows.resize(batch * rows, 0);
         self.cols.resize(batch * cols, 0);
-        let (flip, key) = (scale < 0.0, key.named("lines"));
-        let signals =
-            |sample: usize| (&row_signals[sample * rows..][..rows], &col_signals[sample * cols..][..cols]);
-        // Samples draw from keys of their own, so that they may be drawn side by side.
-        let draw =
-            |(n, ((row_trains, col_trains), sample)): (usize, ((&mut [u32], &mut [u32]), &mut Sample))| {
-                let (d, x) = signals(n);
-                if let Some(Plan { row, col, slots }) = trains.plan(scale.abs(), peak(d), peak(x), granularity)
-                {
-                    let along_rows = Fire { signals: d, scale: row, slots, flip, out: row_trains };
-                    let along_cols = Fire { signals: x, scale: col, slots, flip: false, out: col_trains };
-                    simd::dispatch(FireBoth { key: key.fold(n as u64), lines: [along_rows, along_cols] });
-                    sample.slots = slots;
-                }
+        let key = key.named("lines");
+        let (d, x) = (row_signals.chunks(BLOCK * rows), col_signals.chunks(BLOCK * cols));
+        let trains_of =
+            |(n, (((row_signals, col_signals), (row_trains, col_trains)), samples)): (usize, BlockOf<'_>)| {
+                simd::dispatch(FireBlock {
+                    key: key.fold(n as u64),
+                    trains,
+                    scale,
+                    granularity,
+                    rows: (rows, row_signals, row_trains),
+                    cols: (cols, col_signals, col_trains),
+                    samples,
+                });
             };
-        if batch * (rows + cols) >= PARALLEL_LINES && rayon::current_num_threads() > 1 {
-            let trains = self.rows.par_chunks_mut(rows).zip(self.cols.par_chunks_mut(cols));
-            trains.zip(&mut self.samples).enumerate().for_each(draw);
+        if batch > BLOCK && batch * (rows + cols) >= PARALLEL_LINES && rayon::current_num_threads() > 1 {
+            let signals = row_signals.par_chunks(BLOCK * rows).zip(col_signals.par_chunks(BLOCK * cols));
+            let trains = self.rows.par_chunks_mut(BLOCK * rows).zip(self.cols.par_chunks_mut(BLOCK * cols));
+            let samples = self.samples.par_chunks_mut(BLOCK);
+            signals.zip(trains).zip(samples).enumerate().for_each(trains_of);
         } else {
-            let trains = self.rows.chunks_mut(rows).zip(self.cols.chunks_mut(cols));
-            trains.zip(&mut self.samples).enumerate().for_each(draw);
+            let trains = self.rows.chunks_mut(BLOCK * rows).zip(self.cols.chunks_mut(BLOCK * cols));
+            d.zip(x).zip(trains).zip(self.samples.chunks_mut(BLOCK)).enumerate().for_each(trains_of);
         }
         for n in 0..batch {
             let slots = self.samples[n].slots;
@@ -122,6 +132,7 @@ impl Lines {
         self.shape = shape;
         self.samples.clear();
         self.samples.resize(batch, Sample::default());
+        self.firing.clear();
         self.slots.clear();
         self.signs.clear();
         self.fired.clear();
@@ -133,11 +144,12 @@ impl Lines {
         if slots == 0 {
             return;
         }
+        self.firing.push(n as u32);
         let first = n * cols;
         if one_by_one {
             self.samples[n].first_slot = Some(self.slots.len());
             for slot in 0..slots {
-                self.sort(first, cols, slot);
+                self.sort(first, cols, slot, self.samples[n].met >> slot & 1 == 1);
             }
         } else {
             self.samples[n].list = self.list(first, cols);
@@ -169,16 +181,20 @@ impl Lines {
         out.cols.clear();
         out.cols.extend(self.cols.iter().map(|train| keep(train, col_negative)));
         for (n, sample) in self.samples.iter().enumerate() {
-            out.samples[n].slots = sample.slots;
+            (out.samples[n].slots, out.samples[n].met) = (sample.slots, sample.met);
             out.arrange(n, sample.first_slot.is_some());
         }
     }
 
     /// Signs and, if they are few, the list of the columns that fire in this slot.
-    fn sort(&mut self, first: usize, cols: usize, slot: u32) {
+    fn sort(&mut self, first: usize, cols: usize, slot: u32, met: bool) {
         let start = self.signs.len();
-        self.signs.resize(start + cols, 0);
-        let signs = &mut self.signs[start..];
+        self.signs.resize(start + cols.next_multiple_of(CHUNK), 0);
+        if !met {
+            self.slots.push(Slot { pulses: 0, list: None });
+            return;
+        }
+        let signs = &mut self.signs[start..][..cols];
         let pulses = simd::dispatch(Signs { trains: &self.cols[first..][..cols], slot, out: signs });
         let sparse = pulses * SPARSE < cols;
         self.slots.push(Slot { pulses, list: sparse.then_some(self.fired.len()) });
@@ -194,10 +210,23 @@ impl Lines {
         trains.zip(&self.samples).filter(|(_, s)| s.slots > 0).map(|(trains, _)| trains).collect()
     }
 
+    /// How many cells rows that fire will visit.
+    pub(crate) fn visits(&self) -> usize {
+        let rows = self.shape.0;
+        let fire = |n: usize| self.rows[n * rows..][..rows].iter().filter(|train| **train & !SIGN != 0).count();
+        self.shape.1 * self.firing().map(fire).sum::<usize>()
+    }
+
     /// Samples of the mini-batch.
     #[inline(always)]
     pub(crate) fn batch(&self) -> usize {
         self.samples.len()
+    }
+
+    /// The samples that can meet a cell, in order.
+    #[inline(always)]
+    pub(crate) fn firing(&self) -> impl Iterator<Item = usize> {
+        self.firing.iter().map(|sample| *sample as usize)
     }
 
     /// The train of a row; `None` if it stays silent.
@@ -220,13 +249,13 @@ impl Lines {
     /// Whether a row fires in some sample.
     #[inline(always)]
     pub(crate) fn fires(&self, row: usize) -> bool {
-        (0..self.batch()).any(|sample| self.row(sample, row).is_some())
+        self.firing().any(|sample| self.row(sample, row).is_some())
     }
 
     /// How a row that fires in `fired` slots meets a sample.
     #[inline(always)]
     pub fn meeting(&self, sample: usize, fired: u32) -> Meeting<'_> {
-        let Sample { slots, first_slot, list } = self.samples[sample];
+        let Sample { slots, first_slot, list, .. } = self.samples[sample];
         let trains = self.column_trains(sample);
         match (first_slot, list) {
             (Some(first), _) => Meeting::Slots(first),
@@ -249,19 +278,14 @@ impl Lines {
     /// The columns of slot `slot`, counted over all samples.
     #[inline(always)]
     pub(crate) fn columns(&self, slot: usize) -> Columns<'_> {
-        let cols = self.shape.1;
+        let width = self.shape.1.next_multiple_of(CHUNK);
         let Slot { pulses, list } = self.slots[slot];
         Columns {
-            signs: &self.signs[slot * cols..][..cols],
+            signs: &self.signs[slot * width..][..width],
             pulses,
             list: list.map(|start| &self.fired[start..start + pulses]),
         }
     }
-}
-
-/// Largest magnitude.
-pub(crate) fn peak(signals: &[f32]) -> f32 {
-    simd::dispatch(LargestMagnitude(signals))
 }
 
 /// Appends the indices of the values that satisfy `holds`. Each is written, then kept if it does: branches are unpredictable, and a
@@ -285,40 +309,67 @@ struct Fire<'a> {
     out: &'a mut [u32],
 }
 
-/// The lines of one sample, from one stream.
-struct FireBoth<'a> {
+/// The lines of a block of samples, from one stream.
+struct FireBlock<'a> {
     key: Key,
-    lines: [Fire<'a>; 2],
+    trains: Trains,
+    scale: f32,
+    granularity: f32,
+    /// How many there are, the signals, and where the trains go.
+    rows: (usize, &'a [f32], &'a mut [u32]),
+    cols: (usize, &'a [f32], &'a mut [u32]),
+    samples: &'a mut [Sample],
 }
 
-impl Kernel for FireBoth<'_> {
+impl Kernel for FireBlock<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let mut stream = Stream::new(self.key);
-        let [rows, cols] = self.lines;
-        rows.run(&mut stream);
-        cols.run(&mut stream);
+        let Self { key, trains, scale, granularity, rows, cols, samples } = self;
+        let mut stream = Stream::new(key);
+        let along_rows = rows.1.chunks_exact(rows.0).zip(rows.2.chunks_exact_mut(rows.0));
+        let along_cols = cols.1.chunks_exact(cols.0).zip(cols.2.chunks_exact_mut(cols.0));
+        for (sample, ((d, row_trains), (x, col_trains))) in samples.iter_mut().zip(along_rows.zip(along_cols)) {
+            let [d_max, x_max] = [LargestMagnitude(d).run(), LargestMagnitude(x).run()];
+            let Some(Plan { row, col, slots }) = trains.plan(scale.abs(), d_max, x_max, granularity) else {
+                continue;
+            };
+            let flip = scale < 0.0;
+            let met = Fire { signals: d, scale: row, slots, flip, out: row_trains }.run(&mut stream);
+            // Columns that no row can meet need no trains.
+            if met != 0 {
+                Fire { signals: x, scale: col, slots, flip: false, out: col_trains }.run(&mut stream);
+                (sample.slots, sample.met) = (slots, met);
+            }
+        }
     }
 }
 
 impl Fire<'_> {
+    /// Returns the slots in which some line fires.
     #[inline(always)]
-    fn run(self, stream: &mut Stream) {
+    fn run(self, stream: &mut Stream) -> u32 {
         let flip = if self.flip { SIGN } else { 0 };
         let (signals, last_signals) = self.signals.as_chunks::<LANES>();
         let (out, last_out) = self.out.as_chunks_mut::<LANES>();
+        let mut fired = [0; LANES];
         for (signals, out) in signals.iter().zip(out) {
             *out = trains(signals, self.scale, self.slots, flip, stream);
+            for i in 0..LANES {
+                fired[i] |= out[i];
+            }
         }
-        if last_signals.is_empty() {
-            return;
+        if !last_signals.is_empty() {
+            let mut rest = [0.0; LANES];
+            rest[..last_signals.len()].copy_from_slice(last_signals);
+            let rest = trains(&rest, self.scale, self.slots, flip, stream);
+            last_out.copy_from_slice(&rest[..last_out.len()]);
+            for i in 0..LANES {
+                fired[i] |= rest[i];
+            }
         }
-        let mut rest = [0.0; LANES];
-        rest[..last_signals.len()].copy_from_slice(last_signals);
-        let rest = trains(&rest, self.scale, self.slots, flip, stream);
-        last_out.copy_from_slice(&rest[..last_out.len()]);
+        fired.iter().fold(0, |all, train| all | train) & !SIGN
     }
 }
 

@@ -46,6 +46,7 @@ impl Trains {
     }
 
     /// The plan for one sample with the given largest magnitudes; `None` if nothing moves.
+    #[inline(always)]
     pub(super) fn plan(self, rate: f32, row_max: f32, col_max: f32, granularity: f32) -> Option<Plan> {
         if rate == 0.0 || row_max == 0.0 || col_max == 0.0 {
             return None;

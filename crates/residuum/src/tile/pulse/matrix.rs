@@ -9,9 +9,9 @@ use super::blocks::RowBlock;
 use super::column::peaks;
 use super::management::Plan;
 use super::noise::{Additive, Complex, Multiplicative, Noise};
-use super::row::{Cells, Draws, each_chunk, filled, pulse_each, together};
+use super::row::{Cells, Draws, Tail, each_chunk, filled, pulse_each, together};
 use crate::Key;
-use crate::device::{CycleNoise, Law, Parameters, Vector, WithLaw};
+use crate::device::{CycleNoise, Law, Padding, Parameters, Vector, WithLaw};
 use crate::simd::{self, Kernel};
 use crate::stream::{CHUNK, LANES, Stream};
 use crate::tile::Tile;
@@ -20,6 +20,9 @@ use crate::tile::scheme::Scheme;
 
 /// Where fewer than one cell in this many is pulsed, only those are visited.
 const SPARSE: u32 = 6;
+
+/// Counting the pulses of a cell and sending them takes as long as so many visits of an update.
+const VISITS: usize = 4;
 
 /// The lines of a matrix, one entry per column; kept by the tile, so that a transfer allocates nothing once it has run.
 #[derive(Clone, Debug, Default)]
@@ -140,8 +143,31 @@ impl Kernel for FireColumns<'_> {
 /// counted, so that no probability underflows.
 #[inline(always)]
 fn met(row: &[f32], fired: &[i32], values: &[f32; CHUNK], most: i32, words: [u32; CHUNK]) -> [i32; CHUNK] {
-    let [mut odds, mut mass, mut below, mut slots] = [[0.0f32; CHUNK]; 4];
-    for j in 0..CHUNK {
+    let mut counts = [0; CHUNK];
+    // So many at a time as registers hold with all that the loop needs; and the largest number of fewer cells is smaller.
+    for from in (0..CHUNK).step_by(LANES) {
+        let [row, values] = [row, values].map(|all| first_lanes(&all[from..]));
+        let (fired, words) = (first_lanes(&fired[from..]), first_lanes(&words[from..]));
+        counts[from..from + LANES].copy_from_slice(&met_in_lanes(row, fired, values, most, words));
+    }
+    counts
+}
+
+#[inline(always)]
+fn first_lanes<T: Copy + Default>(all: &[T]) -> [T; LANES] {
+    all.first_chunk().copied().unwrap_or([T::default(); LANES])
+}
+
+#[inline(always)]
+fn met_in_lanes(
+    row: [f32; LANES],
+    fired: [i32; LANES],
+    values: [f32; LANES],
+    most: i32,
+    words: [u32; LANES],
+) -> [i32; LANES] {
+    let [mut odds, mut mass, mut below, mut slots] = [[0.0f32; LANES]; 4];
+    for j in 0..LANES {
         let p = (row[j] * values[j]).abs();
         let p = if p < 1.0 { p } else { 1.0 };
         let p = if p > 0.5 { 1.0 - p } else { p };
@@ -150,11 +176,11 @@ fn met(row: &[f32], fired: &[i32], values: &[f32; CHUNK], most: i32, words: [u32
         mass[j] = power(1.0 - p, fired[j]);
     }
     let uniform = words.map(|word| (word >> 8).cast_signed() as f32 * (1.0 / 16_777_216.0));
-    let mut counts = [0; CHUNK];
+    let mut counts = [0; LANES];
     for k in 0..most {
         let (k, inverse) = (k as f32, 1.0 / (k + 1) as f32);
         let mut open = 0;
-        for j in 0..CHUNK {
+        for j in 0..LANES {
             below[j] += mass[j];
             let beyond = i32::from(uniform[j] >= below[j]);
             counts[j] += beyond;
@@ -165,7 +191,7 @@ fn met(row: &[f32], fired: &[i32], values: &[f32; CHUNK], most: i32, words: [u32
             break;
         }
     }
-    for j in 0..CHUNK {
+    for j in 0..LANES {
         let signal = row[j] * values[j];
         // Rounding may leave the last sum below the draw.
         let counted = if counts[j] < fired[j] { counts[j] } else { fired[j] };
@@ -214,7 +240,9 @@ impl<N: Noise> WithLaw<Vector> for MatrixRow<'_, N> {
         let cells = Cells::new(law, noise, parameters).chunk(0, state.len());
         let mut draws = Draws::new(key, noisy);
         let mut sent = PulseCounts::default();
-        each_chunk!(cells, state, |start, cells, chunk| {
+        let mut padding = Padding::default();
+        let mut tail = Tail::new(&cells, state, &mut padding);
+        each_chunk!(cells, tail, state, |start, cells, chunk| {
             let values = filled(values, start);
             let counts = lines.counts(start, &values, &mut draws);
             let (mut sum, mut total, mut most, mut pulsed) = (0i32, 0u32, 0u32, 0u32);
@@ -264,6 +292,7 @@ impl<N: Noise> WithLaw<Vector> for MatrixRow<'_, N> {
                 }
             }
         });
+        tail.leave(state);
         sent
     }
 }
@@ -277,7 +306,7 @@ impl Tile {
         peaks(direction, cols, &mut magnitudes);
         lines.draw(scheme, self.device.granularity(), scale, &magnitudes, key.named("columns"));
         let rows = key.named("rows");
-        let (device, cells, blocks) = self.blocks(1, 1);
+        let (device, cells, blocks) = self.blocks(1, VISITS * direction.len());
         let (noisy, at_once, step) = (device.noisy(), cells.at_once, &device.step);
         let sent = blocks.sum(&|RowBlock { index, weights, hidden, tally }: RowBlock<'_>| {
             let (from, to) = (index * cols, (index + 1) * cols);

@@ -19,6 +19,7 @@ mod row;
 mod single;
 mod stochastic;
 mod transposed;
+mod visits;
 
 pub(super) use column::Columns;
 pub(super) use matrix::MatrixLines;

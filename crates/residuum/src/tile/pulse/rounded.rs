@@ -82,7 +82,7 @@ impl Tile {
                 }
             }
         }
-        let (device, cells, blocks) = self.blocks(1, batch);
+        let (device, cells, blocks) = self.blocks(1, batch * rows * cols);
         let sent = blocks.sum(&|block: RowBlock<'_>| {
             let RowBlock { index: row, weights, mut hidden, tally: mut tallied } = block;
             let mut sent = PulseCounts::default();

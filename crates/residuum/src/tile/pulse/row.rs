@@ -1,11 +1,13 @@
 //! One row and all samples of a mini-batch: the row's cells and their parameters stay in the first-level cache.
 //!
 //! Every cell sees the samples in order, and within a sample the slots in order. A slot in which many columns fire is a
-//! pass over all cells of the row, those not hit keeping their state; one in which few fire is a walk through a list.
+//! pass over all cells of the row, those not hit keeping their state; one in which few fire is a walk through a list; and several
+//! such slots are taken in turn ([`super::visits`]).
 
 use super::at_once::{STEEP, by_series};
 use super::lines::{Lines, Meeting, SIGN};
 use super::noise::Noise;
+use super::visits::{Visits, pulse_in_turn};
 use crate::Key;
 use crate::device::{Law, Padding, Parameters, Vector, WithLaw, pick};
 use crate::simd::Kernel;
@@ -88,7 +90,7 @@ impl Draws {
     }
 
     #[inline(always)]
-    fn next(&mut self) -> [f32; CHUNK] {
+    pub(super) fn next(&mut self) -> [f32; CHUNK] {
         if self.noisy { self.normals() } else { [0.0; CHUNK] }
     }
 
@@ -109,29 +111,46 @@ impl Draws {
     }
 }
 
-/// Runs `work` on the cells and the state of each chunk of a row. The last one is filled up, so that there is one copy of the
-/// work, for chunks whose length the compiler knows.
+/// The last cells of a row, if they are not a whole chunk: filled up once, so that there is one copy of the work, for chunks whose
+/// length the compiler knows.
+pub(super) struct Tail<'a, L, N> {
+    pub(super) cells: Cells<'a, L, N>,
+    pub(super) state: [f32; CHUNK],
+    /// Where it begins.
+    pub(super) start: usize,
+}
+
+impl<'a, L: Law<Vector>, N: Noise> Tail<'a, L, N> {
+    #[inline(always)]
+    pub(super) fn new(all: &Cells<'_, L, N>, state: &[f32], padding: &'a mut Padding) -> Self {
+        let start = state.len() - state.len() % CHUNK;
+        Self { cells: all.padded(start, padding), state: filled(state, start), start }
+    }
+
+    /// Gives its state back to the row, for work that does not go by chunks.
+    #[inline(always)]
+    pub(super) fn leave(&self, state: &mut [f32]) {
+        let rest = &mut state[self.start..];
+        rest.copy_from_slice(&self.state[..rest.len()]);
+    }
+
+    /// Takes its state from the row again.
+    #[inline(always)]
+    fn enter(&mut self, state: &[f32]) {
+        self.state = filled(state, self.start);
+    }
+}
+
+/// Runs `work` on the cells and the state of each chunk of a row.
 macro_rules! each_chunk {
-    ($all:expr, $state:expr, |$start:ident, $cells:ident, $chunk:ident| $work:expr) => {{
-        let mut padding = crate::device::Padding::default();
-        let mut last = [0.0; CHUNK];
+    ($all:expr, $tail:expr, $state:expr, |$start:ident, $cells:ident, $chunk:ident| $work:expr) => {{
         let mut $start = 0;
         while $start < $state.len() {
-            let n = $state.len() - $start;
-            let $cells = if n < CHUNK {
-                last[..n].copy_from_slice(&$state[$start..]);
-                $all.padded($start, &mut padding)
-            } else {
-                $all.chunk($start, CHUNK)
-            };
-            let $chunk: &mut [f32; CHUNK] = match $state[$start..].first_chunk_mut() {
-                Some(chunk) => chunk,
-                None => &mut last,
+            let ($cells, $chunk): (_, &mut [f32; CHUNK]) = match $state[$start..].first_chunk_mut() {
+                Some(chunk) => ($all.chunk($start, CHUNK), chunk),
+                None => ($tail.cells, &mut $tail.state),
             };
             $work;
-            if n < CHUNK {
-                $state[$start..].copy_from_slice(&last[..n]);
-            }
             $start += CHUNK;
         }
     }};
@@ -158,17 +177,63 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
     fn run<L: Law<Vector>>(self, law: L) -> u64 {
         let Self { lines, index, key, noisy, noise, parameters, state } = self;
         let cells = Cells { law, noise, parameters }.chunk(0, state.len());
+        let mut padding = Padding::default();
+        let mut tail = Tail::new(&cells, state, &mut padding);
         let mut pulses = 0;
         let mut draws = Draws::new(key, noisy);
-        for sample in 0..lines.batch() {
-            let Some(train) = lines.row(sample, index) else { continue };
-            let fired = (train & !SIGN).count_ones();
-            match lines.meeting(sample, fired) {
-                Meeting::Listed(cols, list) => pulses += pulse_met(cells, train, cols, list, &mut draws, state),
+        let mut visits = Visits::default();
+        // One round more than there are samples, for what has been gathered by then: it must stand in the code once.
+        for sample in lines.firing().map(Some).chain([None]) {
+            let mut meets = None;
+            if let Some(sample) = sample {
+                let Some(train) = lines.row(sample, index) else { continue };
+                let fired = (train & !SIGN).count_ones();
+                let meeting = lines.meeting(sample, fired);
+                if let Meeting::Slots(first) = meeting
+                    && visits.add(lines, train, first)
+                {
+                    continue;
+                }
+                meets = Some((train, fired, meeting));
+            }
+            // What has been gathered comes first.
+            pulses += visits.pulses as u64;
+            if visits.in_turn(state.len()) {
+                each_chunk!(cells, tail, state, |start, cells, chunk| {
+                    let (hits, ups) = visits.meet(lines, start);
+                    pulse_in_turn(cells, hits, ups, &mut draws, chunk);
+                });
+            } else {
+                for visit in 0..visits.len {
+                    let (columns, sign) = visits.visit(lines, visit);
+                    match columns.list {
+                        None => each_chunk!(cells, tail, state, |start, cells, chunk| {
+                            let signs = filled(columns.signs, start);
+                            pulse_each(cells, |j| signs[j] != 0, |j| signs[j] == sign, &mut draws, chunk);
+                        }),
+                        Some(list) => {
+                            tail.leave(state);
+                            pulse_listed(cells, sign, columns.signs, list, &mut draws, state);
+                            tail.enter(state);
+                        }
+                    }
+                }
+            }
+            visits.clear();
+            let Some((train, fired, meeting)) = meets else { break };
+            match meeting {
+                Meeting::Slots(first) => {
+                    visits.add(lines, train, first);
+                }
+                Meeting::Listed(cols, list) => {
+                    tail.leave(state);
+                    pulses += pulse_met(cells, train, cols, list, &mut draws, state);
+                    tail.enter(state);
+                }
                 Meeting::Together(cols) => {
                     macro_rules! at_most {
                         ($most:literal) => {
-                            each_chunk!(cells, state, |start, cells, chunk| {
+                            each_chunk!(cells, tail, state, |start, cells, chunk| {
                                 let cols = filled(cols, start);
                                 let met = |j: usize| train & cols[j] & !SIGN;
                                 let common = |j: usize| {
@@ -185,24 +250,9 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
                         _ => at_most!(31),
                     }
                 }
-                Meeting::Slots(first) => {
-                    let sign = if train & SIGN == 0 { 1 } else { -1 };
-                    let mut left = train & !SIGN;
-                    while left != 0 {
-                        let columns = lines.columns(first + left.trailing_zeros() as usize);
-                        left &= left - 1;
-                        pulses += columns.pulses as u64;
-                        match columns.list {
-                            None => each_chunk!(cells, state, |start, cells, chunk| {
-                                let signs = filled(columns.signs, start);
-                                pulse_each(cells, |j| signs[j] != 0, |j| signs[j] == sign, &mut draws, chunk);
-                            }),
-                            Some(list) => pulse_listed(cells, sign, columns.signs, list, &mut draws, state),
-                        }
-                    }
-                }
             }
         }
+        tail.leave(state);
         pulses
     }
 }
@@ -358,7 +408,7 @@ impl Kernel for RedrawReads<'_> {
             let n = CHUNK.min(weights.len() - start);
             let (state, weights) = (&state[start..][..n], &mut weights[start..][..n]);
             let mut met = [0; CHUNK];
-            for sample in 0..lines.batch() {
+            for sample in lines.firing() {
                 if let Some(train) = lines.row(sample, row) {
                     let cols = &lines.column_trains(sample)[start..][..n];
                     for j in 0..n {

@@ -43,7 +43,7 @@ impl Tile {
         }
         let cols = self.cols;
         let (cycle, write) = (key.named("cycle"), key.named("write"));
-        let (device, cells, rows) = self.blocks(1, lines.batch());
+        let (device, cells, rows) = self.blocks(1, lines.visits());
         let pulse = |row: usize, state: &mut [f32]| {
             if !lines.fires(row) {
                 return 0;
