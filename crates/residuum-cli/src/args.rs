@@ -184,10 +184,22 @@ pub struct DeviceArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum DeviceAction {
-    /// List the responses with their formulas and parameters, and the devices of the literature.
-    List,
+    List(ListDevicesArgs),
     Show(ShowArgs),
     Fit(Box<FitArgs>),
+}
+
+/// List what can be a device: responses with their formulas and parameters, devices of the literature, built-in specs, and device
+/// files and specs in a folder.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  residuum device list
+  residuum device list experiments/devices experiments/digits.toml")]
+pub struct ListDevicesArgs {
+    /// Device files, specs, or folders of them; the current folder by default.
+    #[arg(value_name = "FILE|FOLDER")]
+    pub paths: Vec<PathBuf>,
 }
 
 /// Fit a device to measured pulses: model, symmetric point and its kind, noises, spreads, each with a 95 % interval.
@@ -256,12 +268,13 @@ Examples:
   residuum device show measured.csv                        columns w,q_plus,q_minus
   residuum device show device.toml                         as `residuum device fit --to` writes it
   residuum device show experiments/digits.toml             the [device] of a spec
+  residuum device show digits                              the same, of a built-in spec
   residuum device show my_device.toml --range -0.4,0.4
   residuum device show formula q_plus='(1-w/0.6)^2' q_minus='(1+w/0.6)^2' range=[-0.6,0.6] --out report")]
 pub struct ShowArgs {
-    /// A built-in response, a preset, a TOML file with a [device] table (a device file or a spec), or a CSV file with the columns
-    /// w,q_plus,q_minus.
-    #[arg(value_name = "RESPONSE|PRESET|FILE")]
+    /// A built-in response, a preset, a TOML file with a [device] table (a device file or a spec), the name of a built-in spec, or
+    /// a CSV file with the columns w,q_plus,q_minus.
+    #[arg(value_name = "RESPONSE|PRESET|SPEC|FILE")]
     pub device: String,
     /// Parameters of a built-in response, as name=value.
     #[arg(value_name = "NAME=VALUE")]

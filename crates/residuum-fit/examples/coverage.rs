@@ -3,7 +3,7 @@
 //!   cargo run --release --workspace --example coverage -- --replicas 200 --devices 1,30 --store coverage.csv
 //!
 //! prints the table of `docs/book/src/reference/coverage.md`. Replicas that the store has are not run again, so a study can be stopped and
-//! continued; `--case NAME` runs one case, `--details` adds every quantity.
+//! continued; `--case NAME` runs one case, `--details` adds every quantity: how often it is covered, and how far off in the mean.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use residuum::{Key, Range};
 use residuum_fit::{FitOptions, Quiet, fit, simulate_devices};
 
+#[allow(dead_code)]
 #[path = "../tests/it/cases.rs"]
 mod cases;
 use cases::{CASES, Case};
@@ -83,9 +84,12 @@ fn replica(case: &Case, devices: usize, replica: u64) -> String {
     match fit(&measured, &options, &Quiet) {
         Err(e) => format!("{head};error: {e};;"),
         Ok(found) => {
-            let covers = case.covers(&found);
-            let covers: Vec<String> =
-                covers.iter().map(|(name, c)| format!("{name}={}", u8::from(*c))).collect();
+            // Beside each verdict, how far the estimate is off, in half widths of its interval.
+            let told = case.told(&found).into_iter().map(|(name, e, truth)| {
+                let off = 2.0 * (e.value - truth) / (e.high - e.low);
+                format!("{name}={}/{off:.3}", u8::from(e.covers(truth)))
+            });
+            let covers: Vec<String> = told.collect();
             let kind = found.symmetric_point.kind.word();
             format!("{head};{};{kind};{}", found.model_name(), covers.join("|"))
         }
@@ -149,6 +153,7 @@ fn table(arguments: &Arguments, devices: usize, lines: &BTreeSet<String>) {
         let mut chosen: BTreeMap<&str, usize> = BTreeMap::new();
         let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
         let mut covered: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        let mut offs: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         for parts in &own {
             *chosen.entry(parts[3]).or_default() += 1;
             *kinds.entry(parts[4]).or_default() += 1;
@@ -157,7 +162,9 @@ fn table(arguments: &Arguments, devices: usize, lines: &BTreeSet<String>) {
             }
             for (name, is) in parts[5].split('|').filter_map(|pair| pair.split_once('=')) {
                 let entry = covered.entry(name).or_default();
+                let (is, off) = is.split_once('/').unwrap_or((is, "nan"));
                 *entry = (entry.0 + usize::from(is == "1"), entry.1 + 1);
+                offs.entry(name).or_default().extend(off.parse::<f64>().ok().filter(|x| x.is_finite()));
             }
         }
         let percent = |(a, b): (usize, usize)| 100.0 * a as f64 / b.max(1) as f64;
@@ -190,7 +197,14 @@ fn table(arguments: &Arguments, devices: usize, lines: &BTreeSet<String>) {
         );
         if arguments.details {
             for (name, c) in &covered {
-                println!("    {name:<22} {:5.1} %", percent(*c));
+                let own = &offs[name];
+                let mean = own.iter().sum::<f64>() / own.len().max(1) as f64;
+                let square = own.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / own.len().max(1) as f64;
+                println!(
+                    "    {name:<22} {:5.1} %  off by {mean:+.2} ± {:.2} half widths",
+                    percent(*c),
+                    square.sqrt()
+                );
             }
         }
     }

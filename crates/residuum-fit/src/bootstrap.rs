@@ -107,6 +107,13 @@ impl<'a> Redraw<'a> {
         for (noise, shift) in estimate[curve..].iter_mut().zip(fit.shift) {
             *noise += shift;
         }
+        if let Some(factored) = &factored {
+            for (i, bias) in fit.bias.iter().enumerate() {
+                // Halves of few ramps say little: what they say beyond the error of the whole is noise of their own.
+                let most = factored.deviation(i);
+                estimate[i] -= bias.clamp(-most, most);
+            }
+        }
         Self { fit, sides, factored, estimate }
     }
 

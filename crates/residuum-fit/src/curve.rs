@@ -223,9 +223,13 @@ impl Curve {
 
     /// The word for the family; straight lines have two.
     pub fn name(&self, visited: Range) -> &'static str {
+        if self.is_soft(visited) { "soft_bounds" } else { self.name_unless_soft() }
+    }
+
+    /// The word for the family where straight lines are no soft bounds.
+    pub(crate) fn name_unless_soft(&self) -> &'static str {
         match self.model {
             CurveFamily::Constant => "constant",
-            CurveFamily::Line if self.is_soft(visited) => "soft_bounds",
             CurveFamily::Line => "linear",
             CurveFamily::Power => "power",
             CurveFamily::Exponential => "exponential",

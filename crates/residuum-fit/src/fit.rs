@@ -13,7 +13,7 @@ pub use error::FitError;
 pub use spreads::Spreads;
 
 use check::{check, visited, weight_range};
-use choice::{candidate, candidates, choose, hold_out, neighbours};
+use choice::{Seen, candidate, candidates, choose, hold_out, neighbours};
 use spreads::spreads;
 use words::sentences;
 
@@ -75,6 +75,8 @@ pub struct LeftOut {
     pub log_likelihood: f64,
     /// Root mean square error of a whole ramp predicted from its first read, in weights.
     pub ramp_error: f64,
+    /// What the noise of the model alone would make of it: more says that ramps differ by more than the noise of their pulses.
+    pub expected_error: f64,
 }
 
 /// One model on all devices.
@@ -186,7 +188,12 @@ impl DeviceFit {
             let (sum, count) = own.fold((0.0, 0.0), |(sum, count), (_, _, level)| (sum + level, count + 1.0));
             (count > 0.0).then_some(sum / count)
         };
-        Range { lo: seen(Direction::Down).unwrap_or(range.lo), hi: seen(Direction::Up).unwrap_or(range.hi) }
+        // Steps may vanish before: a ramp that noise has carried there goes no further.
+        let end = |d: Direction, other: f64| {
+            let level = seen(d).unwrap_or(other);
+            self.curve.bound(d).filter(|b| d.sign() * (level - b) > 0.0 && d.sign() * b > 0.0).unwrap_or(level)
+        };
+        Range { lo: end(Direction::Down, range.lo), hi: end(Direction::Up, range.hi) }
     }
 }
 
@@ -207,7 +214,7 @@ pub fn fit(
     let devices: Vec<usize> =
         (0..measured.devices.len()).filter(|device| !screening.stuck.contains(device)).collect();
     if devices.is_empty() {
-        return Err(FitError::Stuck);
+        return Err(check::why_still(measured));
     }
     let range = weight_range(measured, &screening.stuck, options.range)?;
     let weight = |y: f64| (2.0 * y - range.lo - range.hi) / (range.hi - range.lo);
@@ -221,10 +228,8 @@ pub fn fit(
         })
         .collect();
     let mut seen: Vec<Screening> = vec![Screening::default(); ramps.len()];
-    for (own, seen) in ramps.iter_mut().zip(&mut seen) {
-        let (step, read_noise) = Starts::new(own).scale();
-        screen::cut_plateaus(own, step, read_noise, seen);
-    }
+    let scales: Vec<(f64, f64)> = ramps.par_iter().map(|own| Starts::new(own).scale()).collect();
+    screen::cut_plateaus(&mut ramps, &scales, &mut seen);
     let models = candidates();
     progress.begin("fitting", (models.len() + 1) as u64 * devices.len() as u64);
 
@@ -258,7 +263,9 @@ pub fn fit(
         screening.join(own);
     }
     screening.outliers.sort_by_key(|o| (o.device, o.direction, o.cycle, o.pulse));
-    let visited = visited(&ramps);
+    let saturated = |d: Direction| screening.plateaus.iter().filter(|p| p.0 == d).count();
+    let hard = [Direction::Up, Direction::Down].iter().any(|d| 2 * saturated(*d) > devices.len());
+    let seen = Seen { visited: visited(&ramps), hard };
 
     let prepared: Vec<Prepared> = ramps.iter().map(|own| Prepared::new(own.iter())).collect();
     let starts: Vec<Starts> = ramps.par_iter().map(|own| Starts::new(own)).collect();
@@ -271,7 +278,7 @@ pub fn fit(
                 let likelihood = Likelihood { model, ramps, writes };
                 likelihood.maximize(&start.of(model, &likelihood))
             };
-            candidate(model, writes, prepared.par_iter().zip(&starts).map(on).collect(), &prepared, visited)
+            candidate(model, writes, prepared.par_iter().zip(&starts).map(on).collect(), &prepared, seen)
         });
         let best = tried.max_by(|a, b| a.log_likelihood.total_cmp(&b.log_likelihood)).ok_or(FitError::NoModel);
         for _ in &devices {
@@ -297,10 +304,39 @@ pub fn fit(
     best.fits.par_iter_mut().zip(&prepared).for_each(|(fit, ramps)| {
         fit.shift = Likelihood { model, ramps, writes }.restricted_shift(fit);
     });
+    if ramps.len() > 1 {
+        find_bias(best, &ramps, &prepared);
+    }
     if options.held_out {
         hold_out(&mut fitted, &ramps, &mut warnings);
     }
-    assemble(Parts { measured, options, range, visited, screening, warnings, ramps, prepared, fitted })
+    assemble(Parts { measured, options, range, seen, screening, warnings, ramps, prepared, fitted })
+}
+
+/// The bias of maximum likelihood, which is as large for the mean of many devices as for one of them and so counts where the mean is
+/// known better: one over the number of reads, so that halves of the ramps have twice as much.
+fn find_bias(best: &mut Candidate, ramps: &[Vec<Ramp>], prepared: &[Prepared]) {
+    let (model, writes, n) = (best.model, best.writes, best.model.dimension());
+    // Straight lines and values at nodes enter the steps linearly, and have next to none.
+    if !matches!(model, CurveFamily::Power | CurveFamily::Exponential | CurveFamily::Tanh) {
+        return;
+    }
+    best.fits.par_iter_mut().zip(ramps.par_iter().zip(prepared)).for_each(|(fit, (own, whole))| {
+        let halves = [0, 1].map(|half| Prepared::new(own.iter().filter(|r| r.cycle % 2 == half)));
+        let sided = |half: &Prepared| [Direction::Up, Direction::Down].iter().all(|d| half.units.contains(d));
+        if !halves.iter().all(sided) {
+            return;
+        }
+        let found =
+            [&halves[0], &halves[1]].map(|ramps| Likelihood { model, ramps, writes }.maximize(&fit.parameters));
+        if found.iter().any(|f| !f.converged || f.held[..n].contains(&true)) {
+            return;
+        }
+        let more = 0.5 * halves.iter().map(|h| whole.reads as f64 / h.reads as f64).sum::<f64>() - 1.0;
+        fit.bias = (0..n)
+            .map(|i| (0.5 * (found[0].parameters[i] + found[1].parameters[i]) - fit.parameters[i]) / more)
+            .collect();
+    });
 }
 
 /// Everything of a fit but its intervals.
@@ -308,7 +344,7 @@ struct Parts<'a> {
     measured: &'a Measurement,
     options: &'a FitOptions,
     range: Range,
-    visited: Range,
+    seen: Seen,
     screening: Screening,
     warnings: Vec<String>,
     ramps: Vec<Vec<Ramp>>,
@@ -317,17 +353,25 @@ struct Parts<'a> {
 }
 
 fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
-    let Parts { measured, options, range, visited, screening, mut warnings, ramps, prepared, fitted } = parts;
-    let best = &fitted[0];
-    let (model, n) = (best.model, best.model.dimension());
+    let Parts { measured, options, range, seen, screening, mut warnings, ramps, prepared, mut fitted } = parts;
+    let visited = seen.visited;
+    let (model, n) = (fitted[0].model, fitted[0].model.dimension());
     let sides: Vec<Sides> = prepared.iter().map(sides).collect();
-    let free: Vec<bool> = std::iter::repeat_n(true, n).chain(best.writes.free()).collect();
     let key = Key::new(options.seed).named("device fit");
-    let draws = Draws::new(&best.fits, &sides, &free, options.draws, key);
+    let draw = |best: &Candidate| {
+        let free: Vec<bool> = std::iter::repeat_n(true, n).chain(best.writes.free()).collect();
+        Draws::new(&best.fits, &sides, &free, options.draws, key)
+    };
+    let mut draws = draw(&fitted[0]);
+    let absent = without_absent_noise(&mut fitted[0], &draws, &prepared);
+    if absent.is_some() {
+        draws = draw(&fitted[0]);
+    }
+    let best = &fitted[0];
     let noise = |i: usize| draws.estimate(|p| Some(p[i]));
     let curve = Curve { model, parameters: draws.center[..n].to_vec() };
     let curve_of = |p: &[f64]| Curve { model, parameters: p[..n].to_vec() };
-    let soft = curve.is_soft(visited);
+    let soft = seen.is_soft(&curve);
     let names: Vec<String> = curve.named(soft).into_iter().map(|(name, _)| name).collect();
     let parameters = names
         .iter()
@@ -356,15 +400,31 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
         root(draws.variance(of, scale, other, read).unwrap_or(whole))
     };
     let write_noise = written(&|p| p[n + 1] + p[n + 2] * typical, 1.0, 0.0).scaled(per_weight);
-    let [additive, proportional] = if best.writes == WriteNoise::Both {
+    let parts = || {
         [
             written(&|p| p[n + 1], 1.0, growing * typical).scaled(per_weight),
             written(&|p| p[n + 2], typical, constant),
         ]
-    } else {
-        // Steps that are all the same cannot tell the two: either may be anything up to the whole.
-        let up_to = |part: f64, unit: f64| Estimate { value: part, low: 0.0, high: write_noise.high / unit };
-        [up_to(constant.sqrt() * per_weight, 1.0), up_to(growing.sqrt(), typical.sqrt() * per_weight)]
+    };
+    let less_by =
+        |e: Estimate, variance: f64| Estimate { low: (e.low * e.low - variance.max(0.0)).max(0.0).sqrt(), ..e };
+    let none_up_to = |variance: f64| Estimate { value: 0.0, low: 0.0, high: variance.max(0.0).sqrt() };
+    let [additive, proportional] = match absent {
+        None if best.writes == WriteNoise::Both => parts(),
+        // What is left may be less by as much as the absent part may have.
+        Some(Absent { writes: WriteNoise::Additive, at_most }) => {
+            let unit = at_most * typical * per_weight * per_weight;
+            [less_by(parts()[0], unit), none_up_to(at_most)]
+        }
+        Some(Absent { at_most, .. }) => {
+            [none_up_to(at_most).scaled(per_weight), less_by(parts()[1], at_most / typical)]
+        }
+        None => {
+            // Steps that are all the same cannot tell the two: either may be anything up to the whole.
+            let up_to =
+                |part: f64, unit: f64| Estimate { value: part, low: 0.0, high: write_noise.high / unit };
+            [up_to(constant.sqrt() * per_weight, 1.0), up_to(growing.sqrt(), typical.sqrt() * per_weight)]
+        }
     };
     let band = visited
         .grid(41)
@@ -379,7 +439,15 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
         .collect();
     let spread = (best.fits.len() > 1).then(|| spreads(model, soft, &draws, middle));
     warnings.extend(sentences(measured, &screening, &symmetric_point, &fitted, visited));
-    if best.writes != WriteNoise::Both {
+    warnings.extend(words::beyond(&curve, soft, visited));
+    if absent.is_some_and(|a| a.at_most < 0.0) {
+        warnings.push(
+            "write noise falls as the step grows, which neither of its parts does: what is given as its additive part is the mean \
+             over the steps that were seen"
+                .into(),
+        );
+    }
+    if absent.is_none() && best.writes != WriteNoise::Both {
         warnings.push(
             "steps are constant, so write noise that grows with the step cannot be told from noise that does not: the intervals \
              of both parts reach from 0 to the whole"
@@ -410,6 +478,39 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
         ramps: ramps.into_iter().flatten().collect(),
         candidates: fitted,
     })
+}
+
+/// A part of the write noise that the reads do not have.
+#[derive(Clone, Copy, Debug)]
+struct Absent {
+    /// What is left.
+    writes: WriteNoise,
+    /// Upper end of the interval of its variance; negative if it would have to be.
+    at_most: f64,
+}
+
+/// Fits again without a part of the write noise whose variance comes out negative: the other part is then the whole, and its
+/// interval that of the whole.
+fn without_absent_noise(best: &mut Candidate, draws: &Draws, prepared: &[Prepared]) -> Option<Absent> {
+    let (model, n) = (best.model, best.model.dimension());
+    if best.writes != WriteNoise::Both {
+        return None;
+    }
+    let [additive, proportional] = [n + 1, n + 2].map(|i| draws.center[i]);
+    let (writes, gone) = match (additive < 0.0, proportional < 0.0) {
+        (_, true) => (WriteNoise::Additive, n + 2),
+        (true, false) => (WriteNoise::Proportional, n + 1),
+        (false, false) => return None,
+    };
+    let at_most = draws.estimate(|p| Some(p[gone])).map_or(0.0, |e| e.high);
+    best.writes = writes;
+    best.fits.par_iter_mut().zip(prepared).for_each(|(fit, ramps)| {
+        let likelihood = Likelihood { model, ramps, writes };
+        let bias = std::mem::take(&mut fit.bias);
+        *fit = Maximum { bias, ..likelihood.maximize(&fit.parameters) };
+        fit.shift = likelihood.restricted_shift(fit);
+    });
+    Some(Absent { writes, at_most })
 }
 
 /// Mean of s² over the visited range and both directions.

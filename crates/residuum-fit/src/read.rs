@@ -96,6 +96,39 @@ pub enum ReadError {
         /// The cell.
         text: String,
     },
+    /// A column of words.
+    #[error(
+        "{file}: column {column} ({name:?}) holds words, such as {text:?}: take it out, or give a table with the columns \
+         device,cycle,pulse,direction,conductance"
+    )]
+    Words {
+        /// The file.
+        file: String,
+        /// From 1.
+        column: usize,
+        /// Its name, if it has one.
+        name: String,
+        /// One of them.
+        text: String,
+    },
+    /// Reads in two units.
+    #[error("{file}: reads are in {first} and in {second}: give all of them in one unit")]
+    Mixed {
+        /// The file.
+        file: String,
+        /// One unit.
+        first: String,
+        /// Another.
+        second: String,
+    },
+    /// A voltage for what are conductances.
+    #[error("{file}: its header says that reads are in {unit}, conductances already: leave --read-voltage out")]
+    Conductances {
+        /// The file.
+        file: String,
+        /// The unit.
+        unit: String,
+    },
     /// NaN or infinity.
     #[error(
         "{file}: line {line}, column {column}: must be finite, got {text:?}; leave the cell empty where no read was taken"
@@ -228,10 +261,18 @@ pub fn measurement(sources: &[PulseFile<'_>], options: &ReadOptions) -> Result<M
             None => layouts::recognise(source, &grid)?,
         };
         let mut part = match format {
-            Format::Tidy => tidy::read(source, &grid)?,
+            Format::Tidy => tidy::read(source, &grid, options)?,
             _ => layouts::read(source, &grid, format, options)?,
         };
         part.format = format.word().into();
+        if let Some(before) = &whole {
+            one_unit(source.name, [&before.unit, &part.unit])?;
+            if before.format != part.format {
+                let words =
+                    format!("{} is read as {}, the first file as {}", source.name, part.format, before.format);
+                part.notes.push(words);
+            }
+        }
         let mut together = match whole.take() {
             None => Measurement { ramps: Vec::new(), devices: Vec::new(), ..part.clone() },
             Some(before) => before,
@@ -260,15 +301,34 @@ pub fn measurement(sources: &[PulseFile<'_>], options: &ReadOptions) -> Result<M
         whole = Some(together);
     }
     let mut whole = whole.ok_or(ReadError::NoFile)?;
+    let current = grid::over_volts(&whole.unit);
     if let Some(voltage) = options.read_voltage {
+        if current.is_none() && grid::is_unit(&whole.unit) {
+            return Err(ReadError::Conductances { file: sources[0].name.into(), unit: whole.unit });
+        }
         for y in whole.ramps.iter_mut().flat_map(|r| &mut r.reads) {
             *y /= voltage;
         }
-        whole.unit = "S".into();
-        whole.notes.push(format!("reads are currents: conductance = current / {voltage} V"));
+        let unit = if current.is_some() { whole.unit.as_str() } else { "A, since no header says otherwise" };
+        whole.notes.push(format!("reads are currents in {unit}: conductance = current / {voltage} V"));
+        whole.unit = current.unwrap_or_else(|| "S".into());
+    } else if current.is_some() && options.unit.is_none() {
+        whole.notes.push(format!(
+            "reads are currents in {}, and so is what follows: --read-voltage makes conductances",
+            whole.unit
+        ));
     }
     if let Some(unit) = &options.unit {
         whole.unit.clone_from(unit);
     }
     Ok(whole)
+}
+
+/// Refuses two different units of conductance or current.
+fn one_unit(file: &str, units: [&str; 2]) -> Result<(), ReadError> {
+    let [first, second] = units.map(|unit| unit.replace(['µ', 'μ'], "u"));
+    if first != second && grid::is_unit(&first) && grid::is_unit(&second) {
+        return Err(ReadError::Mixed { file: file.into(), first, second });
+    }
+    Ok(())
 }

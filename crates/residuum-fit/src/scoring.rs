@@ -67,6 +67,8 @@ pub(crate) struct Maximum {
     pub(crate) converged: bool,
     /// What the likelihood takes from each noise because the curve is fitted to the same reads.
     pub(crate) shift: [f64; NOISES],
+    /// Bias of the curve's parameters, found from halves of the ramps; empty where it is not taken out.
+    pub(crate) bias: Vec<f64>,
 }
 
 impl Likelihood<'_> {
@@ -205,7 +207,15 @@ impl Likelihood<'_> {
         let (score, _) = units.sums(&vec![1.0; units.log_likelihood.len()]);
         let free = self.free(&parameters, &score);
         let held = (0..dimension).map(|i| !free[i]).collect();
-        Maximum { parameters, log_likelihood: value, units, held, converged, shift: [0.0; NOISES] }
+        Maximum {
+            parameters,
+            log_likelihood: value,
+            units,
+            held,
+            converged,
+            shift: [0.0; NOISES],
+            bias: Vec::new(),
+        }
     }
 
     /// One step from the maximum towards that of the restricted likelihood, which has −½ ln det I of the curve's parameters besides:
@@ -291,6 +301,13 @@ impl Factored {
             x[a] = (x[a] - known) / self.lower[a * m + a];
         }
         self.back(x)
+    }
+
+    /// The square root of (I⁻¹)ᵢᵢ.
+    pub(crate) fn deviation(&self, parameter: usize) -> f64 {
+        let mut unit = vec![0.0; self.dimension];
+        unit[parameter] = 1.0;
+        self.solve(&unit)[parameter].max(0.0).sqrt()
     }
 
     /// ln det I.

@@ -18,6 +18,8 @@ pub struct Outlier {
     pub pulse: usize,
     /// Standard deviations from the prediction.
     pub deviations: f64,
+    /// Whether the state stays where it went: then the read is kept, as the first of another ramp.
+    pub jump: bool,
 }
 
 /// What was found and set aside.
@@ -31,7 +33,7 @@ pub struct Screening {
     pub plateaus: Vec<(Direction, usize, f64)>,
     /// Reads cut with them.
     pub cut: usize,
-    /// Reads left out because they lie so close to a soft bound that it cuts off the write noise.
+    /// Reads left out because they lie so close to the end of the range that a bound there cuts off the write noise.
     pub shadowed: usize,
 }
 
@@ -109,11 +111,11 @@ pub(crate) fn outliers(
         let Some(ramp) = ramps.iter_mut().find(own) else { continue };
         let start = ramp.reads.iter().position(|y| !y.is_nan()).unwrap_or(0);
         let pulse = start + t;
-        found.push(Outlier { device: ramp.device, cycle: ramp.cycle, direction, pulse, deviations: z });
         let next = ramp.reads.get(pulse + 1).copied().filter(|y| !y.is_nan());
         let typical = surprises.variance[likelihood.ramps.batches[0].start + LANES].sqrt();
-        if next.is_some_and(|next| (next - value).abs() < 5.0 * typical) {
-            // It stays where it went: the state has jumped.
+        let jump = next.is_some_and(|next| (next - value).abs() < 5.0 * typical);
+        found.push(Outlier { device: ramp.device, cycle: ramp.cycle, direction, pulse, deviations: z, jump });
+        if jump {
             let rest = ramp.reads.split_off(pulse);
             let tail = Ramp { reads: rest, ..ramp.clone() };
             ramps.push(tail);
@@ -124,18 +126,57 @@ pub(crate) fn outliers(
     true
 }
 
-/// Devices that move by less than a twentieth of what is usual.
+/// Devices that do not move beyond their noise, or by less than a twentieth of what is usual, in the unit of their reads and of
+/// their mean: one in another unit is not stuck.
 pub(crate) fn stuck(measured: &Measurement) -> Vec<usize> {
-    let moved: Vec<f64> = (0..measured.devices.len())
-        .map(|device| {
-            let own: Vec<f64> = measured.of_device(device).map(net_change).collect();
-            own.iter().sum::<f64>() / own.len().max(1) as f64
-        })
-        .collect();
-    let mut sorted = moved.clone();
-    sorted.sort_by(f64::total_cmp);
-    let usual = sorted[sorted.len() / 2].max(sorted[3 * sorted.len() / 4]);
-    (0..moved.len()).filter(|&device| moved[device] < 0.05 * usual).collect()
+    let moved: Vec<Movement> =
+        (0..measured.devices.len()).map(|device| Movement::new(measured, device)).collect();
+    let usual = |of: &dyn Fn(&Movement) -> f64| {
+        let mut sorted: Vec<f64> = moved.iter().map(of).collect();
+        sorted.sort_by(f64::total_cmp);
+        sorted[sorted.len() / 2].max(sorted[3 * sorted.len() / 4])
+    };
+    let (far, relative) = (usual(&|m| m.change), usual(&Movement::relative));
+    let still =
+        |m: &Movement| m.change <= 5.0 * m.error || (m.change < 0.05 * far && m.relative() < 0.05 * relative);
+    (0..moved.len()).filter(|&device| still(&moved[device])).collect()
+}
+
+/// How far a device goes along its ramps.
+struct Movement {
+    /// Its mean change along a ramp, whichever way.
+    change: f64,
+    /// What noise of reads alone would make of that.
+    error: f64,
+    /// Mean size of its reads.
+    level: f64,
+}
+
+impl Movement {
+    fn new(measured: &Measurement, device: usize) -> Self {
+        let (mut change, mut ramps, mut variance, mut level, mut reads) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        for ramp in measured.of_device(device) {
+            let taken: Vec<f64> = ramp.taken().collect();
+            let differences = taken.windows(2).map(|w| (w[1] - w[0]).powi(2)).sum::<f64>();
+            let count = taken.len() as f64;
+            change += net_change(ramp);
+            ramps += 1.0;
+            // Two means of a tenth of the reads each; a difference of reads has twice the variance of one.
+            variance += differences / f64::max(count - 1.0, 1.0) / f64::max(0.1 * count, 1.0);
+            level += taken.iter().map(|y| y.abs()).sum::<f64>();
+            reads += count;
+        }
+        let ramps = f64::max(ramps, 1.0);
+        Self {
+            change: (change / ramps).abs(),
+            error: variance.sqrt() / ramps,
+            level: level / f64::max(reads, 1.0),
+        }
+    }
+
+    fn relative(&self) -> f64 {
+        if self.level > 0.0 { self.change / self.level } else { 0.0 }
+    }
 }
 
 /// The change along a ramp in its own direction, from the mean of its first to that of its last tenth.
@@ -191,40 +232,104 @@ impl Smooth {
         curve.iter().position(|v| *v >= self.level - distance)
     }
 
-    /// From which read on each ramp is within `distance`: the smoothed state uses some later reads, which stay.
+    /// From which read on each ramp is within `distance`. The smoothed state uses some later reads, and all of them stay: if a
+    /// read that is left out decided where the ramp ends, those that stay would be too low.
     fn cuts(&self, distance: f64) -> Vec<Option<usize>> {
-        self.curves.iter().map(|c| self.first(c, distance).map(|at| at + self.half)).collect()
+        self.curves.iter().map(|c| self.first(c, distance).map(|at| at + self.half + 1)).collect()
     }
 
-    /// Whether ramps run into a hard bound at the highest level and stand there.
+    /// How ramps end at the highest level.
     ///
     /// The speed on the last stretch and on the one before is extrapolated to the level: at a soft bound nothing is left of
-    /// it, at a hard one much. And more pulses follow than the rest of the way would take.
-    fn is_hard(&self) -> bool {
+    /// it. If more is left than chance can make, the ramps come to an end there, and stand at a hard bound if more pulses follow
+    /// than the rest of the way would take at that speed.
+    fn approach(&self) -> Option<Approach> {
         let near = 1.5 * self.width;
         let unit = self.width.max(0.02 * self.span);
         if self.span < 12.0 * unit {
-            return false;
+            return None;
         }
-        let (mut slow, mut fast, mut left, mut count) = (0.0, 0.0, 0.0, 0.0);
+        let (mut fast, mut slow, mut left) = (Vec::new(), Vec::new(), 0.0);
         for curve in &self.curves {
             if let [Some(a), Some(b), Some(c)] = [8.0 * unit, 4.0 * unit, near].map(|d| self.first(curve, d))
                 && a > 0
             {
-                fast += (b - a) as f64;
-                slow += (c - b) as f64;
+                fast.push((b - a) as f64);
+                slow.push((c - b) as f64);
                 left += (curve.len() - c) as f64;
-                count += 1.0;
             }
         }
-        if count == 0.0 {
-            return false;
+        if fast.is_empty() {
+            return None;
         }
-        let (far, last) = (4.0 * unit * count / fast, (4.0 * unit - near) * count / slow);
+        let count = fast.len() as f64;
+        let ([far, far_error], [last, last_error]) =
+            (speed(4.0 * unit, &fast), speed(4.0 * unit - near, &slow));
         let from = 0.5 * (4.0 * unit + near);
-        let at_level = last - (far - last) / (6.0 * unit - from) * from;
-        at_level > 0.25 * far && left / count > 1.15 * near / last + 2.0 / count.sqrt()
+        let reach = from / (6.0 * unit - from);
+        let at_level = last - (far - last) * reach;
+        let error = (last_error * (1.0 + reach)).hypot(far_error * reach);
+        let fall = (far - last) / (6.0 * unit - from);
+        let least = f64::max(at_level, 0.02 * far);
+        let rest =
+            if fall > 1e-6 * last / unit { (1.0 + fall * near / least).ln() / fall } else { near / least };
+        Some(Approach {
+            left_over: at_level / far,
+            // Few ramps do not tell their own error.
+            error: if count < 4.0 { 0.1 } else { error / far },
+            stands: left / count - 1.25 * rest - 2.0 / count.sqrt(),
+        })
     }
+}
+
+/// How ramps come to the highest level.
+#[derive(Clone, Copy, Debug)]
+struct Approach {
+    /// The speed that is left at the level, over that at a distance.
+    left_over: f64,
+    /// Its standard error.
+    error: f64,
+    /// Pulses at the level beyond those that the way there would take.
+    stands: f64,
+}
+
+impl Approach {
+    fn end(self) -> End {
+        match self.left_over > f64::max(0.08, 2.5 * self.error) {
+            false => End::Soft,
+            true if self.stands > 0.0 => End::Hard,
+            true => End::Reached,
+        }
+    }
+
+    /// That of all devices: a few ramps of each say together what none does alone.
+    fn of_all(own: &[Self]) -> Option<Self> {
+        let n = own.len() as f64;
+        let mean = |of: fn(&Self) -> f64| own.iter().map(of).sum::<f64>() / n;
+        let left_over = mean(|a| a.left_over);
+        let variance = own.iter().map(|a| (a.left_over - left_over).powi(2)).sum::<f64>() / (n - 1.0);
+        (own.len() >= 4).then(|| Self { left_over, error: (variance / n).sqrt(), stands: mean(|a| a.stands) })
+    }
+}
+
+/// How ramps end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// Steps shrink to nothing.
+    Soft,
+    /// Ramps stand at a bound where steps have not vanished.
+    Hard,
+    /// They come there with their last pulses: some may have run into a bound, and too few reads are left to tell.
+    Reached,
+}
+
+/// The speed over a distance that took so many pulses, and its standard error between ramps.
+fn speed(distance: f64, pulses: &[f64]) -> [f64; 2] {
+    let n = pulses.len() as f64;
+    let mean = f64::max(pulses.iter().sum::<f64>() / n, 0.5);
+    let variance = pulses.iter().map(|p| (p - mean).powi(2)).sum::<f64>() / f64::max(n - 1.0, 1.0);
+    let speed = distance / mean;
+    [speed, speed * (variance / n).sqrt() / mean]
 }
 
 /// The distance from a bound within which it cuts off write noise: there, (step) × (distance) is less than three times the
@@ -270,14 +375,38 @@ fn cut(ramps: &mut [Ramp], own: &[usize], from: &[Option<usize>]) -> (usize, usi
     (count, reads)
 }
 
-/// Cuts the ramps that stand at a hard bound, and says so.
-pub(crate) fn cut_plateaus(ramps: &mut [Ramp], step: f64, read_noise: f64, found: &mut Screening) {
+/// Cuts the ramps of every device that stand at a hard bound, and says so. Devices of one kind have one kind of bound: where most
+/// of them certainly run into one, all do.
+pub(crate) fn cut_plateaus(devices: &mut [Vec<Ramp>], scales: &[(f64, f64)], found: &mut [Screening]) {
     for direction in [Direction::Up, Direction::Down] {
-        let own: Vec<usize> = (0..ramps.len()).filter(|&i| ramps[i].direction == direction).collect();
-        let seen: Vec<&Ramp> = own.iter().map(|&i| &ramps[i]).collect();
-        let Some(smooth) = Smooth::new(&seen, step, read_noise).filter(Smooth::is_hard) else { continue };
-        let (count, reads) = cut(ramps, &own, &smooth.cuts(1.5 * smooth.width));
-        found.cut += reads;
-        found.plateaus.push((direction, count, direction.sign() * smooth.level));
+        let own = |ramps: &[Ramp]| -> Vec<usize> {
+            (0..ramps.len()).filter(|&i| ramps[i].direction == direction).collect()
+        };
+        let smooth: Vec<Option<Smooth>> = devices
+            .iter()
+            .zip(scales)
+            .map(|(ramps, (step, read_noise))| {
+                let seen: Vec<&Ramp> = own(ramps).into_iter().map(|i| &ramps[i]).collect();
+                Smooth::new(&seen, *step, *read_noise)
+            })
+            .collect();
+        let seen: Vec<Option<Approach>> =
+            smooth.iter().map(|s| s.as_ref().and_then(Smooth::approach)).collect();
+        let known: Vec<Approach> = seen.iter().flatten().copied().collect();
+        let together = Approach::of_all(&known).map(Approach::end);
+        let ends: Vec<End> =
+            seen.iter().map(|a| together.or(a.map(Approach::end)).unwrap_or(End::Soft)).collect();
+        let most = 2 * ends.iter().filter(|end| **end == End::Hard).count() > ends.len();
+        for (device, smooth) in smooth.into_iter().enumerate() {
+            let Some(smooth) = smooth.filter(|_| most || ends[device] != End::Soft) else { continue };
+            let places = own(&devices[device]);
+            let (count, reads) = cut(&mut devices[device], &places, &smooth.cuts(1.5 * smooth.width));
+            if most || ends[device] == End::Hard {
+                found[device].cut += reads;
+                found[device].plateaus.push((direction, count, direction.sign() * smooth.level));
+            } else {
+                found[device].shadowed += reads;
+            }
+        }
     }
 }

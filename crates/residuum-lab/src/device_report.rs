@@ -111,6 +111,7 @@ impl<'a> DeviceReport<'a> {
         line("dynamic range", r.range().to_string());
         line("symmetric point w⋄", r.symmetric_point().map_or("none: q₊ and q₋ do not cross".into(), number));
         if let Some(w) = r.symmetric_point() {
+            line("its kind", kind(r, w).into());
             line("gain F(w⋄)", number(r.gain(w)));
             line("asymmetry slope R'(w⋄)", number(r.asymmetry_ratio_derivative(w)));
         }
@@ -186,6 +187,7 @@ impl<'a> DeviceReport<'a> {
             "response": r.describe(),
             "dynamic_range": [finite(r.range().lo), finite(r.range().hi)],
             "symmetric_point": r.symmetric_point(),
+            "symmetric_point_kind": r.symmetric_point().map_or("none", |w| kind(r, w).split(':').next().unwrap_or_default()),
             "range": [self.range.lo, self.range.hi],
             "q_min": self.bounds.min,
             "q_max": self.bounds.max,
@@ -248,6 +250,22 @@ impl<'a> DeviceReport<'a> {
                 Line::new(xs.clone(), curve(&|w| r.asymmetry_potential(w))).color(Color::GREEN).label("R_{c}"),
             );
         Figure::new(2).title(r.describe()).panel(mark(responses)).panel(mark(penalty))
+    }
+}
+
+/// The sign of G′ decides where pairs of up and down pulses lead. A table may have a kink there, so by differences.
+fn slope(r: &dyn ResponseFunction, w: f64) -> f64 {
+    let h = 1e-3 * if r.range().is_finite() { r.range().hi - r.range().lo } else { 1.0 };
+    r.asymmetry(r.range().clip(w + h)) - r.asymmetry(r.range().clip(w - h))
+}
+
+fn kind(r: &dyn ResponseFunction, w: f64) -> &'static str {
+    match slope(r, w) {
+        s if s > 0.0 => "attracting: G rises through it, pairs of pulses lead to it",
+        s if s < 0.0 => {
+            "repelling: G falls through it, pairs of pulses lead away, and zero-shifting does not find it"
+        }
+        _ => "neither attracting nor repelling: G is flat there",
     }
 }
 

@@ -136,6 +136,13 @@ pub fn save_figure(
     Ok((svg, png))
 }
 
+/// Writes `name.pdf` into `folder` atomically, for papers.
+pub fn save_pdf(figure: &Figure, folder: impl AsRef<Path>, name: &str) -> Result<PathBuf, FigureError> {
+    let path = folder.as_ref().join(format!("{name}.pdf"));
+    write_atomic(&path, &figure.to_pdf()?)?;
+    Ok(path)
+}
+
 /// A new file next to the target; names left by an interrupted run, or in use by another writer, are skipped.
 fn create_partial(folder: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
     for attempt in 0_u32.. {

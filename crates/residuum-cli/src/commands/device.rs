@@ -1,27 +1,29 @@
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use residuum::{Range, ResponseFunction};
 use residuum_lab::device_parameters::{device_caveat, device_parameters};
 use residuum_lab::device_report::{DeviceReport, DriftProblem};
-use residuum_lab::files::{save_figure, write_atomic};
-use residuum_lab::spec::{catalogue, device_presets, parse_device};
+use residuum_lab::files::{save_figure, save_pdf, write_atomic};
+use residuum_lab::spec::{catalogue, device_presets, fitted, has_device, parse_device};
+use residuum_lab::train::CATALOGUE;
 use serde_json::json;
 
 use super::Context;
-use crate::args::{DeviceAction, DeviceArgs, ShowArgs};
+use crate::args::{DeviceAction, DeviceArgs, ListDevicesArgs, ShowArgs};
 use crate::terminal;
 
 pub fn device(context: &Context, options: &DeviceArgs) -> anyhow::Result<bool> {
     match &options.action {
-        DeviceAction::List => list(context),
+        DeviceAction::List(options) => list(context, options),
         DeviceAction::Show(options) => show(context, options),
         DeviceAction::Fit(options) => super::device_fit::fit(context, options),
     }
 }
 
-fn list(context: &Context) -> anyhow::Result<bool> {
+fn list(context: &Context, options: &ListDevicesArgs) -> anyhow::Result<bool> {
+    let files = device_files(options)?;
     if context.json {
         let responses: Vec<_> = catalogue()
             .iter()
@@ -35,7 +37,9 @@ fn list(context: &Context) -> anyhow::Result<bool> {
             })
             .collect();
         Context::print_json(
-            &json!({ "schema": "residuum.devices/1", "responses": responses, "presets": presets }),
+            &json!({ "schema": "residuum.devices/1", "responses": responses, "presets": presets, "files": files.iter()
+                .map(|(path, words)| json!({ "file": path, "device": words })).collect::<Vec<_>>(),
+                "specs": CATALOGUE.iter().filter(|s| has_device(s.text)).map(|s| s.name).collect::<Vec<_>>() }),
         )?;
         return Ok(true);
     }
@@ -55,16 +59,82 @@ fn list(context: &Context) -> anyhow::Result<bool> {
             let _ = writeln!(text, "{:<17} {caveat}", "");
         }
     }
+    let specs: Vec<&str> = CATALOGUE.iter().filter(|s| has_device(s.text)).map(|s| s.name).collect();
+    let _ = writeln!(text, "\nDevices of the built-in specs, by the name of the spec\n{}", specs.join(", "));
+    if !files.is_empty() {
+        text.push_str("\nDevice files, and specs with a [device]\n");
+        for (path, words) in &files {
+            let _ = writeln!(text, "{path:<28} {words}");
+        }
+    }
     text.push_str("\nA device of your own: `residuum device fit` makes a file from measured pulses, device = { file = \"device.toml\" }.\n");
     text.push_str("Every parameter of a response may vary from cell to cell in a spec; see docs/spec.md.\n");
     terminal::print(&text)?;
     Ok(true)
 }
 
+/// The documents with a device that were named, or lie in folders that were; those of the current folder by default.
+fn device_files(options: &ListDevicesArgs) -> anyhow::Result<Vec<(String, String)>> {
+    let here = [PathBuf::from(".")];
+    let named = if options.paths.is_empty() { &here[..] } else { &options.paths };
+    let mut files = Vec::new();
+    for path in named {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let own = entries.filter_map(|entry| entry.ok().map(|e| e.path()));
+            files.extend(own.filter(|p| p.is_file() && p.extension().is_some_and(|e| e == "toml")));
+        } else {
+            files.push(path.clone());
+        }
+    }
+    files.sort();
+    let mut found = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
+        // Of a folder, what cannot be read is no device; what was named must be one.
+        let text = match text {
+            Ok(text) if has_device(&text) => text,
+            Err(e) if options.paths.contains(&path) => return Err(e),
+            Ok(_) if options.paths.contains(&path) => bail!("{}: has no [device]", path.display()),
+            _ => continue,
+        };
+        let name = path.strip_prefix(".").unwrap_or(&path).display().to_string();
+        found.push((name, in_a_line(&text, &path)));
+    }
+    Ok(found)
+}
+
+fn in_a_line(text: &str, path: &Path) -> String {
+    if let Some(rows) = fitted(text) {
+        let value = |name: &str| rows.iter().find(|(n, _)| n == name).map_or("–", |(_, v)| v.as_str());
+        return format!(
+            "fitted: {}, symmetric point {}, from {}",
+            value("model"),
+            value("symmetric_point"),
+            value("source")
+        );
+    }
+    let device = parse_device(text, path.parent().unwrap_or(Path::new(".")));
+    match device.map(|d| d.representative().map(|r| (d.tile().map(device_parameters), r.describe()))) {
+        Ok(Ok((Some(rows), _))) => {
+            rows.into_iter().map(|(n, v)| format!("{n} {v}")).collect::<Vec<_>>().join("; ")
+        }
+        Ok(Ok((None, words))) => words,
+        Ok(Err(e)) => format!("cannot be shown by itself: {e}"),
+        Err(e) => format!("cannot be shown by itself: {e}"),
+    }
+}
+
 fn show(context: &Context, options: &ShowArgs) -> anyhow::Result<bool> {
     let (text, base) = device_text(options)?;
     let spec = parse_device(&text, &base).with_context(|| options.device.clone())?;
-    let response = spec.representative()?;
+    let fit = fitted(&text);
+    // A tile holds the curve as a table in single precision; what was fitted is the response itself.
+    let exact = fit.as_ref().and_then(|_| {
+        let name = Path::new(&options.device).file_name()?.to_str()?;
+        parse_device(&format!("file = {name:?}\narray = \"exact\"\n"), &base).ok()
+    });
+    let response = exact.as_ref().unwrap_or(&spec).representative()?;
     let range = options.range.map(|(lo, hi)| Range::new(lo, hi)).transpose()?;
     let minimizer = options.minimizer.unwrap_or_else(|| default_minimizer(&*response));
     let problem = DriftProblem { curvature: options.curvature, minimizer, deviations: [0.1, 0.5, 1.0, 2.0] };
@@ -77,9 +147,16 @@ fn show(context: &Context, options: &ShowArgs) -> anyhow::Result<bool> {
             json["parameters"] = serde_json::Value::Object(rows.collect());
             json["caveat"] = (*caveat).into();
         }
+        if let Some(rows) = fit {
+            json["fit"] =
+                rows.into_iter().map(|(n, v)| (n, v.into())).collect::<serde_json::Map<_, _>>().into();
+        }
         Context::print_json(&json)?;
     } else {
         let mut text = String::new();
+        for (name, value) in fit.iter().flatten().filter(|(name, _)| name != "schema") {
+            let _ = writeln!(text, "{:<24} {value}", format!("fit: {name}"));
+        }
         for (name, value) in tile.iter().flat_map(|(rows, _)| rows) {
             let _ = writeln!(text, "{name:<24} {value}");
         }
@@ -90,10 +167,11 @@ fn show(context: &Context, options: &ShowArgs) -> anyhow::Result<bool> {
     }
     if let Some(dir) = &context.out {
         let (svg, png) = save_figure(&report.figure(), dir, "device")?;
+        let pdf = save_pdf(&report.figure(), dir, "device")?;
         let csv = dir.join("device.csv");
         write_atomic(&csv, report.to_csv().as_bytes())?;
         if !context.json {
-            let files = [svg, png, csv].map(|p| p.display().to_string()).join(", ");
+            let files = [svg, png, pdf, csv].map(|p| p.display().to_string()).join(", ");
             terminal::print(&format!("\nwritten: {files}\n"))?;
         }
     } else if !context.json {
@@ -127,6 +205,12 @@ fn device_text(options: &ShowArgs) -> anyhow::Result<(String, std::path::PathBuf
             Ok((format!("response = \"table\"\ncsv = {name:?}\n"), here()))
         }
         _ => {
+            if let Some(shipped) = CATALOGUE.iter().find(|s| s.name == options.device) {
+                if !options.parameters.is_empty() {
+                    bail!("the device of a spec takes no parameters, got {:?}", options.parameters[0]);
+                }
+                return Ok((shipped.text.into(), ".".into()));
+            }
             let preset = device_presets().any(|(name, _)| name == options.device);
             let head = if preset { "array = \"tile\"\npreset" } else { "response" };
             let mut text = format!("{head} = {:?}\n", options.device);

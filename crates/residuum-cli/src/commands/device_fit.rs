@@ -5,7 +5,8 @@ use residuum::Range;
 use residuum_fit::read::{self, PulseFile};
 use residuum_fit::{Direction, FitOptions, FitProgress, Format, Measurement, ReadOptions};
 use residuum_lab::device_fit::FitReport;
-use residuum_lab::files::{save_figure, write_atomic};
+use residuum_lab::figure::Figure;
+use residuum_lab::files::{save_figure, save_pdf, write_atomic};
 use residuum_lab::progress::Progress as _;
 
 use super::Context;
@@ -109,8 +110,13 @@ fn write(context: &Context, options: &FitArgs, report: &FitReport) -> anyhow::Re
         put(dir.join("dG_decreasing.txt"), report.to_crosssim(Direction::Down))?;
     }
     if let Some(dir) = &context.out {
-        let (svg, png) = save_figure(&report.sheet(), dir, "fit")?;
-        written.extend([svg, png]);
+        let single =
+            |(name, _, panel)| (format!("fit-{name}"), Figure::new(1).panel_size(560.0, 400.0).panel(panel));
+        let all = report.figures().into_iter().map(single);
+        for (name, figure) in std::iter::once(("fit".to_string(), report.sheet())).chain(all) {
+            let (svg, png) = save_figure(&figure, dir, &name)?;
+            written.extend([svg, png, save_pdf(&figure, dir, &name)?]);
+        }
     }
     Ok(written)
 }

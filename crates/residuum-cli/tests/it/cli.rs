@@ -201,7 +201,7 @@ fn device_show_reports_and_draws() {
     let folder = TempDir::new().unwrap();
     let output = residuum(&["device", "show", "power", "shape=1", "--out", "report"], folder.path());
     assert!(output.status.success(), "{}", text(&output.stderr));
-    for name in ["device.svg", "device.png", "device.csv"] {
+    for name in ["device.svg", "device.png", "device.pdf", "device.csv"] {
         assert!(folder.path().join("report").join(name).exists(), "{name}");
     }
     let document = json(&residuum(&["device", "show", "power", "shape=1", "--json"], folder.path()));
@@ -219,6 +219,90 @@ fn device_show_reports_and_draws() {
         text(&output.stderr)
     );
     assert!(text(&residuum(&["device", "list"], folder.path()).stdout).contains("soft_bounds"));
+}
+
+/// Ramps of a device whose steps fall towards ±1.2, with a little noise from a sequence that repeats.
+fn pulses() -> String {
+    let mut text = String::from("device,cycle,pulse,direction,conductance (uS)\n");
+    let mut w: f64 = -0.8;
+    for cycle in 0..6 {
+        for (word, sign) in [("up", 1.0), ("down", -1.0)] {
+            for pulse in 0..120 {
+                let noise = f64::from((pulse * 37 + cycle * 53) % 101) / 50.0 - 1.0;
+                text += &format!("1,{cycle},{pulse},{word},{}\n", 20.0 + 5.0 * (w + 0.01 * noise));
+                w += sign * 0.012 * (1.0 - sign * 0.5 * w);
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn device_fit_writes_the_device_in_every_form() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    fs::write(at.join("pulses.csv"), pulses()).unwrap();
+    let arguments = ["device", "fit", "pulses.csv", "--draws", "40", "--to", "d.toml", "--report", "r.html"];
+    let others = ["--aihwkit", "d.py", "--crosssim", "lut", "--out", "figures", "--json"];
+    let output = residuum(&[&arguments[..], &others[..]].concat(), at);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let document = json(&output);
+    assert_eq!((&document["schema"], &document["format"]), (&"residuum.device-fit/1".into(), &"tidy".into()));
+    assert_eq!(document["unit"], "uS");
+    assert_eq!(document["symmetric_point"]["kind"], "attracting");
+    for figure in ["fit", "fit-steps", "fit-ramps", "fit-residuals", "fit-drift"] {
+        for kind in ["svg", "png", "pdf"] {
+            assert!(at.join(format!("figures/{figure}.{kind}")).exists(), "{figure}.{kind}");
+        }
+    }
+    assert!(
+        at.join("r.html").exists() && at.join("d.py").exists() && at.join("lut/dG_increasing.txt").exists()
+    );
+    // The file is a device of its own, with what was found.
+    let shown = json(&residuum(&["device", "show", "d.toml", "--json"], at));
+    assert_eq!(shown["fit"]["symmetric_point"], "attracting");
+    assert_eq!(shown["symmetric_point_kind"], "attracting");
+    assert!(text(&residuum(&["device", "list"], at).stdout).contains("d.toml"));
+    let named = residuum(&["device", "list", "pulses.csv"], at);
+    assert!(text(&named.stderr).contains("has no [device]"), "{}", text(&named.stderr));
+    // Devices of specs and presets are shown by name.
+    for name in ["digits", "reram_es", "ecram"] {
+        assert!(residuum(&["device", "show", name, "--json"], at).status.success(), "{name}");
+    }
+}
+
+#[test]
+fn device_fit_says_what_to_do_with_a_bad_file() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    let rows = |row: &dyn Fn(f64, f64) -> String| -> String {
+        (0..60).map(|i| row(f64::from(i) / 30.0 - 1.0, 1.0 - f64::from(i) / 30.0) + "\n").collect()
+    };
+    let files = [
+        (format!("name,up,down\n{}", rows(&|a, b| format!("x,{a},{b}"))), "take it out"),
+        (
+            rows(&|a, b| format!("{a},{}", if a == 0.0 { "NaN".into() } else { b.to_string() })),
+            "leave the cell empty",
+        ),
+        (rows(&|a, _| format!("{a},")), "give the down pulses too"),
+        ("1.1,5.1\n2.1,4.1\n3.1,3.1\n4.1,2.1\n5.1,1.1\n".into(), "give longer ramps"),
+        (rows(&|a, _| format!("{0},{0}", a * a)), "cut it there"),
+        (rows(&|a, b| format!("{},{}", 1e6 * (2.0 + a), 2.0 + b)), "give both in the same unit"),
+        (
+            format!(
+                "pulse,direction,conductance\n{}1000000000,up,1\n",
+                rows(&|a, _| format!("{},up,{a}", 30.0 * (a + 1.0)).replace(".0,", ","))
+            ),
+            "claims 1000000001 pulses",
+        ),
+    ];
+    for (index, (file, words)) in files.iter().enumerate() {
+        fs::write(at.join("bad.csv"), file).unwrap();
+        let output = residuum(&["device", "fit", "bad.csv"], at);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{index}: {said}");
+        assert!(said.contains(words), "{index}: {said}");
+    }
 }
 
 #[test]

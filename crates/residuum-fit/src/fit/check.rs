@@ -6,6 +6,9 @@ use super::{FitError, LEAST};
 use crate::measurement::{Direction, Measurement, Ramp};
 use crate::screen::{self, changes};
 
+/// Sizes of reads that neither overflow nor vanish when they are squared.
+const SIZES: Range = Range { lo: 1e-100, hi: 1e100 };
+
 /// Refuses what cannot be ramps of a device.
 pub(super) fn check(measured: &Measurement) -> Result<(), FitError> {
     let both = [Direction::Up, Direction::Down];
@@ -39,11 +42,15 @@ pub(super) fn check(measured: &Measurement) -> Result<(), FitError> {
         })
     };
     let [up, down] = both.map(range_of);
+    let largest = [up.lo, up.hi, down.lo, down.hi].map(f64::abs).into_iter().fold(0.0, f64::max);
+    if largest != 0.0 && !SIZES.contains(largest) {
+        return Err(FitError::Size { largest, least: SIZES.lo, most: SIZES.hi });
+    }
     if up.hi < down.lo || down.hi < up.lo {
         return Err(FitError::Apart { up, down });
     }
-    units_agree(measured)?;
     let stuck = screen::stuck(measured);
+    units_agree(measured, &stuck)?;
     let moving = measured.ramps.iter().filter(|r| !stuck.contains(&r.device));
     let usual = moving.clone().map(|r| screen::net_change(r).abs()).fold(0.0, f64::max);
     for ramp in moving {
@@ -65,23 +72,43 @@ pub(super) fn check(measured: &Measurement) -> Result<(), FitError> {
     Ok(())
 }
 
-fn units_agree(measured: &Measurement) -> Result<(), FitError> {
-    let size = |device: usize| {
-        let own: Vec<f64> = measured.of_device(device).flat_map(Ramp::taken).map(f64::abs).collect();
-        own.iter().sum::<f64>() / own.len().max(1) as f64
-    };
-    let sizes: Vec<f64> = (0..measured.devices.len()).map(size).collect();
-    let by = |a: &usize, b: &usize| sizes[*a].total_cmp(&sizes[*b]);
-    let (Some(small), Some(large)) = ((0..sizes.len()).min_by(by), (0..sizes.len()).max_by(by)) else {
+/// Ramps of one technology differ by less; units differ by thousands.
+fn units_agree(measured: &Measurement, stuck: &[usize]) -> Result<(), FitError> {
+    let moving = measured.ramps.iter().filter(|r| !stuck.contains(&r.device));
+    let sized: Vec<(f64, f64, &Ramp)> = moving
+        .map(|r| {
+            let (sum, count) = r.taken().fold((0.0, 0.0), |(sum, count), y| (sum + y.abs(), count + 1.0));
+            (sum / f64::max(count, 1.0), screen::net_change(r).abs(), r)
+        })
+        .filter(|(size, change, _)| *size > 0.0 && *change > 0.0)
+        .collect();
+    let by = |a: &&(f64, f64, &Ramp), b: &&(f64, f64, &Ramp)| a.0.total_cmp(&b.0);
+    let (Some(small), Some(large)) = (sized.iter().min_by(by), sized.iter().max_by(by)) else {
         return Ok(());
     };
-    let factor = sizes[large] / sizes[small];
-    // Conductances of one technology differ less; units differ by thousands.
-    if sizes[small] > 0.0 && factor > 300.0 {
-        let (small, large) = (measured.devices[small].clone(), measured.devices[large].clone());
+    let factor = large.0 / small.0;
+    if factor > 300.0 && large.1 / small.1 > 100.0 {
+        let [small, large] = [small, large].map(|r| r.2.name(&measured.devices));
         return Err(FitError::Units { small, large, factor });
     }
     Ok(())
+}
+
+/// Why no device moves: its ramps go to and fro, or there is only noise.
+pub(super) fn why_still(measured: &Measurement) -> FitError {
+    for ramp in &measured.ramps {
+        let taken: Vec<f64> = ramp.taken().collect();
+        let k = (taken.len() / 20).max(3);
+        let means = || taken.windows(k).map(|w| w.iter().sum::<f64>() / k as f64);
+        let range = means().fold(f64::MIN, f64::max) - means().fold(f64::MAX, f64::min);
+        let noise = taken.windows(2).map(|w| (w[1] - w[0]).powi(2)).sum::<f64>() / taken.len().max(1) as f64;
+        if range > 8.0 * (noise / k as f64).sqrt()
+            && let Some(turn) = turn(ramp, range)
+        {
+            return FitError::Turns { name: ramp.name(&measured.devices), turn, reads: ramp.reads.len() };
+        }
+    }
+    FitError::Stuck
 }
 
 /// Where a ramp turns back by a third of the usual change or more, after having gone as far.

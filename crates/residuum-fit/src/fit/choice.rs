@@ -48,7 +48,7 @@ pub(super) fn candidate(
     writes: WriteNoise,
     fits: Vec<Maximum>,
     prepared: &[Prepared],
-    visited: Range,
+    seen: Seen,
 ) -> Candidate {
     let devices = fits.len();
     let own = model.dimension() + writes.free().iter().filter(|free| **free).count();
@@ -73,7 +73,7 @@ pub(super) fn candidate(
         _ => None,
     };
     Candidate {
-        name: curve.name(visited),
+        name: if seen.is_soft(&curve) { "soft_bounds" } else { curve.name_unless_soft() },
         model,
         parameters,
         log_likelihood,
@@ -89,6 +89,21 @@ pub(super) fn candidate(
 /// What one parameter of every device costs by the Bayesian criterion: the parameters of a device are known by its own reads.
 pub(super) fn cost(prepared: &[Prepared]) -> f64 {
     prepared.iter().map(|p| (p.reads.max(1) as f64).ln()).sum()
+}
+
+/// What decides how straight lines are called.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    /// Where both directions were seen.
+    pub(super) visited: Range,
+    /// Whether most devices run into hard bounds, so that steps do not vanish where the states end.
+    pub(super) hard: bool,
+}
+
+impl Seen {
+    pub(super) fn is_soft(self, curve: &Curve) -> bool {
+        !self.hard && curve.is_soft(self.visited)
+    }
 }
 
 /// The best first: by BIC, of the piecewise curves only the best one. A tanh that is wide is a pair of straight lines with as
@@ -135,7 +150,7 @@ pub(super) fn hold_out(fitted: &mut [Candidate], ramps: &[Vec<Ramp>], warnings: 
         .map(|own| [0, 1].map(|half| Prepared::new(own.iter().filter(|r| r.cycle % 2 == half))))
         .collect();
     fitted.par_iter_mut().for_each(|candidate| {
-        let (mut log_likelihood, mut reads, mut squares, mut count) = (0.0, 0, 0.0, 0usize);
+        let (mut log_likelihood, mut reads, mut squares, mut expected, mut count) = (0.0, 0, 0.0, 0.0, 0usize);
         for (device, half) in halves.iter().enumerate() {
             for left_out in 0..2 {
                 let on = |ramps| Likelihood { model: candidate.model, ramps, writes: candidate.writes };
@@ -145,30 +160,40 @@ pub(super) fn hold_out(fitted: &mut [Candidate], ramps: &[Vec<Ramp>], warnings: 
                 reads += half[left_out].reads;
                 let n = candidate.model.dimension();
                 let curve = Curve { model: candidate.model, parameters: best.parameters[..n].to_vec() };
+                let noise = [best.parameters[n], best.parameters[n + 1], best.parameters[n + 2]];
                 for ramp in used[device].iter().filter(|r| r.cycle % 2 == left_out) {
-                    let (sum, own) = free_run(&curve, ramp);
+                    let (sum, own, reads) = free_run(&curve, noise, ramp);
                     squares += sum;
-                    count += own;
+                    expected += own;
+                    count += reads;
                 }
             }
         }
         candidate.held_out = Some(LeftOut {
             log_likelihood: log_likelihood / reads.max(1) as f64,
             ramp_error: (squares / count.max(1) as f64).sqrt(),
+            expected_error: (expected / count.max(1) as f64).sqrt(),
         });
     });
 }
 
-/// Squared errors of a ramp predicted from its first reads.
-fn free_run(curve: &Curve, ramp: &Ramp) -> (f64, usize) {
-    let Some(first) = ramp.reads.iter().position(|y| !y.is_nan()) else { return (0.0, 0) };
-    let (mut state, mut sum, mut count) = (ramp.reads[first], 0.0, 0);
+/// Squared errors of a ramp predicted from its first read, and what the noise of the model makes them.
+fn free_run(curve: &Curve, noise: [f64; 3], ramp: &Ramp) -> (f64, f64, usize) {
+    let Some(first) = ramp.reads.iter().position(|y| !y.is_nan()) else { return (0.0, 0.0, 0) };
+    let [read, additive, proportional] = noise.map(|v| v.max(0.0));
+    let (mut state, mut spread) = (ramp.reads[first], read);
+    let (mut sum, mut expected, mut count) = (0.0, 0.0, 0);
+    let sign = ramp.direction.sign();
     for y in &ramp.reads[first + 1..] {
-        state += ramp.direction.sign() * curve.step(ramp.direction, state).max(0.0);
+        let step = curve.step(ramp.direction, state).max(0.0);
+        let slope = (curve.step(ramp.direction, state + 1e-4).max(0.0) - step) / 1e-4;
+        spread = (1.0 + sign * slope).powi(2) * spread + additive + proportional * step * step;
+        state += sign * step;
         if !y.is_nan() {
             sum += (y - state).powi(2);
+            expected += spread + read;
             count += 1;
         }
     }
-    (sum, count)
+    (sum, expected, count)
 }

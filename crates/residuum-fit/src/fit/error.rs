@@ -20,7 +20,9 @@ pub enum FitError {
         of: String,
     },
     /// Too few pulses.
-    #[error("a fit needs at least {needed} reads in each direction, got {given} {direction} reads{of}")]
+    #[error(
+        "a fit needs at least {needed} reads in each direction, got {given} {direction} reads{of}: give longer ramps, or more of them"
+    )]
     TooFew {
         /// The least.
         needed: usize,
@@ -33,8 +35,9 @@ pub enum FitError {
     },
     /// Up and down reads do not meet.
     #[error(
-        "up reads lie in {up} and down reads in {down}, which do not overlap: give both in the same unit (--read-voltage if \
-         one of them is a current)"
+        "up reads lie in {} and down reads in {}, which do not overlap: give both in the same unit (--read-voltage if \
+         one of them is a current)",
+        short(*up), short(*down)
     )]
     Apart {
         /// Of up reads.
@@ -44,10 +47,10 @@ pub enum FitError {
     },
     /// Devices in different units.
     #[error(
-        "reads of device {small} are {factor:.0} times smaller than those of device {large}: give all devices in the same unit"
+        "reads of {small} are {factor:.3e} times smaller than those of {large}: give all reads in the same unit"
     )]
     Units {
-        /// The one with small reads.
+        /// The ramp with small reads.
         small: String,
         /// The one with large reads.
         large: String,
@@ -82,11 +85,24 @@ pub enum FitError {
         /// Its length.
         reads: usize,
     },
+    /// Reads that double precision cannot square.
+    #[error("reads must be between {least:e} and {most:e} in size, got {largest:e}: give them in another unit")]
+    Size {
+        /// The largest.
+        largest: f64,
+        /// The smallest that it may be.
+        least: f64,
+        /// The largest that it may be.
+        most: f64,
+    },
     /// No device moves.
-    #[error("no device moves by more than its noise: nothing can be fitted")]
+    #[error(
+        "no device moves by more than its noise, so nothing can be fitted: give ramps along which pulses change the conductance, \
+         those of up pulses apart from those of down pulses"
+    )]
     Stuck,
     /// An invalid range.
-    #[error("range must be finite with lo < hi and contain reads, got {0}")]
+    #[error("range must be finite with lo < hi and contain reads, got {}", short(*.0))]
     Range(Range),
     /// Too few draws.
     #[error("draws must be at least 20, got {0}")]
@@ -97,4 +113,12 @@ pub enum FitError {
     /// Stopped by the user.
     #[error("interrupted; nothing was written")]
     Cancelled,
+}
+
+/// Ends in four digits.
+fn short(range: Range) -> String {
+    let end = |x: f64| {
+        if (1e-3..1e5).contains(&x.abs()) || x == 0.0 { format!("{x:.4}") } else { format!("{x:.3e}") }
+    };
+    format!("[{}, {}]", end(range.lo), end(range.hi))
 }

@@ -8,6 +8,8 @@ use crate::curve::{Curve, CurveFamily};
 pub struct Spreads {
     /// Names of the parameters.
     pub names: Vec<String>,
+    /// Deviation of each parameter between devices.
+    pub deviations: Vec<Estimate>,
     /// Covariance of the parameters between devices, without what the ramps of one device leave open; row by row.
     pub covariance: Vec<f64>,
     /// Deviation of the mean step, relative.
@@ -16,6 +18,21 @@ pub struct Spreads {
     pub imbalance: Estimate,
     /// Deviation of the lower and the upper bound relative to the mean, where the model has bounds.
     pub bounds: Option<[f64; 2]>,
+}
+
+impl Spreads {
+    /// Correlations between the parameters of devices, in words; none where one of them does not vary.
+    pub fn correlation_words(&self) -> String {
+        let m = self.names.len();
+        let at = |i: usize, j: usize| self.covariance[i * m + j];
+        let pairs = (0..m).flat_map(|i| (i + 1..m).map(move |j| (i, j)));
+        let told = pairs.filter(|&(i, j)| at(i, i) > 0.0 && at(j, j) > 0.0).map(|(i, j)| {
+            let r = (at(i, j) / (at(i, i) * at(j, j)).sqrt()).clamp(-1.0, 1.0);
+            format!("{} and {} {r:.2}", self.names[i], self.names[j])
+        });
+        let told: Vec<String> = told.collect();
+        if told.is_empty() { "none can be told".into() } else { told.join(", ") }
+    }
 }
 
 pub(super) fn spreads(model: CurveFamily, soft: bool, draws: &Draws, middle: f64) -> Spreads {
@@ -27,7 +44,7 @@ pub(super) fn spreads(model: CurveFamily, soft: bool, draws: &Draws, middle: f64
     let count = curves.len() as f64;
     let m = names.len();
     let mean: Vec<f64> = (0..m).map(|i| named.iter().map(|v| v[i]).sum::<f64>() / count).collect();
-    let mut covariance = vec![0.0; m * m];
+    let (mut covariance, mut open) = (vec![0.0; m * m], vec![0.0; m]);
     for (device, values) in named.iter().enumerate() {
         // How the named parameters follow the fitted ones, by differences.
         let slopes = jacobian(&curves[device], soft);
@@ -41,6 +58,7 @@ pub(super) fn spreads(model: CurveFamily, soft: bool, draws: &Draws, middle: f64
                     .map(|(a, b)| slopes[i * n + a] * own[a * size + b] * slopes[j * n + b])
                     .sum();
                 covariance[i * m + j] += between - within / count;
+                open[i] += if i == j { within / count } else { 0.0 };
             }
         }
     }
@@ -77,6 +95,7 @@ pub(super) fn spreads(model: CurveFamily, soft: bool, draws: &Draws, middle: f64
     let place = |name: &str| names.iter().position(|n| n == name);
     let bounds = place("radius_minus").zip(place("radius_plus")).map(|(a, b)| [relative(a), relative(b)]);
     Spreads {
+        deviations: (0..m).map(|i| deviation(named.iter().map(|v| v[i]).collect(), open[i])).collect(),
         step: deviation(steps, own(&|c| c.gain(middle) / gain)),
         imbalance: deviation(tilts, own(&|c| -c.asymmetry(middle) / gain)),
         names,

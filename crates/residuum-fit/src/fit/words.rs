@@ -3,6 +3,7 @@
 use residuum::Range;
 
 use super::Candidate;
+use crate::curve::Curve;
 use crate::measurement::{Direction, Measurement, Ramp};
 use crate::point::{FittedPoint, PointKind};
 use crate::screen::Screening;
@@ -23,14 +24,15 @@ pub(super) fn sentences(
     for o in screening.outliers.iter().take(10) {
         let ramp = Ramp { device: o.device, cycle: o.cycle, direction: o.direction, reads: Vec::new() };
         said.push(format!(
-            "outlier left out: {}, read {} ({:.0} standard deviations off)",
+            "{}: {}, read {} ({:.0} standard deviations off)",
+            if o.jump { "jump, after which the reads count as another ramp" } else { "outlier left out" },
             ramp.name(&measured.devices),
             o.pulse + 1,
             o.deviations
         ));
     }
     if screening.outliers.len() > 10 {
-        said.push(format!("{} more outliers left out", screening.outliers.len() - 10));
+        said.push(format!("{} more outliers and jumps, all in --json", screening.outliers.len() - 10));
     }
     for direction in [Direction::Up, Direction::Down] {
         let own: Vec<_> = screening.plateaus.iter().filter(|p| p.0 == direction).collect();
@@ -46,7 +48,7 @@ pub(super) fn sentences(
     }
     if screening.shadowed > 0 {
         said.push(format!(
-            "{} reads next to a soft bound are left out: the bound cuts off the write noise there, and states keep away from it",
+            "{} reads at the ends of the range are left out: a bound cuts off the write noise there, and states keep away from it",
             screening.shadowed
         ));
     }
@@ -87,4 +89,18 @@ pub(super) fn sentences(
         ));
     }
     said
+}
+
+/// Soft bounds that were not reached.
+pub(super) fn beyond(curve: &Curve, soft: bool, visited: Range) -> Option<String> {
+    let [up, down] = [Direction::Up, Direction::Down].map(|d| curve.bound(d));
+    let (hi, lo) = (up?, down?);
+    let share = f64::max(hi - visited.hi, visited.lo - lo) / (visited.hi - visited.lo);
+    (soft && share > 0.05).then(|| {
+        format!(
+            "steps would vanish at the weights {lo:.2} and {hi:.2}, up to {:.0} % of the span beyond what was seen: whether the \
+             device ends there, as soft bounds do, or before, was not seen",
+            100.0 * share
+        )
+    })
 }

@@ -47,6 +47,22 @@ impl<'a> Grid<'a> {
     }
 }
 
+impl Grid<'_> {
+    /// Refuses a column of words among columns of reads.
+    pub(super) fn refuse_words(&self, file: &str) -> Result<(), ReadError> {
+        for column in 0..self.columns {
+            let cells =
+                || self.rows.iter().take(40).filter_map(|(_, c)| c.get(column)).filter(|c| !c.is_empty());
+            if cells().count() > 1 && cells().all(|cell| cell.parse::<f64>().is_err()) {
+                let name = self.header.as_ref().and_then(|h| h.get(column)).cloned().unwrap_or_default();
+                let text = cells().next().copied().unwrap_or_default().to_string();
+                return Err(ReadError::Words { file: file.into(), column: column + 1, name, text });
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A finite number; `None` for an empty cell.
 pub(super) fn number(file: &str, line: usize, column: usize, cell: &str) -> Result<Option<f64>, ReadError> {
     if cell.is_empty() {
@@ -67,7 +83,18 @@ pub(super) fn unit(name: &str) -> Option<String> {
     };
     let suffix = || {
         let (_, last) = name.rsplit_once('_')?;
-        ["S", "mS", "uS", "µS", "nS", "A", "mA", "uA", "µA", "nA"].contains(&last).then(|| last.to_string())
+        is_unit(last).then(|| last.to_string())
     };
     inside('(', ')').or_else(|| inside('[', ']')).or_else(suffix).filter(|u| !u.is_empty())
+}
+
+/// Whether a word is a unit of conductance or current.
+pub(super) fn is_unit(word: &str) -> bool {
+    let bare = word.strip_prefix(['m', 'u', 'µ', 'μ', 'n', 'p']).unwrap_or(word);
+    ["S", "A"].contains(&bare)
+}
+
+/// The unit of currents over volts; `None` for what is none of a current.
+pub(super) fn over_volts(unit: &str) -> Option<String> {
+    unit.strip_suffix('A').filter(|_| is_unit(unit)).map(|prefix| format!("{prefix}S"))
 }

@@ -11,6 +11,7 @@ pub(super) fn recognise(source: &PulseFile<'_>, grid: &Grid<'_>) -> Result<Forma
     if grid.header.as_deref().is_some_and(is_tidy) {
         return Ok(Format::Tidy);
     }
+    grid.refuse_words(source.name)?;
     if source.direction.is_some() {
         return Ok(Format::Ramps);
     }
@@ -31,13 +32,16 @@ pub(super) fn recognise(source: &PulseFile<'_>, grid: &Grid<'_>) -> Result<Forma
     })
 }
 
-/// Whether a column counts pulses: whole numbers that go up by one, or begin again.
+/// Whether a column counts pulses: whole numbers from the first pulses on that rise by the same, or begin again.
 fn counts(grid: &Grid<'_>, column: usize) -> bool {
     let values: Vec<Option<f64>> =
         grid.rows.iter().map(|(_, cells)| cells.get(column).and_then(|c| c.parse().ok())).collect();
     let known: Vec<f64> = values.iter().map_while(|v| *v).collect();
-    let steps = known.windows(2).filter(|pair| pair[1] - pair[0] == 1.0).count();
-    known.len() > 4 && known.iter().all(|v| v.fract() == 0.0) && 10 * steps >= 8 * (known.len() - 1)
+    let &[first, second, _, _, _, ..] = known.as_slice() else { return false };
+    let stride = second - first;
+    let steps = known.windows(2).filter(|pair| pair[1] - pair[0] == stride).count();
+    let begins = stride == 1.0 || (stride > 1.0 && [0.0, 1.0, stride].contains(&first));
+    begins && known.iter().all(|v| v.fract() == 0.0) && 10 * steps >= 8 * (known.len() - 1)
 }
 
 /// A column of numbers, up to its last; empty cells before are reads that were not taken.
@@ -63,6 +67,7 @@ pub(super) fn read(
     if options.ramp_length.is_some() && format != Format::Sequence {
         return Err(wrong("has its ramps apart: leave --ramp-length out, or say --format sequence"));
     }
+    grid.refuse_words(source.name)?;
     let mut notes = Vec::new();
     let columns =
         |which: &[usize]| which.iter().map(|&at| column(source, grid, at)).collect::<Result<Vec<_>, _>>();
@@ -128,8 +133,13 @@ pub(super) fn read(
             counts[0], counts[1]
         ));
     }
-    let unit =
-        (0..grid.columns).find_map(|at| named(at).and_then(unit)).unwrap_or_else(|| "unit of the file".into());
+    // Pulse numbers have no unit of conductance.
+    let reads = (0..grid.columns).filter(|at| format != Format::Pairs || at % 2 == 1);
+    let units: Vec<String> = reads.filter_map(|at| named(at).and_then(unit)).collect();
+    for other in units.iter().skip(1) {
+        super::one_unit(source.name, [&units[0], other])?;
+    }
+    let unit = units.into_iter().next().unwrap_or_else(|| "unit of the file".into());
     Ok(Measurement { devices: vec!["1".into()], ramps, unit, format: String::new(), notes })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::grid::{Grid, number, unit};
-use super::{MOST_GAPS, PulseFile, ReadError};
+use super::{MOST_GAPS, PulseFile, ReadError, ReadOptions};
 use crate::measurement::{Direction, Measurement, Ramp};
 
 /// The direction that a word means.
@@ -31,15 +31,25 @@ pub(super) fn is_tidy(header: &[String]) -> bool {
             && (column(header, "device").is_some() || column(header, "cycle").is_some()))
 }
 
-pub(super) fn read(source: &PulseFile<'_>, grid: &Grid<'_>) -> Result<Measurement, ReadError> {
+pub(super) fn read(
+    source: &PulseFile<'_>,
+    grid: &Grid<'_>,
+    options: &ReadOptions,
+) -> Result<Measurement, ReadError> {
     let file = source.name;
+    if options.ramp_length.is_some() {
+        let what = "has its ramps apart: leave --ramp-length out, or say --format sequence";
+        return Err(ReadError::Option { file: file.into(), format: "tidy", what });
+    }
     let empty = Vec::new();
     let header = grid.header.as_ref().unwrap_or(&empty);
     let needed = |name: &'static str| {
         let given = if header.is_empty() { "nothing".to_string() } else { header.join(", ") };
         column(header, name).ok_or(ReadError::Column { file: file.into(), column: name, given })
     };
-    let value = match column(header, "current") {
+    // With both, the voltage says which is meant.
+    let current = column(header, "current").filter(|_| options.read_voltage.is_some());
+    let value = match current.or(column(header, "conductance")).or(column(header, "current")) {
         Some(at) => at,
         None => needed("conductance")?,
     };
@@ -115,6 +125,8 @@ pub(super) fn read(source: &PulseFile<'_>, grid: &Grid<'_>) -> Result<Measuremen
         header.iter().enumerate().filter(|(i, _)| !used.contains(&Some(*i))).map(|(_, n)| n.as_str()).collect();
     let notes =
         if unused.is_empty() { vec![] } else { vec![format!("columns not used: {}", unused.join(", "))] };
-    let unit = unit(&header[value]).unwrap_or_else(|| "unit of the file".into());
+    let is_current = Some(value) == column(header, "current");
+    let plain = if is_current { "A" } else { "unit of the file" };
+    let unit = unit(&header[value]).unwrap_or_else(|| plain.into());
     Ok(Measurement { devices, ramps, unit, format: String::new(), notes })
 }

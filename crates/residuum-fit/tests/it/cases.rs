@@ -40,7 +40,7 @@ fn jagged() -> Curve {
 }
 
 /// One of each family, then others.
-pub const CASES: [Case; 14] = [
+pub const CASES: [Case; 15] = [
     Case {
         name: "constant",
         family: "constant",
@@ -189,6 +189,17 @@ pub const CASES: [Case; 14] = [
         cycles: 10,
         range: NODES,
     },
+    // Steps that nearly vanish at a hard bound: not soft bounds, whose ramps would go on.
+    Case {
+        name: "linear, steep to hard bounds",
+        family: "linear",
+        curve: || line([0.019, 0.001, 0.001, 0.019]),
+        noise: [0.01, 0.002, 0.2],
+        kind: PointKind::Attracting,
+        pulses: 400,
+        cycles: 10,
+        range: NODES,
+    },
 ];
 
 /// Deviations between devices: of a gain that both directions share, and of one for each.
@@ -198,6 +209,8 @@ pub const CYCLES_OF_MANY: usize = 3;
 
 /// Whether an interval covers the truth, by the name of the quantity.
 pub type Covers = Vec<(String, bool)>;
+/// An interval and the truth, by the name of the quantity.
+pub type Told = Vec<(String, Estimate, f64)>;
 
 impl Case {
     /// So many devices; several differ in their steps.
@@ -223,10 +236,15 @@ impl Case {
 
     /// Whether each interval covers the truth.
     pub fn covers(&self, found: &DeviceFit) -> Covers {
+        self.told(found).into_iter().map(|(name, estimate, truth)| (name, estimate.covers(truth))).collect()
+    }
+
+    /// Each interval beside the truth.
+    pub fn told(&self, found: &DeviceFit) -> Told {
         let truth = (self.curve)();
-        let mut said: Covers = Vec::new();
+        let mut said: Told = Vec::new();
         let mut say = |name: &str, estimate: Estimate, value: f64| {
-            said.push((name.to_string(), estimate.covers(value)));
+            said.push((name.to_string(), estimate, value));
         };
         if truth.model == found.curve.model {
             // The last nodes of a table may lie where no ramp has been.

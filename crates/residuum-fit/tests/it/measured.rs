@@ -64,6 +64,16 @@ fn the_cell_of_gong_is_fitted_as_by_an_independent_program() {
             .unwrap();
     assert_eq!((measured.format.as_str(), measured.reads()), ("two-columns", 2000));
     let found = fit(&measured, &quick(Some(Range { lo: -1.0, hi: 1.0 }), Some("linear")), &Quiet).unwrap();
+    // The lines vanish inside the range that was given, and the device ends there.
+    let ends = found.hard_range();
+    assert!(
+        ends.grid(9)
+            .into_iter()
+            .all(|w| [Direction::Up, Direction::Down].iter().all(|d| found.curve.step(*d, w) > -1e-12))
+            && ends.lo < 0.0
+            && ends.hi > 0.0,
+        "{ends}"
+    );
     let golden = golden();
     let inside = |name: &str, value: f64| {
         let e = &golden["gong-reram"]["estimates"][name];

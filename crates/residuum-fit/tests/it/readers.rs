@@ -110,3 +110,57 @@ fn bad_cells_are_named_with_line_and_column() {
         ReadOptions { format: Some(Format::Sequence), ramp_length: Some(10), ..ReadOptions::default() };
     assert!(measurement(&[source("1,2\n")], &forced).unwrap_err().to_string().contains("must have one column"));
 }
+
+#[test]
+fn units_are_never_mixed_in_silence() {
+    let error =
+        |text: &str, options: &ReadOptions| measurement(&[source(text)], options).unwrap_err().to_string();
+    let plain = ReadOptions::default();
+    let volts = ReadOptions { read_voltage: Some(0.5), ..ReadOptions::default() };
+    assert!(
+        error("up (uS),down (mS)\n1,2\n", &plain).contains("in uS and in mS: give all of them in one unit")
+    );
+    assert!(error("up (uS),down (uS)\n1,2\n", &volts).contains("leave --read-voltage out"));
+    let currents = measurement(&[source("up (uA),down (µA)\n1,2\n")], &volts).unwrap();
+    assert_eq!((currents.unit.as_str(), currents.ramps[0].reads[0]), ("uS", 2.0));
+    let table = "device,direction,current_nA\n1,up,5\n1,down,4\n";
+    assert_eq!(measurement(&[source(table)], &volts).unwrap().unit, "nS");
+    let said = read(table).unwrap();
+    assert!(said.notes[0].contains("--read-voltage makes conductances"), "{:?}", said.notes);
+    // With both columns, the voltage says which is meant.
+    let both = "device,direction,current,conductance (uS)\n1,up,5,7\n1,down,4,6\n";
+    assert_eq!(measurement(&[source(both)], &volts).unwrap().ramps[0].reads, [10.0]);
+    assert_eq!(read(both).unwrap().ramps[0].reads, [7.0]);
+    let two = [source("up (uS),down (uS)\n1,2\n"), source("up (mS),down (mS)\n1,2\n")];
+    assert!(measurement(&two, &plain).unwrap_err().to_string().contains("in uS and in mS"));
+}
+
+#[test]
+fn words_and_pulse_numbers_are_told_from_reads() {
+    let rows: String = (0..9).map(|i| format!("A7,{i},{}\n", 9 - i)).collect();
+    let error = read(&format!("sample,up,down\n{rows}")).unwrap_err().to_string();
+    assert!(error.contains("column 1 (\"sample\") holds words, such as \"A7\": take it out"), "{error}");
+    // Every tenth pulse was read.
+    let strided: String =
+        (0..12).map(|i| format!("{},{}\n", 10 * (i % 6), if i < 6 { i } else { 12 - i })).collect();
+    let measured = read(&strided).unwrap();
+    assert_eq!((measured.format.as_str(), shape(&measured)), ("pairs", vec![(0, "up", 51), (0, "down", 51)]));
+    let rising: String = (0..12).map(|i| format!("{},{}\n", 100 + 10 * i, 300 - 10 * i)).collect();
+    assert_eq!(read(&rising).unwrap().format, "two-columns");
+}
+
+#[test]
+#[ignore = "times the reader: cargo test --release -p residuum-fit --test it million -- --ignored --nocapture"]
+fn a_million_rows_are_read_in_two_seconds() {
+    let mut text = String::from("device,cycle,pulse,direction,conductance\n");
+    for row in 0..1_000_000 {
+        let (device, cycle, direction) = (row / 100_000, row / 1000 % 100, ["up", "down"][row / 500 % 2]);
+        text +=
+            &format!("{device},{cycle},{},{direction},{:.6}\n", row % 500, f64::from(row as u32 % 500) * 1e-3);
+    }
+    let begin = std::time::Instant::now();
+    let measured = read(&text).unwrap();
+    let took = begin.elapsed().as_secs_f64();
+    assert_eq!(measured.reads(), 1_000_000);
+    assert!(took < 2.0, "{took} s");
+}

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use residuum::Range;
 use residuum_fit::{CurveFamily, Direction};
 
 use super::FitReport;
@@ -11,32 +12,55 @@ const NODES: usize = 33;
 /// States and quantiles of a look-up table.
 const TABLE: [usize; 2] = [50, 101];
 
+/// A class of AIHWKIT with what sets it apart.
+struct Nearest {
+    class: &'static str,
+    /// Steps up and down where the factor of the class is 1.
+    scale: [f64; 2],
+    range: Range,
+    own: Vec<(&'static str, String)>,
+    /// Whether it has noise that does not grow with the step, and noise of reads.
+    has: (bool, bool),
+    remark: String,
+}
+
 impl FitReport {
     /// Python that makes the nearest device of AIHWKIT, and says what it leaves out.
     pub fn to_aihwkit(&self) -> String {
         let f = &self.fit;
-        let range = f.hard_range();
-        let (class, own, remark) = self.nearest();
-        let step = self.pulse_step;
-        let noise = f.write_noise.value / f.per_weight() / step;
-        let mut fields = vec![("dw_min", format!("{step:.6e}"))];
+        let near = self.nearest();
+        let (class, [up, down]) = (near.class, near.scale);
+        // AIHWKIT weakens one direction only: the stronger one sets the step.
+        let step = up.max(down);
+        let up_down = if down < up { 1.0 - down / up } else { up / down - 1.0 };
+        let additive = near.has.0 && f.additive.value / f.per_weight() > f.proportional.value * self.pulse_step;
+        let noise = f.write_noise.value / f.per_weight() / if additive { step } else { self.pulse_step };
         let spread = f.spread.as_ref();
-        fields.push(("dw_min_dtod", format!("{:.5}", spread.map_or(0.0, |s| s.step.value))));
-        fields.push(("dw_min_std", format!("{noise:.5}")));
-        fields.push(("up_down_dtod", format!("{:.5}", spread.map_or(0.0, |s| s.imbalance.value))));
-        fields.push(("w_max", format!("{:.6}", range.hi)));
-        fields.push(("w_min", format!("{:.6}", range.lo)));
         let bounds =
             spread.and_then(|s| s.bounds).filter(|b| b.iter().all(|x| x.is_finite())).unwrap_or([0.0, 0.0]);
-        fields.push(("w_max_dtod", format!("{:.5}", bounds[1])));
-        fields.push(("w_min_dtod", format!("{:.5}", bounds[0])));
-        fields.push(("write_noise_std", format!("{:.5}", f.read_noise.value / f.per_weight() / step)));
-        fields.extend(own);
+        let mut fields = vec![
+            ("dw_min", format!("{step:.6e}")),
+            ("dw_min_dtod", format!("{:.5}", spread.map_or(0.0, |s| s.step.value))),
+            ("dw_min_std", format!("{noise:.5}")),
+            ("up_down", format!("{up_down:.6}")),
+            ("up_down_dtod", format!("{:.5}", spread.map_or(0.0, |s| s.imbalance.value))),
+            ("w_max", format!("{:.6}", near.range.hi)),
+            ("w_min", format!("{:.6}", near.range.lo)),
+            ("w_max_dtod", format!("{:.5}", bounds[1])),
+            ("w_min_dtod", format!("{:.5}", bounds[0])),
+        ];
+        if near.has.0 {
+            fields.push(("mult_noise", python(!additive).into()));
+        }
+        if near.has.1 {
+            fields.push(("write_noise_std", format!("{:.5}", f.read_noise.value / f.per_weight() / step)));
+        }
+        fields.extend(near.own);
         let mut text = format!(
-            "# Fitted by Residuum from {}: the nearest class of AIHWKIT. {remark}\n\
+            "# Fitted by Residuum from {}: the nearest class of AIHWKIT. {}\n\
              from aihwkit.simulator.configs import SingleRPUConfig\nfrom aihwkit.simulator.configs.devices import {class}\n\n\
              device = {class}(\n",
-            self.source
+            self.source, near.remark
         );
         for (name, value) in fields {
             let _ = writeln!(text, "    {name}={value},");
@@ -45,35 +69,96 @@ impl FitReport {
         text
     }
 
-    /// The class, its own parameters, and a remark.
-    fn nearest(&self) -> (&'static str, Vec<(&'static str, String)>, String) {
+    fn nearest(&self) -> Nearest {
         let f = &self.fit;
-        let range = f.hard_range();
-        let at_zero = |d: Direction| f.curve.step(d, 0.0) / self.pulse_step;
-        let (up, down) = (at_zero(Direction::Up), at_zero(Direction::Down));
-        // AIHWKIT shortens one direction only: the longer one sets the step.
-        let straight = f.curve.model == CurveFamily::Line;
+        let (p, range) = (&f.curve.parameters, f.hard_range());
+        let soft = f.model_name() == "soft_bounds";
+        let exact = |class: &'static str, scale: [f64; 2], range: Range| Nearest {
+            class,
+            scale,
+            range,
+            own: Vec::new(),
+            has: (false, true),
+            remark: format!("Its steps are those of the fitted {} curve.", f.model_name()),
+        };
+        let near_bounds = p.len() == 5 && p[2].max(p[3]) < 2.0;
+        match f.curve.model {
+            CurveFamily::Constant => {
+                let remark = "It has no noise of reads; LinearStepDevice with gamma_up = gamma_down = 0 has (write_noise_std).";
+                Nearest {
+                    has: (false, false),
+                    remark: remark.into(),
+                    ..exact("ConstantStepDevice", [p[0], p[1]], range)
+                }
+            }
+            CurveFamily::Line => {
+                let middle = [0.5 * (p[0] + p[1]), 0.5 * (p[2] + p[3])];
+                // What is lost of a step per weight towards its bound.
+                let slope = [0.5 * (p[0] - p[1]) / middle[0], 0.5 * (p[3] - p[2]) / middle[1]];
+                if soft {
+                    let range = Range { lo: -1.0 / slope[1], hi: 1.0 / slope[0] };
+                    return Nearest { has: (true, true), ..exact("SoftBoundsDevice", middle, range) };
+                }
+                let gamma = [slope[0] * range.hi, -slope[1] * range.lo];
+                let own = vec![
+                    ("gamma_up", format!("{:.6}", gamma[0])),
+                    ("gamma_down", format!("{:.6}", gamma[1])),
+                    ("gamma_up_dtod", "0.0".into()),
+                    ("gamma_down_dtod", "0.0".into()),
+                    ("allow_increasing", python(gamma.iter().any(|g| *g < 0.0)).into()),
+                ];
+                Nearest { own, has: (true, true), ..exact("LinearStepDevice", middle, range) }
+            }
+            CurveFamily::Power if near_bounds => {
+                let whole = p[2] + p[3];
+                let scale = [p[0] * (whole / p[2]).powf(p[4]), p[1] * (whole / p[3]).powf(p[4])];
+                let own = vec![("pow_gamma", format!("{:.6}", p[4])), ("pow_gamma_dtod", "0.0".into())];
+                Nearest { own, ..exact("PowStepDevice", scale, Range { lo: -p[3], hi: p[2] }) }
+            }
+            // 1 − A e^{γz} is concave: of the fitted exponentials, those with a negative rate.
+            CurveFamily::Exponential if near_bounds && p[4] < 0.0 => {
+                let left = [p[2], p[3]].map(|bound| (p[4] * bound).exp());
+                let gamma = -0.5 * p[4] * (p[2] + p[3]);
+                let own = vec![
+                    ("A_up", format!("{:.6}", left[0])),
+                    ("A_down", format!("{:.6}", left[1])),
+                    ("gamma_up", format!("{gamma:.6}")),
+                    ("gamma_down", format!("{gamma:.6}")),
+                    ("a", "1.0".into()),
+                    ("b", "0.0".into()),
+                ];
+                let scale = [p[0] / (1.0 - left[0]), p[1] / (1.0 - left[1])];
+                Nearest { own, ..exact("ExpStepDevice", scale, Range { lo: -p[3], hi: p[2] }) }
+            }
+            _ => self.piecewise(range),
+        }
+    }
+
+    /// Values at nodes, for any curve.
+    fn piecewise(&self, range: Range) -> Nearest {
+        let f = &self.fit;
         let list = |d: Direction| {
             let values: Vec<String> = range
                 .grid(NODES)
                 .into_iter()
-                .map(|w| format!("{:.5}", (f.curve.step(d, w) / self.pulse_step).max(0.0)))
+                .map(|w| format!("{:.6}", (f.curve.step(d, w) / self.pulse_step).max(0.0)))
                 .collect();
             format!("[{}]", values.join(", "))
         };
         let remark = match f.model_name() {
             "piecewise" | "table" => "It interpolates the fitted values.".to_string(),
-            name if straight => {
-                format!(
-                    "The {name} curve becomes a piecewise one, so that up and down steps keep their own gains ({up:.4}, {down:.4} at 0)."
-                )
-            }
             name => {
                 format!("AIHWKIT has no {name} curve of this form; its values at {NODES} nodes stand for it.")
             }
         };
-        let own = vec![("piecewise_up", list(Direction::Up)), ("piecewise_down", list(Direction::Down))];
-        ("PiecewiseStepDevice", own, remark)
+        Nearest {
+            class: "PiecewiseStepDevice",
+            scale: [self.pulse_step; 2],
+            range,
+            own: vec![("piecewise_up", list(Direction::Up)), ("piecewise_down", list(Direction::Down))],
+            has: (false, true),
+            remark,
+        }
     }
 
     /// CrossSim's look-up table of one direction: a title, conductances, cumulative probabilities, then a row of changes for each
@@ -103,6 +188,11 @@ impl FitReport {
         }
         text
     }
+}
+
+/// As Python writes it.
+fn python(flag: bool) -> &'static str {
+    if flag { "True" } else { "False" }
 }
 
 /// The normal quantile, by bisection of the error function.

@@ -62,29 +62,42 @@ impl FitReport {
         panel
     }
 
-    /// Mean change by a pulse in bins of the state, with standard errors: differences along a stretch of a ramp.
-    fn binned(&self, direction: Direction) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+    /// Mean change by a pulse in bins of the state, with standard errors.
+    ///
+    /// Differences along a ramp share reads, so errors are those between ramps where there are enough of them.
+    pub(super) fn binned(&self, direction: Direction) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
         const BINS: usize = 24;
         let over = self.fit.visited;
         let width = (over.hi - over.lo) / BINS as f64;
-        let mut sums = vec![(0.0, 0.0, 0.0); BINS];
+        // Of each ramp in each bin: number, sum and sum of squares of the changes.
+        let mut sums: Vec<Vec<[f64; 3]>> = vec![Vec::new(); BINS];
         for ramp in self.fit.ramps.iter().filter(|r| r.direction == direction) {
+            let mut own = [[0.0; 3]; BINS];
             for pair in ramp.reads.windows(2).filter(|p| p.iter().all(|y| !y.is_nan())) {
                 let at = 0.5 * (pair[0] + pair[1]);
-                if !over.contains(at) {
-                    continue;
+                if over.contains(at) {
+                    let bin = (((at - over.lo) / width) as usize).min(BINS - 1);
+                    let d = direction.sign() * (pair[1] - pair[0]);
+                    own[bin] = [own[bin][0] + 1.0, own[bin][1] + d, own[bin][2] + d * d];
                 }
-                let bin = (((at - over.lo) / width) as usize).min(BINS - 1);
-                let d = direction.sign() * (pair[1] - pair[0]);
-                let (n, s, q) = sums[bin];
-                sums[bin] = (n + 1.0, s + d, q + d * d);
+            }
+            for (sums, own) in sums.iter_mut().zip(own) {
+                sums.extend((own[0] > 0.0).then_some(own));
             }
         }
         let (mut at, mut mean, mut error) = (Vec::new(), Vec::new(), Vec::new());
-        for (bin, (n, s, q)) in sums.into_iter().enumerate().filter(|(_, (n, ..))| *n > 5.0) {
+        for (bin, ramps) in sums.iter().enumerate() {
+            let total = |i: usize| ramps.iter().map(|r| r[i]).sum::<f64>();
+            let (n, m) = (total(0), total(1) / total(0));
+            if n <= 5.0 {
+                continue;
+            }
+            let count = ramps.len() as f64;
+            let between = ramps.iter().map(|r| (r[1] - m * r[0]).powi(2)).sum::<f64>() * count / (count - 1.0);
+            let single = (total(2) - n * m * m).max(0.0);
             at.push(over.lo + (bin as f64 + 0.5) * width);
-            mean.push(s / n);
-            error.push(((q / n - (s / n).powi(2)).max(0.0) / n).sqrt());
+            mean.push(m);
+            error.push((if ramps.len() >= 8 { between } else { single }).sqrt() / n);
         }
         (at, mean, error)
     }

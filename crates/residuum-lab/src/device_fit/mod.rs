@@ -46,10 +46,10 @@ pub struct FitReport {
 pub enum NoDeviceError {
     /// The curve is no response.
     #[error("the fitted curve is no response: {0}; try another --model, or a --range that the ramps cover")]
-    Formula(#[from] FormulaError),
+    Formula(FormulaError),
     /// The table is none.
     #[error("the fitted table is no response: {0}; try another --model, or a --range that the ramps cover")]
-    Table(#[from] TabulatedError),
+    Table(TabulatedError),
 }
 
 impl FitReport {
@@ -64,7 +64,9 @@ impl FitReport {
         let labels = [Direction::Up, Direction::Down].map(|d| {
             let span = fit.visited.hi - fit.visited.lo;
             let from = if d == Direction::Up { fit.visited.lo } else { fit.visited.hi };
-            nonlinearity(|x| fit.curve.step(d, from + d.sign() * x * span) / span)
+            let label = nonlinearity(|x| fit.curve.step(d, from + d.sign() * x * span) / span);
+            // Equal steps leave rounding errors.
+            label.map(|label| if label.abs() < 1e-9 { 0.0 } else { label })
         });
         let predictions = theory::predict(&response, &fit);
         Ok(Self {
@@ -113,7 +115,8 @@ impl FitReport {
             .map(|c| {
                 json!({ "model": c.name, "parameters": c.parameters, "log_likelihood": c.log_likelihood, "aic": c.aic,
                         "bic": c.bic, "held_out_log_likelihood": c.held_out.map(|h| h.log_likelihood),
-                        "held_out_ramp_error": c.held_out.map(|h| h.ramp_error), "note": c.note })
+                        "held_out_ramp_error": c.held_out.map(|h| h.ramp_error),
+                        "expected_ramp_error": c.held_out.map(|h| h.expected_error), "note": c.note })
             })
             .collect();
         let band: Vec<Value> = f
@@ -151,12 +154,15 @@ impl FitReport {
             "stuck": f.screening.stuck.iter().map(|&d| self.measured.devices[d].as_str()).collect::<Vec<_>>(),
             "outliers": f.screening.outliers.iter().map(|o| json!({
                 "device": self.measured.devices[o.device], "cycle": o.cycle + 1, "direction": o.direction.word(),
-                "read": o.pulse + 1, "deviations": o.deviations })).collect::<Vec<_>>(),
+                "read": o.pulse + 1, "deviations": o.deviations, "jump": o.jump })).collect::<Vec<_>>(),
             "bootstrap": { "draws": f.draws.0, "drawn": f.draws.1 },
             "candidates": candidates,
             "curve": band,
             "nonlinearity": { "up": self.nonlinearity[0], "down": self.nonlinearity[1] },
             "asymmetry": self.largest_asymmetry(),
+            "implicit_penalty": self.penalty().into_iter().map(|[w, ratio, penalty]| json!({
+                "conductance": f.conductance(w), "weight": w, "asymmetry_ratio": finite(ratio), "penalty": finite(penalty)
+            })).collect::<Vec<_>>(),
             "hardware_condition": finite(self.bounds.hardware_condition()),
             "visited": [f.visited.lo, f.visited.hi],
             "regular": self.regularity.holds(),
@@ -169,7 +175,8 @@ impl FitReport {
         let Some(s) = &self.fit.spread else { return Value::Null };
         let n = s.names.len();
         let rows: Vec<Vec<f64>> = s.covariance.chunks(n).map(<[f64]>::to_vec).collect();
-        json!({ "parameters": s.names, "covariance": rows, "step": estimate(s.step), "imbalance": estimate(s.imbalance),
+        json!({ "parameters": s.names, "covariance": rows,
+                "deviations": s.deviations.iter().copied().map(estimate).collect::<Vec<_>>(), "step": estimate(s.step), "imbalance": estimate(s.imbalance),
                 "bounds": s.bounds })
     }
 
@@ -181,6 +188,29 @@ impl FitReport {
             .map(|w| self.response.asymmetry_ratio(w).abs())
             .filter(|r| r.is_finite())
             .fold(0.0, f64::max)
+    }
+
+    /// w, R and the implicit penalty R_c, which a mean |ε| of 1 adds to the objective, where the device was seen.
+    pub fn penalty(&self) -> Vec<[f64; 3]> {
+        let r = &self.response;
+        let row = |w: f64| [w, r.asymmetry_ratio(w), r.asymmetry_potential(w)];
+        self.bounds.range.grid(21).into_iter().map(row).collect()
+    }
+
+    /// The implicit penalty, in a sentence.
+    fn penalty_words(&self) -> String {
+        let rows = self.penalty();
+        let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return String::new() };
+        let by = |a: &&[f64; 3], b: &&[f64; 3]| a[2].total_cmp(&b[2]);
+        let at = rows.iter().min_by(by).map_or(0.0, |row| row[0]);
+        format!(
+            "R_c is {} at the weight {} and {} at {}, smallest near {}; gradient noise adds E|ε|·R_c to the objective of Analog SGD",
+            number(first[2]),
+            number(first[0]),
+            number(last[2]),
+            number(last[0]),
+            number(at)
+        )
     }
 
     /// Why this model, in a sentence.
@@ -196,22 +226,54 @@ impl FitReport {
         format!("{how}. {misses}")
     }
 
-    /// What the model gets wrong: the state where it is furthest from the table that has no model.
+    /// What the model gets wrong: ramps that it has not seen, and the states where its steps are furthest off.
     fn worst(&self) -> String {
         let f = &self.fit;
-        let Some(error) = f.candidates[0].held_out else {
-            return "Its ramps left out could not be tested.".into();
+        let unit = |w: f64| number(w * f.per_weight());
+        let ramps = f.candidates[0].held_out.map_or("Its ramps left out could not be tested.".into(), |error| {
+            let least = f.candidates.iter().filter_map(|c| c.held_out).map(|h| h.ramp_error);
+            format!(
+                "Whole ramps that it has not seen are predicted from their first read within {} {} (root mean square; its own noise \
+                 explains {}, the best model here reaches {}).",
+                unit(error.ramp_error),
+                f.unit,
+                unit(error.expected_error),
+                unit(least.fold(f64::INFINITY, f64::min))
+            )
+        });
+        format!("{ramps} {}", self.furthest())
+    }
+
+    /// Where binned steps are furthest from the curve, in their standard errors.
+    fn furthest(&self) -> String {
+        let f = &self.fit;
+        let bins = [Direction::Up, Direction::Down].into_iter().flat_map(|d| {
+            let (at, mean, error) = self.binned(d);
+            let rows = at.into_iter().zip(mean).zip(error);
+            rows.filter(|(_, error)| *error > 0.0)
+                .map(move |((w, mean), error)| (d, w, mean, (mean - f.curve.step(d, w)) / error))
+        });
+        let bins: Vec<(Direction, f64, f64, f64)> = bins.collect();
+        let Some((d, w, mean, z)) = bins.iter().max_by(|a, b| a.3.abs().total_cmp(&b.3.abs())) else {
+            return String::new();
         };
-        let noise = f.read_noise.value;
-        let least =
-            f.candidates.iter().filter_map(|c| c.held_out).map(|h| h.ramp_error).fold(f64::INFINITY, f64::min);
+        // One in a thousand by chance, over all bins.
+        if z.abs() < 4.5 {
+            return format!(
+                "In none of {} bins of states do steps differ from it by more than chance (at most {:.1} standard errors)",
+                bins.len(),
+                z.abs()
+            );
+        }
+        let step = f.curve.step(*d, *w);
         format!(
-            "Whole ramps that it has not seen are predicted from their first read within {} {} (root mean square; the best model \
-             here reaches {}, a read alone scatters by {})",
-            number(error.ramp_error * f.per_weight()),
+            "It misses most near {} {}: {} steps are {} there, {} by the curve ({:.0} standard errors)",
+            number(f.conductance(*w)),
             f.unit,
-            number(least * f.per_weight()),
-            number(noise)
+            d.word(),
+            number(mean * f.per_weight()),
+            number(step * f.per_weight()),
+            z.abs()
         )
     }
 }
@@ -219,11 +281,11 @@ impl FitReport {
 fn response(fit: &DeviceFit, unit: f64) -> Result<Arc<dyn ResponseFunction>, NoDeviceError> {
     let range = fit.hard_range();
     Ok(match fit.curve.expressions(unit) {
-        Some([plus, minus]) => Arc::new(Formula::parse(&plus, &minus, range)?),
+        Some([plus, minus]) => Arc::new(Formula::parse(&plus, &minus, range).map_err(NoDeviceError::Formula)?),
         None => {
             let points = file::points(fit, unit);
             let column = |i: usize| points.iter().map(|p| p[i]).collect::<Vec<f64>>();
-            Arc::new(Tabulated::new(&column(0), &column(1), &column(2))?)
+            Arc::new(Tabulated::new(&column(0), &column(1), &column(2)).map_err(NoDeviceError::Table)?)
         }
     })
 }

@@ -52,6 +52,7 @@ impl FitReport {
                 escape(&caption)
             );
         }
+        self.write_spreads(&mut page);
         self.write_models(&mut page);
         self.write_predictions_table(&mut page);
         let _ = write!(
@@ -109,6 +110,26 @@ impl FitReport {
         close_table(page, &weights);
     }
 
+    /// How devices differ; values at nodes are too many for a page.
+    fn write_spreads(&self, page: &mut String) {
+        let Some(s) = self.fit.spread.as_ref().filter(|s| s.names.len() <= 5) else { return };
+        open_table(page, "Between devices", &["parameter", "deviation", "95 % interval"]);
+        for (name, e) in s.names.iter().zip(&s.deviations) {
+            let (value, low, high) = (number(e.value), number(e.low), number(e.high));
+            let _ = writeln!(
+                page,
+                "<tr><th scope=\"row\">{name}</th><td class=\"num\">{value}</td><td class=\"num\">{low} … {high}</td></tr>"
+            );
+        }
+        close_table(
+            page,
+            &format!(
+                "Without what the ramps of each device leave open. Correlations: {}.",
+                s.correlation_words()
+            ),
+        );
+    }
+
     fn write_models(&self, page: &mut String) {
         let f = &self.fit;
         let heads = [
@@ -151,20 +172,25 @@ impl FitReport {
         open_table(
             page,
             "What it does to training",
-            &["σ", "Analog SGD ends at", "bias that Residual Learning leaves"],
+            &["σ", "by the penalty", "Analog SGD ends at", "bias that Residual Learning leaves"],
         );
         for p in &self.predictions {
             let _ = writeln!(
                 page,
-                "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>",
+                "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
                 p.deviation,
+                p.penalized.map_or("outside".into(), number),
                 escape(&p.analog_words()),
                 escape(&p.residual_words())
             );
         }
         close_table(
             page,
-            &format!("On ½(w − {})² with Gaussian gradient noise σ, in weights.", number(first.minimizer)),
+            &format!(
+                "On {} with Gaussian gradient noise σ, in weights. {}.",
+                first.problem(),
+                self.penalty_words()
+            ),
         );
     }
 }

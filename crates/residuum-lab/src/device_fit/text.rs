@@ -61,10 +61,17 @@ impl FitReport {
                 format!("step {} of itself, imbalance {}", estimate(s.step), estimate(s.imbalance)),
             );
         }
+        if let Some(s) = f.spread.as_ref().filter(|s| s.names.len() <= 5) {
+            for (name, e) in s.names.iter().zip(&s.deviations) {
+                line(&format!("  {name}"), format!("deviation {}", estimate(*e)));
+            }
+            line("  correlations", s.correlation_words());
+        }
         let labels = self.nonlinearity.map(|l| l.map_or("–".into(), number));
         line("NeuroSim's labels", format!("NL+ {}, NL− {}", labels[0], labels[1]));
         line("asymmetry", format!("|R| up to {} where the device was seen", number(self.largest_asymmetry())));
         line("κ₂ where seen", number(self.bounds.hardware_condition()));
+        line("implicit penalty", self.penalty_words());
         line("intervals", format!("95 %, {} bootstrap draws over {}", f.draws.0, f.draws.1));
         let _ = writeln!(text, "\n{}\n", self.regularity);
         let _ = writeln!(
@@ -107,9 +114,10 @@ impl FitReport {
         let rates = theory::RATES;
         let _ = writeln!(
             text,
-            "\nPredicted end of training on f = ½(w − {})² with Gaussian gradient noise σ (weights)\n{:>8}  {:<28} {}",
-            number(first.minimizer),
+            "\nPredicted end of training on f = {} with Gaussian gradient noise σ (weights)\n{:>8}  {:<14} {:<32} {}",
+            first.problem(),
             "σ",
+            "by the penalty",
             "Analog SGD",
             format_args!(
                 "bias that Residual Learning leaves (α {}, β {}, γ {})",
@@ -117,12 +125,20 @@ impl FitReport {
             )
         );
         for p in &self.predictions {
-            let _ = writeln!(text, "{:>8}  {:<28} {}", p.deviation, p.analog_words(), p.residual_words());
+            let penalized = p.penalized.map_or("outside".into(), number);
+            let words = (p.analog_words(), p.residual_words());
+            let _ = writeln!(text, "{:>8}  {penalized:<14} {:<32} {}", p.deviation, words.0, words.1);
         }
     }
 }
 
 impl super::Prediction {
+    /// The objective.
+    pub(super) fn problem(&self) -> String {
+        let sign = if self.minimizer < 0.0 { '+' } else { '−' };
+        format!("½(w {sign} {})²", number(self.minimizer.abs()))
+    }
+
     /// Where Analog SGD ends.
     pub(super) fn analog_words(&self) -> String {
         let list = |xs: &[f64]| xs.iter().map(|x| number(*x)).collect::<Vec<_>>().join(", ");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use residuum::cells::Uniform;
 use residuum::objective::DiagonalQuadratic;
-use residuum::theory::fixed_point::MeanDrift;
+use residuum::theory::fixed_point::{MeanDrift, predict_drift};
 use residuum::theory::magnitude::Sampling;
 use residuum::theory::residual_law::{LawRates, LocalModel};
 use residuum::{Key, Noise, Noisy, ResponseFunction};
@@ -23,6 +23,8 @@ pub struct Prediction {
     pub deviation: f64,
     /// Zeros of the mean drift to which Analog SGD returns; none if it runs to a bound.
     pub analog: Vec<f64>,
+    /// Minimiser of the objective with the implicit penalty, by the leading term of the drift.
+    pub penalized: Option<f64>,
     /// Zeros that it leaves.
     pub unstable: Vec<f64>,
     /// Bias of the effective weight that Residual Learning keeps, at the rates above; none where its law does not hold.
@@ -31,7 +33,7 @@ pub struct Prediction {
 
 impl Prediction {
     pub(super) fn to_json(&self) -> Value {
-        json!({ "minimizer": self.minimizer, "deviation": self.deviation, "analog_sgd": self.analog,
+        json!({ "minimizer": self.minimizer, "deviation": self.deviation, "analog_sgd": self.analog, "penalized_minimizer": self.penalized,
                 "unstable": self.unstable, "residual_learning_bias": self.residual })
     }
 }
@@ -50,13 +52,22 @@ pub(super) fn predict(response: &Arc<dyn ResponseFunction>, fit: &DeviceFit) -> 
             let drift = MeanDrift::new(&noisy, &cells, Sampling::new(Key::new(0))).ok()?;
             let zeros = drift.zeros(response.range()).ok()?;
             let of = |stable: bool| zeros.iter().filter(|z| z.stable == stable).map(|z| z.weight).collect();
+            let penalized = predict_drift(&noisy, &cells, Sampling::new(Key::new(0))).ok();
+            let penalized = penalized.map(|p| p.penalized_minimizer[0]).filter(|w| w.is_finite());
             let residual = (fit.symmetric_point.kind == PointKind::Attracting)
                 .then(|| {
                     let law = LocalModel::new(1.0, deviation, minimizer, &**response, &**response).ok()?;
                     law.stationary(RATES).ok().map(|law| law.effective_bias).filter(|b| b.is_finite())
                 })
                 .flatten();
-            Some(Prediction { minimizer, deviation, analog: of(true), unstable: of(false), residual })
+            Some(Prediction {
+                minimizer,
+                deviation,
+                analog: of(true),
+                penalized,
+                unstable: of(false),
+                residual,
+            })
         })
         .collect()
 }

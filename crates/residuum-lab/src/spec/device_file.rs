@@ -85,3 +85,18 @@ pub(super) fn alone(document: &Node) -> Result<Option<Node>, String> {
     entries.extend(main.entries().iter().cloned());
     Ok(table(entries))
 }
+
+/// What `[fit]` of a device file says, by name; `None` for a document without it.
+pub fn fitted(text: &str) -> Option<Vec<(String, String)>> {
+    let document = Node::parse(text).ok()?;
+    let rows = document.field("fit")?.entries().iter().map(|(name, node)| {
+        let value = node.as_text().map_or_else(|| node.to_json().to_string(), String::from);
+        (name.clone(), value)
+    });
+    Some(rows.collect())
+}
+
+/// Whether a document has a device: a device file, or a spec with `[device]`.
+pub fn has_device(text: &str) -> bool {
+    Node::parse(text).is_ok_and(|document| document.field("device").is_some())
+}

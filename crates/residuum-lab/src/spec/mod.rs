@@ -47,6 +47,7 @@ pub use build::RuleBuildError;
 pub(crate) use data::batch_sentence;
 pub use data::{Augment, DataSpec, DataSpecError, Half, HeldOut, Normalize};
 pub use device::{CellSpec, DeviceSpec, Devices, device_presets};
+pub use device_file::{fitted, has_device};
 pub(crate) use difference::{Difference, joined};
 pub use experiment::{Experiment, TrialSpec};
 pub use file::SpecKind;

@@ -1,7 +1,8 @@
 //! Device files: written by a fit, taken by specs, exact and pulsed.
 
+use residuum::tile::Tile;
 use residuum::{Key, Range};
-use residuum_fit::{Curve, CurveFamily, FitOptions, Quiet, Truth, fit, simulate};
+use residuum_fit::{Curve, CurveFamily, Direction, FitOptions, Measurement, Quiet, Ramp, Truth, fit, simulate};
 use residuum_lab::device_fit::FitReport;
 use residuum_lab::spec::parse_device;
 
@@ -25,8 +26,8 @@ fn report(model: CurveFamily, parameters: Vec<f64>, name: Option<&str>) -> FitRe
 fn every_array_takes_the_file_and_is_the_fitted_device() {
     let folder = tempfile::tempdir().unwrap();
     for (model, parameters, name) in [
-        (CurveFamily::Line, vec![0.02, 0.001, 0.001, 0.02], None),
-        (CurveFamily::Power, vec![0.012, 0.01, 1.0, 1.0, 2.0], None),
+        (CurveFamily::Line, vec![0.02, 0.001, 0.001, 0.02], Some("soft_bounds")),
+        (CurveFamily::Power, vec![0.012, 0.01, 1.0, 1.0, 2.0], Some("power")),
         (CurveFamily::Line, vec![0.02, 0.001, 0.001, 0.02], Some("table")),
     ] {
         let report = report(model, parameters, name);
@@ -53,6 +54,63 @@ fn every_array_takes_the_file_and_is_the_fitted_device() {
     }
 }
 
+/// Ramps of the cells of a tile, by its own pulses: up and down after it has been brought to its lower end.
+fn pulsed(text: &str) -> Measurement {
+    let device = parse_device(text, std::path::Path::new(".")).unwrap();
+    let mut tile = Tile::new(1, 12, device.tile().unwrap().clone(), Key::new(8)).unwrap();
+    let mut sent = 0;
+    let mut send = |tile: &mut Tile, up: bool| {
+        sent += 1;
+        tile.pulse_all(up, Key::new(9).fold(sent));
+    };
+    (0..600).for_each(|_| send(&mut tile, false));
+    let mut ramps = Vec::new();
+    for direction in [Direction::Up, Direction::Down] {
+        let mut reads = vec![Vec::new(); 12];
+        for _ in 0..300 {
+            send(&mut tile, direction == Direction::Up);
+            reads.iter_mut().zip(tile.weights()).for_each(|(own, w)| own.push(f64::from(*w)));
+        }
+        let own = reads.into_iter().enumerate();
+        ramps.extend(own.map(|(cycle, reads)| Ramp { device: 0, cycle, direction, reads }));
+    }
+    let (unit, format) = ("weight".into(), "pulsed".into());
+    Measurement { devices: vec!["1".into()], ramps, unit, format, notes: Vec::new() }
+}
+
+/// A fitted device, written to its file, pulsed as a tile and fitted again: steps and read noise are the same within 4.9 standard errors
+/// of both fits. (A tile has one of the two write noises, so their parts are not compared.)
+#[test]
+fn the_pulses_of_a_fitted_tile_are_fitted_by_the_same_device() {
+    let first = report(CurveFamily::Line, vec![0.018, 0.004, 0.003, 0.016], Some("linear"));
+    let text = first.to_device_file();
+    let again = |text: &str| {
+        let options = FitOptions {
+            range: Some(first.fit.range),
+            draws: 60,
+            model: Some("linear".into()),
+            held_out: false,
+            ..FitOptions::default()
+        };
+        fit(&pulsed(text), &options, &Quiet).unwrap()
+    };
+    let apart = |second: &residuum_fit::DeviceFit| {
+        let own = |f: &residuum_fit::DeviceFit| {
+            let steps = f.parameters.iter().map(|p| p.1);
+            steps.chain([f.read_noise, f.step]).collect::<Vec<_>>()
+        };
+        let error = |e: &residuum_fit::Estimate| 0.5 * (e.high - e.low) / 1.96;
+        let pairs = own(&first.fit).into_iter().zip(own(second));
+        pairs.map(|(a, b)| (a.value - b.value).abs() / error(&a).hypot(error(&b))).fold(0.0, f64::max)
+    };
+    let off = apart(&again(&text));
+    assert!(off < residuum::stats::Z, "{off} standard errors");
+    // The twin has steps that are a quarter larger.
+    let line = text.lines().find(|l| l.starts_with("pulse_step")).unwrap();
+    let larger = text.replace(line, &format!("pulse_step = {:?}", 1.25 * first.pulse_step));
+    assert!(apart(&again(&larger)) > residuum::stats::Z);
+}
+
 #[test]
 fn slips_in_a_device_file_are_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -71,33 +129,69 @@ fn slips_in_a_device_file_are_named() {
     );
 }
 
+/// The largest difference between the fitted steps and those of the class as this library knows AIHWKIT's, in mean steps.
+fn furthest(report: &FitReport, python: &str) -> f64 {
+    let class = python.lines().find_map(|l| l.strip_prefix("device = ")?.strip_suffix('(')).unwrap();
+    let fields = python.lines().filter_map(|l| l.strip_prefix("    ")?.strip_suffix(',')?.split_once('='));
+    let fields: Vec<String> = fields
+        .map(|(name, value)| format!("{name} = {}", value.replace("True", "true").replace("False", "false")))
+        .collect();
+    let text = format!("array = \"tile\"\naihwkit = {{ class = {class:?}, {} }}\n", fields.join(", "));
+    let device = parse_device(&text, std::path::Path::new(".")).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let response = device.representative().unwrap();
+    let unit = f64::from(device.tile().unwrap().granularity());
+    let inside = report.fit.visited.intersect(response.range()).unwrap().fraction(0.97);
+    let off = inside.grid(41).into_iter().flat_map(|w| {
+        let step = |d: Direction| report.fit.curve.step(d, w);
+        let theirs = [response.q_plus(w) * unit, response.q_minus(w) * unit];
+        [(theirs[0] - step(Direction::Up)).abs(), (theirs[1] - step(Direction::Down)).abs()]
+    });
+    off.fold(0.0, f64::max) / report.pulse_step
+}
+
 #[test]
 fn other_tools_get_the_same_device() {
-    let report = report(CurveFamily::Line, vec![0.02, 0.001, 0.001, 0.02], None);
+    let classes = [
+        (CurveFamily::Constant, vec![0.012, 0.01], "constant", "ConstantStepDevice"),
+        (CurveFamily::Line, vec![0.015, 0.006, 0.005, 0.012], "linear", "LinearStepDevice"),
+        (CurveFamily::Power, vec![0.012, 0.01, 1.0, 1.0, 2.0], "power", "PowStepDevice"),
+        (CurveFamily::Exponential, vec![0.012, 0.01, 1.0, 1.0, -2.0], "exponential", "ExpStepDevice"),
+        (CurveFamily::Tanh, vec![0.01, 0.5, 0.1, 0.4], "tanh", "PiecewiseStepDevice"),
+    ];
+    for (model, parameters, name, class) in classes {
+        let report = report(model, parameters, Some(name));
+        let python = report.to_aihwkit();
+        assert!(python.contains(&format!("device = {class}(")), "{python}");
+        let off = furthest(&report, &python);
+        // Six digits are written; a piecewise device has straight lines between its nodes.
+        let most = if class == "PiecewiseStepDevice" { 5e-3 } else { 1e-4 };
+        assert!(off < most, "{name}: {off} of a step\n{python}");
+        // The twin: with the bound of another device, or without the imbalance, steps are not the fitted ones.
+        let line = python.lines().find(|l| l.contains("dw_min=")).unwrap();
+        assert!(furthest(&report, &python.replace(line, "    dw_min=0.02,")) > most, "{name}");
+    }
+    let report = report(CurveFamily::Line, vec![0.02, 0.001, 0.001, 0.02], Some("soft_bounds"));
     let python = report.to_aihwkit();
-    assert!(python.contains("PiecewiseStepDevice(") && python.contains("dw_min="), "{python}");
-    let table = report.to_crosssim(residuum_fit::Direction::Down);
+    assert!(python.contains("SoftBoundsDevice(") && python.contains("mult_noise="), "{python}");
+    assert!(furthest(&report, &python) < 1e-4, "{python}");
+    let table = report.to_crosssim(Direction::Down);
     let rows: Vec<Vec<f64>> =
         table.lines().skip(1).map(|row| row.split(',').map(|x| x.parse().unwrap()).collect()).collect();
     assert_eq!((rows.len(), rows[0].len(), rows[1].len(), rows[2].len()), (103, 50, 101, 50));
     // The median of the changes is the step.
     let (state, change) = (rows[0][25], rows[52][25]);
-    let step = report.fit.curve.step(residuum_fit::Direction::Down, state);
+    let step = report.fit.curve.step(Direction::Down, state);
     assert!((change + step).abs() < 1e-6, "{change} {step}");
     let json = report.to_json();
-    for key in [
-        "model",
-        "parameters",
-        "symmetric_point",
-        "step",
-        "states",
-        "read_noise",
-        "write_noise",
-        "device_spread",
-        "warnings",
-    ] {
-        assert!(json.get(key).is_some(), "{key}");
-    }
+    // The page of the schema has every field, and no other.
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/book/src/reference/device-fit.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let told = page.lines().filter_map(|row| row.strip_prefix("| `")?.split_once('`').map(|(name, _)| name));
+    let mut told: Vec<&str> = told.collect();
+    told.sort_unstable();
+    let mut keys: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    assert_eq!(told, keys);
     let page = report.to_html();
     assert!(
         page.starts_with("<!DOCTYPE html>")

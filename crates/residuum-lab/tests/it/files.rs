@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use residuum_lab::files::{FigureError, FileError, csv_field, open_lock, save_figure, write_atomic};
+use residuum_lab::files::{FigureError, FileError, csv_field, open_lock, save_figure, save_pdf, write_atomic};
 use residuum_lab::store::Store;
 use residuum_plot::Figure;
 
@@ -125,6 +125,8 @@ fn a_figure_is_two_files_and_nothing_else() {
     assert_eq!(fs::read_to_string(&svg).unwrap(), figure.to_svg());
     assert_eq!(fs::read(&png).unwrap(), figure.to_png(2.0).unwrap());
     assert_eq!(names(&folder.path().join("figures")), ["all.png", "all.svg"]);
+    let pdf = save_pdf(&figure, folder.path(), "all").unwrap();
+    assert_eq!(fs::read(&pdf).unwrap(), figure.to_pdf().unwrap());
 
     let blocked = folder.path().join("file");
     fs::write(&blocked, "").unwrap();
