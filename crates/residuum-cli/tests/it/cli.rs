@@ -1,5 +1,6 @@
 //! The command as a user meets it: exit codes, streams, files.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Output;
@@ -229,7 +230,8 @@ fn pulses() -> String {
         for (word, sign) in [("up", 1.0), ("down", -1.0)] {
             for pulse in 0..120 {
                 let noise = f64::from((pulse * 37 + cycle * 53) % 101) / 50.0 - 1.0;
-                text += &format!("1,{cycle},{pulse},{word},{}\n", 20.0 + 5.0 * (w + 0.01 * noise));
+                let conductance = 20.0 + 5.0 * (w + 0.01 * noise);
+                writeln!(text, "1,{cycle},{pulse},{word},{conductance}").unwrap();
                 w += sign * 0.012 * (1.0 - sign * 0.5 * w);
             }
         }
