@@ -2,7 +2,7 @@
 //!
 //! One file per exposed type; this one registers them. The Python side of the package is in `python/residuum`.
 // `#[pyfunction]`, `#[pymethods]` and `#[pymodule]` expand to the C functions that the interpreter calls. What this crate itself
-// does with pointers is in `arrow.rs` and `torch.rs`.
+// does with pointers is in `arrow.rs` and `dlpack.rs`.
 #![allow(unsafe_code)]
 // The macros also make items that cannot carry comments, take arguments by value, and call methods on `self` that need none.
 #![allow(missing_docs, clippy::needless_pass_by_value, clippy::unused_self, clippy::trivially_copy_pass_by_ref)]
@@ -11,6 +11,7 @@ mod array;
 mod arrow;
 mod command;
 mod display;
+mod dlpack;
 mod error;
 mod figure;
 mod function;
@@ -70,7 +71,9 @@ mod _residuum {
     #[pymodule_export]
     use super::threads::{_panic, set_threads, threads};
     #[pymodule_export]
-    use super::torch::{backward, forward, write};
+    use super::dlpack::use_tensors;
+    #[pymodule_export]
+    use super::torch::{PyPass, backward, forward, write};
     #[pymodule_export]
     use super::trial::{PyEpoch, PyTrial};
 
