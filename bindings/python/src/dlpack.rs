@@ -127,17 +127,19 @@ pub fn numbers<'a>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Numbers<'a>>, 
         return Ok(Some(Numbers { values: &[], shape }));
     }
     let address = view.data as usize + usize::try_from(view.byte_offset)?;
-    let py = tensor.py();
-    if view.data.is_null()
-        || !address.is_multiple_of(align_of::<f32>())
-        // A view that torch negates when it is looked at.
-        || tensor.call_method0(intern!(py, "is_neg"))?.is_truthy()?
-    {
+    if view.data.is_null() || !address.is_multiple_of(align_of::<f32>()) {
         return Ok(None);
     }
     // SAFETY: the tensor is float32, contiguous and alive for as long as it is borrowed.
     let values = unsafe { std::slice::from_raw_parts(address as *const f32, usize::try_from(count)?) };
     Ok(Some(Numbers { values, shape }))
+}
+
+/// The same for a tensor that may come from anywhere: None also for a view that torch negates when it is looked at. A parameter was
+/// asked when its layer was made.
+pub fn unbent<'a>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Numbers<'a>>, Failure> {
+    let negated = tensor.call_method0(intern!(tensor.py(), "is_neg"))?.is_truthy()?;
+    if negated { Ok(None) } else { numbers(tensor) }
 }
 
 /// Whether numbers of this shape lie one after the other.
@@ -165,10 +167,10 @@ unsafe extern "C" fn free(managed: *mut Managed) {
 }
 
 /// A new tensor with these numbers.
-pub fn tensor<'py>(py: Python<'py>, shape: &[i64], values: Vec<f32>) -> Result<Bound<'py, PyAny>, Failure> {
+pub fn tensor<'py>(py: Python<'py>, shape: &[usize], values: Vec<f32>) -> Result<Bound<'py, PyAny>, Failure> {
     let import = torch()?.import.ok_or_else(|| refuse("torch must take tensors"))?;
-    let mut layout = shape.to_vec();
-    layout.extend((0..shape.len()).map(|n| shape[n + 1..].iter().product::<i64>()));
+    let strides = (0..shape.len()).map(|n| shape[n + 1..].iter().product());
+    let layout = shape.iter().copied().chain(strides).map(i64::try_from).collect::<Result<_, _>>()?;
     let view = View {
         data: std::ptr::null_mut(),
         device_type: CPU,
@@ -180,8 +182,7 @@ pub fn tensor<'py>(py: Python<'py>, shape: &[i64], values: Vec<f32>) -> Result<B
         byte_offset: 0,
     };
     let version = Version { major: MAJOR, minor: 0 };
-    let managed =
-        Managed { version, manager_ctx: std::ptr::null_mut(), deleter: Some(free), flags: 0, view };
+    let managed = Managed { version, manager_ctx: std::ptr::null_mut(), deleter: Some(free), flags: 0, view };
     let owner = Box::into_raw(Box::new(Owned { managed, values, layout }));
     // SAFETY: the owner is ours until torch has taken it, and does not move.
     unsafe {

@@ -9,6 +9,7 @@
 
 mod array;
 mod arrow;
+mod chain;
 mod command;
 mod display;
 mod dlpack;
@@ -38,7 +39,11 @@ mod _residuum {
     #[pymodule_export]
     use super::array::PyArray;
     #[pymodule_export]
+    use super::chain::{PyChainPass, chain_backward, chain_forward};
+    #[pymodule_export]
     use super::command::command;
+    #[pymodule_export]
+    use super::dlpack::use_tensors;
     #[pymodule_export]
     use super::error::ResiduumError;
     #[pymodule_export]
@@ -70,8 +75,6 @@ mod _residuum {
     };
     #[pymodule_export]
     use super::threads::{_panic, set_threads, threads};
-    #[pymodule_export]
-    use super::dlpack::use_tensors;
     #[pymodule_export]
     use super::torch::{PyPass, backward, forward, write};
     #[pymodule_export]

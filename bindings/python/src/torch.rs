@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use residuum_lab::train::Scaled;
 use residuum_nn::Mode;
 
-use crate::dlpack::{numbers, tensor};
+use crate::dlpack::{numbers, tensor, unbent};
 use crate::error::{Failure, refuse};
 use crate::layer::PyTileMatrix;
 use crate::threads::compute_sized;
@@ -41,7 +41,7 @@ macro_rules! parameter {
 }
 
 /// The handle of a tile is 0 unless someone has stepped it.
-fn untouched(handle: &Bound<'_, PyAny>) -> Result<(), Failure> {
+pub fn untouched(handle: &Bound<'_, PyAny>) -> Result<(), Failure> {
     if numbers(handle)?.is_some_and(|numbers| numbers.values == [0.0]) {
         return Ok(());
     }
@@ -50,6 +50,12 @@ fn untouched(handle: &Bound<'_, PyAny>) -> Result<(), Failure> {
          and everything digital",
     )
     .into())
+}
+
+/// A shape with another last dimension.
+fn resized(shape: &[i64], last: usize) -> Result<Vec<usize>, Failure> {
+    let rest = &shape[..shape.len().saturating_sub(1)];
+    Ok(rest.iter().map(|size| usize::try_from(*size)).chain([Ok(last)]).collect::<Result<_, _>>()?)
 }
 
 type Read<'py> = (Bound<'py, PyAny>, PyPass);
@@ -67,7 +73,7 @@ pub fn forward<'py>(
 ) -> Result<Option<Read<'py>>, Failure> {
     let (py, tiles) = (to.py(), to.get());
     let (rows, cols) = tiles.size();
-    let Some(inputs) = numbers(inputs)? else { return Ok(None) };
+    let Some(inputs) = unbent(inputs)? else { return Ok(None) };
     let (values, given) = (inputs.values, inputs.shape);
     if given.last().is_none_or(|width| usize::try_from(*width) != Ok(cols)) {
         return Err(refuse(format!(
@@ -84,10 +90,7 @@ pub fn forward<'py>(
         let scaled = scales.map(|scales| Scaled { scales, unscaled: &mut unscaled });
         Ok::<_, Failure>(tiles.lock()?.read(values, bias, &mut outputs, scaled, mode)?)
     })??;
-    let mut shape = given.to_vec();
-    if let Some(last) = shape.last_mut() {
-        *last = i64::try_from(rows)?;
-    }
+    let shape = resized(given, rows)?;
     let pass = PyPass { n, unscaled: scales.map(|_| unscaled) };
     Ok(Some((tensor(py, &shape, outputs)?, pass)))
 }
@@ -106,7 +109,7 @@ pub fn backward<'py>(
     let (py, tiles, pass) = (to.py(), to.get(), pass.get());
     let (rows, cols) = tiles.size();
     let (want_inputs, want_handle, want_bias, want_scales, _) = wanted;
-    let Some(errors) = numbers(errors)? else { return Ok(None) };
+    let Some(errors) = unbent(errors)? else { return Ok(None) };
     let values = errors.values;
     let unscaled = pass.unscaled.as_deref().filter(|_| want_scales);
     let mut inputs = want_inputs.then(|| vec![0.0; values.len() / rows * cols]);
@@ -120,11 +123,8 @@ pub fn backward<'py>(
         }
         Ok::<_, Failure>(())
     })??;
-    let mut shape = errors.shape.to_vec();
-    if let Some(last) = shape.last_mut() {
-        *last = i64::try_from(cols)?;
-    }
-    let vector = |values: Vec<f32>| tensor(py, &[values.len() as i64], values);
+    let shape = resized(errors.shape, cols)?;
+    let vector = |values: Vec<f32>| tensor(py, &[values.len()], values);
     Ok(Some((
         inputs.map(|inputs| tensor(py, &shape, inputs)).transpose()?,
         want_handle.then(|| tensor(py, &[], vec![PAIR])).transpose()?,
@@ -135,8 +135,7 @@ pub fn backward<'py>(
 }
 
 /// What a step writes to one matrix: the matrix and its handle, errors and inputs, the learning rate, and the scale of the transfer rate.
-type Write<'py> =
-    (Bound<'py, PyTileMatrix>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, f64, f64);
+type Write<'py> = (Bound<'py, PyTileMatrix>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, f64, f64);
 
 /// One step of every matrix. Nothing has been written if a tensor or a handle is refused.
 #[pyfunction]
