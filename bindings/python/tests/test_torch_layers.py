@@ -5,6 +5,7 @@ import io
 import os
 import pickle
 import threading
+import types
 
 import pytest
 
@@ -12,6 +13,7 @@ torch = pytest.importorskip("torch")
 
 import residuum  # noqa: E402
 import residuum.torch as rt  # noqa: E402
+from residuum.torch._memory import packed  # noqa: E402
 from torch import nn  # noqa: E402
 
 # Cells that do exactly what is asked: constant steps written in expectation, wide bounds.
@@ -519,6 +521,14 @@ class TestRefusals:
             with pytest.raises(ValueError, match="float32 on the CPU"):
                 move(self.layer())
         self.layer().to("cpu").float()
+
+    def test_a_gpu(self):
+        # A machine without one can still name it.
+        there = types.SimpleNamespace(dtype=torch.float32, device=torch.device("cuda:0"), layout=torch.strided)
+        with pytest.raises(ValueError, match="inputs must be on the CPU, where tiles are simulated, got cuda:0"):
+            packed(types.SimpleNamespace(is_cpu=False, **vars(there)), "inputs")
+        with pytest.raises(ValueError, match="float32 on the CPU.*got torch.float32 on cuda:0"):
+            self.layer()._apply(lambda _: there)
 
     def test_specs(self):
         for options, words in [
