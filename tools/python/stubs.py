@@ -32,10 +32,13 @@ ARGUMENTS = {
 }
 EXCEPT = {
     ("effective_weights", "out"): "Any", ("of", "gradient"): "Callable[..., Any]",
-    # Addresses of tensors, for residuum.torch alone.
-    **{(name, argument): "int" for name in ("forward", "backward", "write") for argument in ("inputs", "errors", "bias", "scales")},
-    **{(name, "to"): "TileMatrix" for name in ("forward", "backward", "write")},
-    ("backward", "want_inputs"): "bool", ("backward", "want_bias"): "bool", ("_panic", "message"): "str", ("_panic", "watch"): "bool",
+    # Tensors, for residuum.torch alone: the stubs do not import torch.
+    **{(name, argument): "Any" for name in ("forward", "backward", "chain_forward", "chain_backward") for argument in ("inputs", "errors", "bias", "scales")},
+    ("forward", "to"): "TileMatrix", ("backward", "to"): "TileMatrix", ("backward", "pass"): "_Pass", ("backward", "wanted"): "tuple[bool, ...]",
+    ("chain_forward", "plan"): "list[str]", ("chain_forward", "matrices"): "list[tuple[TileMatrix, bool]]",
+    ("chain_forward", "parameters"): "tuple[Any, ...]", ("chain_backward", "matrices"): "list[TileMatrix]",
+    ("chain_backward", "pass"): "_ChainPass", ("chain_backward", "want_inputs"): "bool", ("chain_backward", "wanted"): "Sequence[bool]",
+    ("write", "all"): "list[tuple[TileMatrix, Any, Any, Any, float, float]]", ("_panic", "message"): "str", ("_panic", "watch"): "bool",
 }
 #: What a member of one class gives, where its name alone does not say.
 OF_CLASS = {

@@ -8,7 +8,8 @@ use residuum_nn::{Layer, Loss, Pass, SampleShape, Tensor};
 
 use crate::error::{Failure, refuse};
 
-fn layer(name: &str) -> Result<Box<dyn Layer>, Failure> {
+/// The layer of a function by its name.
+pub fn layer(name: &str) -> Result<Box<dyn Layer>, Failure> {
     Ok(match name {
         "relu" => Box::new(Activation::Relu),
         "sigmoid" => Box::new(Activation::Sigmoid),

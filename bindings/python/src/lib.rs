@@ -2,15 +2,17 @@
 //!
 //! One file per exposed type; this one registers them. The Python side of the package is in `python/residuum`.
 // `#[pyfunction]`, `#[pymethods]` and `#[pymodule]` expand to the C functions that the interpreter calls. What this crate itself
-// does with pointers is in `arrow.rs` and `torch.rs`.
+// does with pointers is in `arrow.rs` and `dlpack.rs`.
 #![allow(unsafe_code)]
 // The macros also make items that cannot carry comments, take arguments by value, and call methods on `self` that need none.
 #![allow(missing_docs, clippy::needless_pass_by_value, clippy::unused_self, clippy::trivially_copy_pass_by_ref)]
 
 mod array;
 mod arrow;
+mod chain;
 mod command;
 mod display;
+mod dlpack;
 mod error;
 mod figure;
 mod function;
@@ -37,7 +39,11 @@ mod _residuum {
     #[pymodule_export]
     use super::array::PyArray;
     #[pymodule_export]
+    use super::chain::{PyChainPass, chain_backward, chain_forward};
+    #[pymodule_export]
     use super::command::command;
+    #[pymodule_export]
+    use super::dlpack::use_tensors;
     #[pymodule_export]
     use super::error::ResiduumError;
     #[pymodule_export]
@@ -70,7 +76,7 @@ mod _residuum {
     #[pymodule_export]
     use super::threads::{_panic, set_threads, threads};
     #[pymodule_export]
-    use super::torch::{backward, forward, write};
+    use super::torch::{PyPass, backward, forward, write};
     #[pymodule_export]
     use super::trial::{PyEpoch, PyTrial};
 

@@ -1,128 +1,157 @@
-//! The way of `residuum.torch` to a matrix on tiles: tensors come by the address of their memory.
-//!
-//! A tensor becomes a NumPy array in 1 to 3 µs, and a small layer is read in 2. An address is had in a tenth of one. What cannot be seen
-//! here is checked in `residuum/torch/_memory.py`, the only caller: float32 on the CPU, contiguous, and as many numbers as are said.
+//! The way of `residuum.torch` to a matrix on tiles: one call for each direction, which takes and gives tensors.
 
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use residuum_lab::train::Scaled;
 use residuum_nn::Mode;
 
+use crate::dlpack::{numbers, tensor, unbent};
 use crate::error::{Failure, refuse};
 use crate::layer::PyTileMatrix;
 use crate::threads::compute_sized;
 
-/// The numbers at an address; 0 stands for a tensor that is not there.
-fn numbers<'a>(name: &str, address: usize, count: usize) -> Result<&'a [f32], Failure> {
-    if count == 0 {
-        return Ok(&[]);
+/// What a pair of inputs and errors adds to the gradient of its handle, which counts pairs; see `TileParameter`.
+pub const PAIR: f32 = 1.0 / (1u128 << 100) as f32;
+
+/// What a read leaves for its way back.
+#[pyclass(name = "_Pass", frozen, module = "residuum")]
+pub struct PyPass {
+    /// Its number since the last step.
+    #[pyo3(get)]
+    n: u64,
+    /// Outputs before they were scaled, where they are.
+    unscaled: Option<Vec<f32>>,
+}
+
+/// The numbers of a parameter that may be left out. None if it is not as tiles take it.
+macro_rules! parameter {
+    ($name:literal, $tensor:expr, $count:expr) => {
+        match $tensor {
+            None => None,
+            Some(tensor) => match numbers(tensor)? {
+                None => return Ok(None),
+                Some(numbers) if numbers.values.len() != $count => {
+                    let (name, count, shape) = ($name, $count, numbers.shape);
+                    return Err(refuse(format!("{name} must have {count} values, got the shape {shape:?}")));
+                }
+                Some(numbers) => Some(numbers.values),
+            },
+        }
+    };
+}
+
+/// The handle of a tile is 0 unless someone has stepped it.
+pub fn untouched(handle: &Bound<'_, PyAny>) -> Result<(), Failure> {
+    if numbers(handle)?.is_some_and(|numbers| numbers.values == [0.0]) {
+        return Ok(());
     }
-    // A tensor that torch only pretends to have has no memory.
-    if address == 0 || !address.is_multiple_of(align_of::<f32>()) {
-        return Err(refuse(format!("{name} must have memory of its own, got a tensor without")));
-    }
-    // SAFETY: the caller holds the tensor for the time of the call, and has checked that so many numbers are there.
-    Ok(unsafe { std::slice::from_raw_parts(address as *const f32, count) })
+    Err(PyRuntimeError::new_err(
+        "a torch optimiser has stepped the handle of a tile, which trains nothing: use residuum.torch.Optimizer, which steps tiles \
+         and everything digital",
+    )
+    .into())
 }
 
-/// The same for a tensor that may be left out.
-fn optional<'a>(name: &str, address: usize, count: usize) -> Result<Option<&'a [f32]>, Failure> {
-    if address == 0 { Ok(None) } else { numbers(name, address, count).map(Some) }
+/// A shape with another last dimension.
+fn resized(shape: &[i64], last: usize) -> Result<Vec<usize>, Failure> {
+    let rest = &shape[..shape.len().saturating_sub(1)];
+    Ok(rest.iter().map(|size| usize::try_from(*size)).chain([Ok(last)]).collect::<Result<_, _>>()?)
 }
 
-/// New memory for results, which are written before anyone sees them.
-fn matrix(py: Python<'_>, rows: usize, cols: usize) -> Bound<'_, PyArray2<f32>> {
-    // SAFETY: every number is written by the read that it is made for; one that fails drops it unseen.
-    unsafe { PyArray2::new(py, [rows, cols], false) }
-}
+type Read<'py> = (Bound<'py, PyAny>, PyPass);
 
-fn vector(py: Python<'_>, len: usize) -> Bound<'_, PyArray1<f32>> {
-    // SAFETY: as above.
-    unsafe { PyArray1::new(py, [len], false) }
-}
-
-type Read<'py> = (Bound<'py, PyArray2<f32>>, u64, Option<Bound<'py, PyArray1<f32>>>);
-
-/// `W x + bias` for `samples` inputs; the number of the read, for the way back; and the outputs before scales, where they are scaled.
+/// `W x + bias` for the x in the last dimension of `inputs`, and what its way back needs. None if a tensor is not float32 on the CPU,
+/// its numbers one after the other: `residuum/torch/_memory.py` tells what is wrong with it.
 #[pyfunction]
 pub fn forward<'py>(
     to: &Bound<'py, PyTileMatrix>,
-    inputs: usize,
-    samples: usize,
-    bias: usize,
-    scales: usize,
+    handle: &Bound<'py, PyAny>,
+    inputs: &Bound<'py, PyAny>,
+    bias: Option<&Bound<'py, PyAny>>,
+    scales: Option<&Bound<'py, PyAny>>,
     training: bool,
-) -> Result<Read<'py>, Failure> {
+) -> Result<Option<Read<'py>>, Failure> {
     let (py, tiles) = (to.py(), to.get());
     let (rows, cols) = tiles.size();
-    let inputs = numbers("inputs", inputs, samples * cols)?;
-    let bias = optional("bias", bias, rows)?;
-    let scales = optional("output_scale", scales, tiles.scale_count())?;
+    let Some(inputs) = unbent(inputs)? else { return Ok(None) };
+    let (values, given) = (inputs.values, inputs.shape);
+    if given.last().is_none_or(|width| usize::try_from(*width) != Ok(cols)) {
+        return Err(refuse(format!(
+            "inputs must have {cols} values in their last dimension, got the shape {given:?}"
+        )));
+    }
+    let bias = parameter!("bias", bias, rows);
+    let scales = parameter!("output_scale", scales, tiles.scale_count());
+    untouched(handle)?;
     let mode = if training { Mode::Train } else { Mode::Evaluate };
-    let outputs = matrix(py, samples, rows);
+    let mut outputs = vec![0.0; values.len() / cols * rows];
     let mut unscaled = Vec::new();
-    let mut writer = outputs.try_readwrite()?;
-    let slice = writer.as_slice_mut()?;
-    let n = compute_sized(py, inputs.len() * rows, || {
+    let n = compute_sized(py, values.len() * rows, || {
         let scaled = scales.map(|scales| Scaled { scales, unscaled: &mut unscaled });
-        Ok::<_, Failure>(tiles.lock()?.read(inputs, bias, slice, scaled, mode)?)
+        Ok::<_, Failure>(tiles.lock()?.read(values, bias, &mut outputs, scaled, mode)?)
     })??;
-    drop(writer);
-    Ok((outputs, n, scales.map(|_| PyArray1::from_vec(py, unscaled))))
+    let shape = resized(given, rows)?;
+    let pass = PyPass { n, unscaled: scales.map(|_| unscaled) };
+    Ok(Some((tensor(py, &shape, outputs)?, pass)))
 }
 
-type ReadBack<'py> =
-    (Option<Bound<'py, PyArray2<f32>>>, Option<Bound<'py, PyArray1<f32>>>, Option<Bound<'py, PyArray1<f32>>>);
+type Gradient<'py> = Option<Bound<'py, PyAny>>;
+type Gradients<'py> = (Gradient<'py>, Gradient<'py>, Gradient<'py>, Gradient<'py>, Gradient<'py>);
 
-/// The way back of read `n`: the errors of the inputs, and the gradients of bias and output scales, those that are wanted.
+/// The way back of a read: the gradients of inputs, handle, bias, output scales and mode, those that are wanted. None as above.
 #[pyfunction]
 pub fn backward<'py>(
     to: &Bound<'py, PyTileMatrix>,
-    n: u64,
-    errors: usize,
-    samples: usize,
-    want_inputs: bool,
-    want_bias: bool,
-    unscaled: Option<PyReadonlyArray1<'py, f32>>,
-) -> Result<ReadBack<'py>, Failure> {
-    let (py, tiles) = (to.py(), to.get());
+    pass: &Bound<'py, PyPass>,
+    errors: &Bound<'py, PyAny>,
+    wanted: (bool, bool, bool, bool, bool),
+) -> Result<Option<Gradients<'py>>, Failure> {
+    let (py, tiles, pass) = (to.py(), to.get(), pass.get());
     let (rows, cols) = tiles.size();
-    let errors = numbers("errors", errors, samples * rows)?;
-    let unscaled = unscaled.as_ref().map(|unscaled| unscaled.as_slice()).transpose()?;
-    let inputs = want_inputs.then(|| matrix(py, samples, cols));
-    let bias = want_bias.then(|| vector(py, rows));
-    let scales = unscaled.map(|_| vector(py, tiles.scale_count()));
-    let mut inputs_writer = inputs.as_ref().map(|x| x.try_readwrite()).transpose()?;
-    let mut bias_writer = bias.as_ref().map(|x| x.try_readwrite()).transpose()?;
-    let mut scales_writer = scales.as_ref().map(|x| x.try_readwrite()).transpose()?;
-    let to_inputs = inputs_writer.as_mut().map(|x| x.as_slice_mut()).transpose()?;
-    let to_bias = bias_writer.as_mut().map(|x| x.as_slice_mut()).transpose()?;
-    let to_scales = scales_writer.as_mut().map(|x| x.as_slice_mut()).transpose()?;
-    compute_sized(py, errors.len() * cols, || {
+    let (want_inputs, want_handle, want_bias, want_scales, _) = wanted;
+    let Some(errors) = unbent(errors)? else { return Ok(None) };
+    let values = errors.values;
+    let unscaled = pass.unscaled.as_deref().filter(|_| want_scales);
+    let mut inputs = want_inputs.then(|| vec![0.0; values.len() / rows * cols]);
+    let mut bias = want_bias.then(|| vec![0.0; rows]);
+    let mut scales = unscaled.map(|_| vec![0.0; tiles.scale_count()]);
+    compute_sized(py, values.len() * cols, || {
         let mut tiles = tiles.lock()?;
-        tiles.read_back(n, errors, to_inputs, to_bias)?;
-        if let (Some(unscaled), Some(to_scales)) = (unscaled, to_scales) {
-            tiles.scale_gradients(errors, unscaled, to_scales)?;
+        tiles.read_back(pass.n, values, inputs.as_deref_mut(), bias.as_deref_mut())?;
+        if let (Some(unscaled), Some(scales)) = (unscaled, scales.as_deref_mut()) {
+            tiles.scale_gradients(values, unscaled, scales)?;
         }
         Ok::<_, Failure>(())
     })??;
-    drop((inputs_writer, bias_writer, scales_writer));
-    Ok((inputs, bias, scales))
+    let shape = resized(errors.shape, cols)?;
+    let vector = |values: Vec<f32>| tensor(py, &[values.len()], values);
+    Ok(Some((
+        inputs.map(|inputs| tensor(py, &shape, inputs)).transpose()?,
+        want_handle.then(|| tensor(py, &[], vec![PAIR])).transpose()?,
+        bias.map(vector).transpose()?,
+        scales.map(vector).transpose()?,
+        None,
+    )))
 }
 
-/// One step from the errors and inputs of `samples`.
+/// What a step writes to one matrix: the matrix and its handle, errors and inputs, the learning rate, and the scale of the transfer rate.
+type Write<'py> = (Bound<'py, PyTileMatrix>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, f64, f64);
+
+/// One step of every matrix. Nothing has been written if a tensor or a handle is refused.
 #[pyfunction]
-pub fn write(
-    to: &Bound<'_, PyTileMatrix>,
-    errors: usize,
-    inputs: usize,
-    samples: usize,
-    learning_rate: f64,
-    scale: f64,
-) -> Result<(), Failure> {
-    let (py, tiles) = (to.py(), to.get());
-    let (rows, cols) = tiles.size();
-    let errors = numbers("errors", errors, samples * rows)?;
-    let inputs = numbers("inputs", inputs, samples * cols)?;
-    compute_sized(py, errors.len() * cols, || Ok(tiles.lock()?.step(errors, inputs, learning_rate, scale)?))?
+pub fn write(py: Python<'_>, all: Vec<Write<'_>>) -> Result<(), Failure> {
+    let mut ready = Vec::with_capacity(all.len());
+    for (to, handle, errors, inputs, learning_rate, scale) in &all {
+        untouched(handle)?;
+        let (Some(errors), Some(inputs)) = (numbers(errors)?, numbers(inputs)?) else {
+            return Err(refuse("errors and inputs must be as the layer has kept them"));
+        };
+        ready.push((to.get(), errors.values, inputs.values, *learning_rate, *scale));
+    }
+    for (tiles, errors, inputs, learning_rate, scale) in ready {
+        compute_sized(py, errors.len() * tiles.size().1, || {
+            Ok::<_, Failure>(tiles.lock()?.step(errors, inputs, learning_rate, scale)?)
+        })??;
+    }
+    Ok(())
 }

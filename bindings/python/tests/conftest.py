@@ -1,4 +1,33 @@
+import ctypes
+import gc
+import sys
+
 import pytest
+
+
+class _Mallinfo(ctypes.Structure):
+    """What glibc's mallinfo2 gives."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()]
+
+
+@pytest.fixture
+def in_use():
+    """A function that gives the bytes in use: what malloc has handed out, and 64 bytes for each of Python's own objects. What the
+    process keeps in reserve, which depends on all that ran before, does not count."""
+    try:
+        mallinfo = ctypes.CDLL(None).mallinfo2
+    except (AttributeError, OSError):
+        pytest.skip("needs glibc 2.33 or newer")
+    mallinfo.restype = _Mallinfo
+
+    def count():
+        gc.collect()
+        now = mallinfo()
+        return now.uordblks + now.hblkhd + 64 * sys.getallocatedblocks()
+
+    return count
+
 
 
 @pytest.fixture(autouse=True)

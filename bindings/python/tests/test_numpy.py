@@ -268,27 +268,28 @@ def test_a_defect_is_an_exception_and_the_interpreter_goes_on(watch, capfd):
     assert "the cat is out" in capfd.readouterr().err
 
 
-def test_objects_leave_nothing_behind():
-    """Twenty thousand here; OBJECTS=100000 for the whole of it, in a minute."""
-    count = int(os.environ.get("OBJECTS", "20000"))
-
-    def resident():
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * 4096
-
+def test_objects_leave_nothing_behind(in_use):
+    """A thousand here; OBJECTS=100000 for the whole of it."""
+    count = int(os.environ.get("OBJECTS", "1000"))
     weights, gradient = np.zeros((8, 8)), np.ones((8, 8), np.float32)
 
-    def use(count):
+    def use(count, kept):
         for _ in range(count):
             rule = residuum.Rule("analog", weights, TILE)
             rule.step(gradient, learning_rate=0.01)
             residuum.Key(1).normal(4)
+            kept.append(rule)
+            del kept[20:]
 
-    use(2000)
-    before = resident()
-    use(count)
-    # Broken twin: a tile of 64 cells is more than a kilobyte, 20 MB in all.
-    assert resident() - before < 4e6
+    use(500, [])
+    before = in_use()
+    use(count, [])
+    # A tile of 64 cells is more than a kilobyte.
+    assert (in_use() - before) / count < 20
+    # The twin: one object in fifty that is kept is seen.
+    kept = []
+    use(1000, kept)
+    assert (in_use() - before) / 1000 > 20
 
 
 # ---- problems

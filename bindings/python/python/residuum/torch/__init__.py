@@ -11,6 +11,7 @@ of inputs and errors, and the optimiser's step writes by pulses. Everything else
 
 from . import functional
 from ._convert import convert, to_digital
+from ._fuse import fuse
 from ._layers import AnalogConv1d, AnalogConv2d, AnalogLayer, AnalogLinear, analog_layers
 from ._optimizer import Optimizer
 from ._tile import TileParameter, manual_seed
@@ -25,6 +26,7 @@ __all__ = [
     "analog_layers",
     "convert",
     "functional",
+    "fuse",
     "manual_seed",
     "to_digital",
 ]

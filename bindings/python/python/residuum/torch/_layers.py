@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .. import _seed
-from ._memory import plain
+from ._memory import parameter, plain
 from ._read import Unfold, read
 from ._tile import Tables, TileParameter
 
@@ -57,6 +57,7 @@ class AnalogLayer(nn.Module):
             self.register_parameter("bias", None)
         else:
             self.bias = bias if isinstance(bias, nn.Parameter) else nn.Parameter(bias)
+            parameter(self.bias, sum(tile.outputs for tile in built), "bias")
         # Scales of the outputs of tiles that the mapping asks for: digital, so torch learns them.
         for suffix, tile in zip(self._suffixes, built):
             scale = nn.Parameter(torch.ones(tile.scales)) if tile.scales else None

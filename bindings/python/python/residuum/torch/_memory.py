@@ -1,7 +1,4 @@
-"""Tensors as the tiles take them: the address of float32 numbers that lie one after the other.
-
-Everything that Rust cannot see behind an address is checked here.
-"""
+"""Tensors as the tiles take them, float32 numbers on the CPU that lie one after the other, and what to say of others."""
 
 from __future__ import annotations
 
@@ -34,13 +31,12 @@ def packed(values: Tensor, name: str) -> Tensor:
     return values if values.is_contiguous() else values.contiguous()
 
 
-def address(values: Tensor | None, count: int, name: str) -> int:
-    """Where the numbers of a parameter are; 0 if there is none."""
+def parameter(values: Tensor | None, count: int, name: str) -> None:
+    """Refuses a parameter that someone has bent."""
     if values is None:
-        return 0
+        return
+    plain(values, name)
     if values.numel() != count:
         raise ValueError(f"{name} must have {count} values, got the shape {tuple(values.shape)}")
-    if values.dtype is not _float32 or not values.is_cpu or not values.is_contiguous() or values.is_neg():
-        plain(values, name)
+    if not values.is_contiguous() or values.is_neg():
         raise ValueError(f"{name} must be contiguous, as torch makes it, got strides {values.stride()}")
-    return values.data_ptr()

@@ -10,24 +10,29 @@ from torch.autograd.function import once_differentiable
 
 from .._residuum import backward as read_back
 from .._residuum import forward as read_forward
-from ._memory import address, packed
+from .._residuum import use_tensors
+from ._memory import packed, parameter
 from ._tile import TileParameter
 
-_from_numpy, _is_grad_enabled = torch.from_numpy, torch.is_grad_enabled
+use_tensors(torch.Tensor.__dlpack_c_exchange_api__)  # type: ignore[attr-defined]
+
+_is_grad_enabled = torch.is_grad_enabled
 
 
 class Read(torch.autograd.Function):
-    """`x Wᵀ + b` for samples x in the rows of a matrix, through the converters of the tiles."""
+    """`x Wᵀ + b` for samples x in the last dimension of a tensor, through the converters of the tiles."""
 
     @staticmethod
     def forward(
         ctx: Any, inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool
     ) -> Tensor:
-        # NumPy allocates faster than torch; both see the same memory.
-        outputs, ctx.n, ctx.unscaled = _values(inputs, tile, bias, scale, training)
+        done = read_forward(tile.matrix, tile, inputs, bias, scale, training)
+        if done is None:
+            inputs, done = _repacked(inputs, tile, bias, scale, training)
+        outputs, ctx.passed = done
         ctx.tile = tile
         ctx.save_for_backward(inputs)
-        return _from_numpy(outputs)
+        return outputs
 
     @staticmethod
     def backward(ctx: Any, errors: Tensor) -> tuple[Tensor | None, ...]:
@@ -35,40 +40,38 @@ class Read(torch.autograd.Function):
         return _once(ctx, errors) if _is_grad_enabled() else _backward(ctx, errors)
 
 
-def _values(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool) -> Any:
-    matrix = tile.matrix
-    return read_forward(
-        matrix,
-        inputs.data_ptr(),
-        inputs.shape[0],
-        address(bias, tile.outputs, "bias"),
-        address(scale, tile.scales, "output_scale"),
-        training,
-    )
+def _repacked(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool) -> Any:
+    """The read once more, of inputs whose numbers lie one after the other, or what is wrong with a tensor."""
+    inputs = packed(inputs, "inputs")
+    parameter(bias, tile.outputs, "bias")
+    parameter(scale, tile.scales, "output_scale")
+    done = read_forward(tile.matrix, tile, inputs, bias, scale, training)
+    if done is None:
+        raise ValueError("inputs must have memory of their own, got a tensor without")
+    return inputs, done
 
 
 def _backward(ctx: Any, errors: Tensor) -> tuple[Tensor | None, ...]:
     (inputs,) = ctx.saved_tensors
-    tile = ctx.tile
-    want_inputs, want_tile, want_bias, want_scale, _ = ctx.needs_input_grad
-    errors = packed(errors, "errors")
+    tile, passed, wanted = ctx.tile, ctx.passed, ctx.needs_input_grad
     # A bias or a scale that is not there wants no gradient.
-    back, bias, scale = read_back(
-        tile.matrix, ctx.n, errors.data_ptr(), errors.shape[0], want_inputs, want_bias, ctx.unscaled if want_scale else None
-    )
-    return (
-        _from_numpy(back) if want_inputs else None,
-        tile.keep(ctx.n, inputs, errors) if want_tile else None,
-        _from_numpy(bias) if want_bias else None,
-        _from_numpy(scale) if want_scale else None,
-        None,
-    )
+    back = read_back(tile.matrix, passed, errors, wanted)
+    if back is None:
+        errors = packed(errors, "errors")
+        back = read_back(tile.matrix, passed, errors, wanted)
+        if back is None:
+            raise ValueError("errors must have memory of their own, got a tensor without")
+    if wanted[1]:
+        tile.keep(passed.n, inputs, errors)
+    return back
 
 
 _once = once_differentiable(_backward)
 
 #: What torch's `Function.apply` calls in the end; before it come 6 µs of questions about functorch and default arguments.
 _apply = super(torch.autograd.Function, Read).apply
+# On the way back torch asks every time whether a function has `backward` or `vjp`.
+Read._backward_cls.apply = Read.backward  # type: ignore[attr-defined]
 _transformed = torch._C._are_functorch_transforms_active
 
 
@@ -107,17 +110,9 @@ def read(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor
     if _is_compiling():
         # torch.compile leaves it as it is: tiles are not torch's to trace.
         return _untraced(inputs, tile, bias, scale, training)
-    if inputs.dtype is not torch.float32 or not inputs.is_cpu or not inputs.is_contiguous() or inputs.is_neg():
-        inputs = packed(inputs, "inputs")
-    if tile._version != tile.untouched:
-        tile.check()
-    shape = inputs.shape
-    if not shape or shape[-1] != tile.inputs:
-        raise ValueError(f"inputs must have {tile.inputs} values in their last dimension, got the shape {tuple(shape)}")
-    if len(shape) != 2:
-        return read(inputs.view(-1, tile.inputs), tile, bias, scale, training).view(*shape[:-1], tile.outputs)
     if not _is_grad_enabled():
-        return _from_numpy(_values(inputs, tile, bias, scale, training)[0])
+        done = read_forward(tile.matrix, tile, inputs, bias, scale, training)
+        return (_repacked(inputs, tile, bias, scale, training)[1] if done is None else done)[0]
     if _transformed():
         return Read.apply(inputs, tile, bias, scale, training)
     return _apply(inputs, tile, bias, scale, training)

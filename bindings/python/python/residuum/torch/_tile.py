@@ -10,17 +10,14 @@ from torch import Tensor
 
 from .. import _seed
 from .._residuum import TileMatrix
-from .._residuum import write as write_tiles
 from .._seed import manual_seed
 from ._memory import plain
 
 __all__ = ["TileParameter", "manual_seed"]
 
 #: What a pair of inputs and errors adds to the gradient of its parameter. The gradient counts pairs, so that zero_grad in any form
-#: empties them; it is too small to matter to a norm, and scaling it leaves a trace.
+#: empties them; it is too small to matter to a norm, and scaling it leaves a trace. The read on the way back gives it.
 PAIR = 2.0**-100
-
-_PAIR = torch.tensor(PAIR)
 
 Tables = Mapping[str, Any]
 
@@ -55,7 +52,6 @@ class TileParameter(torch.nn.Parameter):
         self.scales = matrix.scales
         self.pairs = []
         self.stepped = 0
-        self.untouched = self._version
         return self
 
     def __init__(self, *_: Any, **__: Any) -> None:
@@ -72,27 +68,18 @@ class TileParameter(torch.nn.Parameter):
             raise _refuse(f"name must be text, got {name!r}")
         return cls(TileMatrix(dict(tables), weight.contiguous().numpy(), seed, name), tables)
 
-    def check(self) -> None:
-        """Refuses a handle that something else than a residuum optimiser has written to."""
-        if self._version != self.untouched:
-            raise RuntimeError(
-                "a torch optimiser has stepped the handle of a tile, which trains nothing: "
-                "use residuum.torch.Optimizer, which steps tiles and everything digital"
-            )
-
     def accept(self) -> None:
-        """Takes the value as it is, after torch itself has loaded or copied it."""
+        """Takes the value as it is, after torch itself has loaded or copied it. It is 0 unless something has stepped it, which is
+        refused: that trains nothing."""
         with torch.no_grad():
             self.zero_()
-        self.untouched = self._version
 
-    def keep(self, n: int, inputs: Tensor, errors: Tensor) -> Tensor:
+    def keep(self, n: int, inputs: Tensor, errors: Tensor) -> None:
         """Keeps a pair for the next step; the gradient of the handle says that it is there."""
         # The graph behind the inputs is not needed.
         if inputs.requires_grad:
             inputs = inputs.detach()
         self.pairs.append(((self.stepped, n), inputs, errors, inputs._version, errors._version))
-        return _PAIR
 
     def waiting(self) -> list[Pair]:
         """The pairs of backward passes since the gradient was last emptied, in the order of their reads. As gradients of torch do, they
@@ -101,14 +88,14 @@ class TileParameter(torch.nn.Parameter):
         if gradient is None:
             self.pairs = []
             return []
-        count = gradient.item() / PAIR
         kept = self.pairs
-        if count != int(count) or not 0 <= count <= len(kept):
-            raise RuntimeError(
-                "the gradient of a tile must not be scaled: clip_grad_norm_, GradScaler and hooks do not reach the pulses of tiles. "
-                "Clip digital parameters alone, or scale the loss or the learning rate"
-            )
+        count = gradient.item() / PAIR
         if count != len(kept):
+            if not count.is_integer() or not 0 <= count <= len(kept):
+                raise RuntimeError(
+                    "the gradient of a tile must not be scaled: clip_grad_norm_, GradScaler and hooks do not reach the pulses of tiles. "
+                    "Clip digital parameters alone, or scale the loss or the learning rate"
+                )
             self.pairs = kept = kept[len(kept) - int(count) :]
         for _, inputs, errors, then, errors_then in kept:
             if inputs._version != then or errors._version != errors_then:
@@ -118,15 +105,15 @@ class TileParameter(torch.nn.Parameter):
                 )
         return kept if len(kept) == 1 else sorted(kept, key=lambda pair: pair[0])
 
-    def step(self, pairs: list[Pair], learning_rate: float, scale: float) -> None:
-        """Writes what is waiting, as one step."""
+    def written(self, pairs: list[Pair]) -> tuple[TileMatrix, TileParameter, Tensor, Tensor]:
+        """What the next step writes, and to where: all pairs as one."""
         self.stepped += 1
         if len(pairs) == 1:
             _, inputs, errors, _, _ = pairs[0]
         else:
-            inputs = torch.cat([pair[1] for pair in pairs])
-            errors = torch.cat([pair[2] for pair in pairs])
-        write_tiles(self.matrix, errors.data_ptr(), inputs.data_ptr(), inputs.shape[0], learning_rate, scale)
+            inputs = torch.cat([pair[1].reshape(-1, self.inputs) for pair in pairs])
+            errors = torch.cat([pair[2].reshape(-1, self.outputs) for pair in pairs])
+        return self.matrix, self, errors, inputs
 
     def state(self) -> dict[str, Any]:
         """Everything that a later step depends on, as tensors and plain values."""
