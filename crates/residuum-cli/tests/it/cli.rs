@@ -280,7 +280,10 @@ fn device_fit_says_what_to_do_with_a_bad_file() {
     let rows = |row: &dyn Fn(f64, f64) -> String| -> String {
         (0..60).map(|i| row(f64::from(i) / 30.0 - 1.0, 1.0 - f64::from(i) / 30.0) + "\n").collect()
     };
-    let counted: String = (0..60).map(|i| format!("{i},up,{}\n", f64::from(i) / 30.0 - 1.0)).collect();
+    let counted = (0..60).fold(String::new(), |mut text, i| {
+        writeln!(text, "{i},up,{}", f64::from(i) / 30.0 - 1.0).unwrap();
+        text
+    });
     let files = [
         (format!("name,up,down\n{}", rows(&|a, b| format!("x,{a},{b}"))), "take it out"),
         (

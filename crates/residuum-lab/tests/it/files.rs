@@ -36,7 +36,9 @@ fn what_a_killed_probe_left_in_a_store_is_removed() {
     let store = folder.path().join("store");
     for before in [None, Some(".probe.1-0.partial")] {
         fs::create_dir_all(&store).unwrap();
-        before.map(|name| fs::write(store.join(name), "half").unwrap());
+        if let Some(name) = before {
+            fs::write(store.join(name), "half").unwrap();
+        }
         Store::create(&store).unwrap();
         assert_eq!(names(&store), ["store.json", "trials"], "after {before:?}");
     }

@@ -11,15 +11,15 @@ const BATCH: usize = 90;
 fn signals() -> (Vec<f32>, Vec<f32>) {
     let (d, x, lit) = (Key::new(1), Key::new(2), Key::new(3));
     let errors = (0..BATCH * SHAPE.0).map(|i| 0.04 * (d.uniform_at(i as u64) as f32 - 0.4));
-    let inputs = (0..BATCH * SHAPE.1).map(|i| match lit.uniform_at(i as u64) < 0.2 {
-        true => x.uniform_at(i as u64) as f32 - 0.3,
-        false => 0.0,
+    let inputs = (0..BATCH * SHAPE.1).map(|i| {
+        let on = lit.uniform_at(i as u64) < 0.2;
+        if on { x.uniform_at(i as u64) as f32 - 0.3 } else { 0.0 }
     });
     (errors.collect(), inputs.collect())
 }
 
 /// The states after the pulses of the last update of `tile`, from 0, its samples in this order; without noise.
-fn replayed(tile: &Tile, samples: impl Iterator<Item = usize> + Clone) -> Vec<f32> {
+fn replayed(tile: &Tile, samples: &(impl Iterator<Item = usize> + Clone)) -> Vec<f32> {
     let (rows, cols) = SHAPE;
     let mut states = vec![0.0; rows * cols];
     for (i, state) in states.iter_mut().enumerate() {
@@ -47,9 +47,9 @@ fn cells_take_their_own_pulses_in_order() {
     let pulsed = tile.weights().iter().filter(|w| **w != 0.0).count();
     assert!(pulsed > SHAPE.0 * SHAPE.1 / 2, "{pulsed} cells pulsed");
     // Rounding alone: some ten steps of 2⁻²⁴ each.
-    let distance = far(replayed(&tile, 0..BATCH));
+    let distance = far(replayed(&tile, &(0..BATCH)));
     assert!(distance < 2e-6, "{distance}");
     // The broken twin: the same pulses in another order.
-    let twin = far(replayed(&tile, (0..BATCH).rev()));
+    let twin = far(replayed(&tile, &(0..BATCH).rev()));
     assert!(twin > 1e-3, "{twin}");
 }
