@@ -2,7 +2,7 @@
 
 use residuum::Key;
 use residuum::testing::tile::{SIGN, lines, one_pulse};
-use residuum::tile::{Device, StepModel, Tile};
+use residuum::tile::{Device, StepModel, Tile, Trains};
 
 const SHAPE: (usize, usize) = (6, 70);
 const BATCH: usize = 90;
@@ -11,15 +11,14 @@ const BATCH: usize = 90;
 fn signals() -> (Vec<f32>, Vec<f32>) {
     let (d, x, lit) = (Key::new(1), Key::new(2), Key::new(3));
     let errors = (0..BATCH * SHAPE.0).map(|i| 0.04 * (d.uniform_at(i as u64) as f32 - 0.4));
-    let inputs = (0..BATCH * SHAPE.1).map(|i| match lit.uniform_at(i as u64) < 0.2 {
-        true => x.uniform_at(i as u64) as f32 - 0.3,
-        false => 0.0,
-    });
+    let lit = |i: u64| lit.uniform_at(i) < 0.2;
+    let value = |i: u64| if lit(i) { x.uniform_at(i) as f32 - 0.3 } else { 0.0 };
+    let inputs = (0..(BATCH * SHAPE.1) as u64).map(value);
     (errors.collect(), inputs.collect())
 }
 
 /// The states after the pulses of the last update of `tile`, from 0, its samples in this order; without noise.
-fn replayed(tile: &Tile, samples: impl Iterator<Item = usize> + Clone) -> Vec<f32> {
+fn replayed(tile: &Tile, samples: &(impl Iterator<Item = usize> + Clone)) -> Vec<f32> {
     let (rows, cols) = SHAPE;
     let mut states = vec![0.0; rows * cols];
     for (i, state) in states.iter_mut().enumerate() {
@@ -40,16 +39,16 @@ fn cells_take_their_own_pulses_in_order() {
     let device = Device::ideal(StepModel::power(1.0), 0.1, -0.6, 0.6);
     let mut tile = Tile::new(SHAPE.0, SHAPE.1, device, Key::new(4)).unwrap();
     let (errors, inputs) = signals();
-    tile.write(1.0, &errors, &inputs, residuum::tile::Trains::default(), Key::new(5)).unwrap();
+    tile.write(1.0, &errors, &inputs, Trains::default(), Key::new(5)).unwrap();
     let far = |states: Vec<f32>| {
         states.iter().zip(tile.weights()).fold(0.0f32, |most, (a, b)| most.max((a - b).abs()))
     };
     let pulsed = tile.weights().iter().filter(|w| **w != 0.0).count();
     assert!(pulsed > SHAPE.0 * SHAPE.1 / 2, "{pulsed} cells pulsed");
     // Rounding alone: some ten steps of 2⁻²⁴ each.
-    let distance = far(replayed(&tile, 0..BATCH));
+    let distance = far(replayed(&tile, &(0..BATCH)));
     assert!(distance < 2e-6, "{distance}");
     // The broken twin: the same pulses in another order.
-    let twin = far(replayed(&tile, (0..BATCH).rev()));
+    let twin = far(replayed(&tile, &(0..BATCH).rev()));
     assert!(twin > 1e-3, "{twin}");
 }
