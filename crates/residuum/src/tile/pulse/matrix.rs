@@ -9,9 +9,9 @@ use super::blocks::RowBlock;
 use super::column::peaks;
 use super::management::Plan;
 use super::noise::{Additive, Complex, Multiplicative, Noise};
-use super::row::{Cells, Draws, Tail, each_chunk, filled, pulse_each, together};
+use super::row::{Cells, Draws, each_chunk, filled, pulse_each, together};
 use crate::Key;
-use crate::device::{CycleNoise, Law, Padding, Parameters, Vector, WithLaw};
+use crate::device::{CycleNoise, Law, Parameters, Vector, WithLaw};
 use crate::simd::{self, Kernel};
 use crate::stream::{CHUNK, LANES, Stream};
 use crate::tile::Tile;
@@ -240,9 +240,7 @@ impl<N: Noise> WithLaw<Vector> for MatrixRow<'_, N> {
         let cells = Cells::new(law, noise, parameters).chunk(0, state.len());
         let mut draws = Draws::new(key, noisy);
         let mut sent = PulseCounts::default();
-        let mut padding = Padding::default();
-        let mut tail = Tail::new(&cells, state, &mut padding);
-        each_chunk!(cells, tail, state, |start, cells, chunk| {
+        each_chunk!(cells, state, |start, cells, chunk| {
             let values = filled(values, start);
             let counts = lines.counts(start, &values, &mut draws);
             let (mut sum, mut total, mut most, mut pulsed) = (0i32, 0u32, 0u32, 0u32);
@@ -292,7 +290,6 @@ impl<N: Noise> WithLaw<Vector> for MatrixRow<'_, N> {
                 }
             }
         });
-        tail.leave(state);
         sent
     }
 }

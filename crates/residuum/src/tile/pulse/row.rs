@@ -111,46 +111,29 @@ impl Draws {
     }
 }
 
-/// The last cells of a row, if they are not a whole chunk: filled up once, so that there is one copy of the work, for chunks whose
-/// length the compiler knows.
-pub(super) struct Tail<'a, L, N> {
-    pub(super) cells: Cells<'a, L, N>,
-    pub(super) state: [f32; CHUNK],
-    /// Where it begins.
-    pub(super) start: usize,
-}
-
-impl<'a, L: Law<Vector>, N: Noise> Tail<'a, L, N> {
-    #[inline(always)]
-    pub(super) fn new(all: &Cells<'_, L, N>, state: &[f32], padding: &'a mut Padding) -> Self {
-        let start = state.len() - state.len() % CHUNK;
-        Self { cells: all.padded(start, padding), state: filled(state, start), start }
-    }
-
-    /// Gives its state back to the row, for work that does not go by chunks.
-    #[inline(always)]
-    pub(super) fn leave(&self, state: &mut [f32]) {
-        let rest = &mut state[self.start..];
-        rest.copy_from_slice(&self.state[..rest.len()]);
-    }
-
-    /// Takes its state from the row again.
-    #[inline(always)]
-    fn enter(&mut self, state: &[f32]) {
-        self.state = filled(state, self.start);
-    }
-}
-
-/// Runs `work` on the cells and the state of each chunk of a row.
+/// Runs `work` on the cells and the state of each chunk of a row. The last one is filled up, so that there is one copy of the
+/// work, for chunks whose length the compiler knows.
 macro_rules! each_chunk {
-    ($all:expr, $tail:expr, $state:expr, |$start:ident, $cells:ident, $chunk:ident| $work:expr) => {{
+    ($all:expr, $state:expr, |$start:ident, $cells:ident, $chunk:ident| $work:expr) => {{
+        let mut padding = crate::device::Padding::default();
+        let mut last = [0.0; CHUNK];
         let mut $start = 0;
         while $start < $state.len() {
-            let ($cells, $chunk): (_, &mut [f32; CHUNK]) = match $state[$start..].first_chunk_mut() {
-                Some(chunk) => ($all.chunk($start, CHUNK), chunk),
-                None => ($tail.cells, &mut $tail.state),
+            let n = $state.len() - $start;
+            let $cells = if n < CHUNK {
+                last[..n].copy_from_slice(&$state[$start..]);
+                $all.padded($start, &mut padding)
+            } else {
+                $all.chunk($start, CHUNK)
+            };
+            let $chunk: &mut [f32; CHUNK] = match $state[$start..].first_chunk_mut() {
+                Some(chunk) => chunk,
+                None => &mut last,
             };
             $work;
+            if n < CHUNK {
+                $state[$start..].copy_from_slice(&last[..n]);
+            }
             $start += CHUNK;
         }
     }};
@@ -177,8 +160,6 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
     fn run<L: Law<Vector>>(self, law: L) -> u64 {
         let Self { lines, index, key, noisy, noise, parameters, state } = self;
         let cells = Cells { law, noise, parameters }.chunk(0, state.len());
-        let mut padding = Padding::default();
-        let mut tail = Tail::new(&cells, state, &mut padding);
         let mut pulses = 0;
         let mut draws = Draws::new(key, noisy);
         let mut visits = Visits::default();
@@ -199,7 +180,7 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
             // What has been gathered comes first.
             pulses += visits.pulses as u64;
             if visits.in_turn(state.len()) {
-                each_chunk!(cells, tail, state, |start, cells, chunk| {
+                each_chunk!(cells, state, |start, cells, chunk| {
                     let (hits, ups) = visits.meet(lines, start);
                     pulse_in_turn(cells, hits, ups, &mut draws, chunk);
                 });
@@ -207,15 +188,11 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
                 for visit in 0..visits.len {
                     let (columns, sign) = visits.visit(lines, visit);
                     match columns.list {
-                        None => each_chunk!(cells, tail, state, |start, cells, chunk| {
+                        None => each_chunk!(cells, state, |start, cells, chunk| {
                             let signs = filled(columns.signs, start);
                             pulse_each(cells, |j| signs[j] != 0, |j| signs[j] == sign, &mut draws, chunk);
                         }),
-                        Some(list) => {
-                            tail.leave(state);
-                            pulse_listed(cells, sign, columns.signs, list, &mut draws, state);
-                            tail.enter(state);
-                        }
+                        Some(list) => pulse_listed(cells, sign, columns.signs, list, &mut draws, state),
                     }
                 }
             }
@@ -225,15 +202,11 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
                 Meeting::Slots(first) => {
                     visits.add(lines, train, first);
                 }
-                Meeting::Listed(cols, list) => {
-                    tail.leave(state);
-                    pulses += pulse_met(cells, train, cols, list, &mut draws, state);
-                    tail.enter(state);
-                }
+                Meeting::Listed(cols, list) => pulses += pulse_met(cells, train, cols, list, &mut draws, state),
                 Meeting::Together(cols) => {
                     macro_rules! at_most {
                         ($most:literal) => {
-                            each_chunk!(cells, tail, state, |start, cells, chunk| {
+                            each_chunk!(cells, state, |start, cells, chunk| {
                                 let cols = filled(cols, start);
                                 let met = |j: usize| train & cols[j] & !SIGN;
                                 let common = |j: usize| {
@@ -252,7 +225,6 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
                 }
             }
         }
-        tail.leave(state);
         pulses
     }
 }
