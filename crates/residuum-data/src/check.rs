@@ -9,10 +9,10 @@ use std::path::Path;
 use md5::Md5;
 use sha2::{Digest, Sha256};
 
-use super::DataError;
 use super::catalogue::{ContentFile, Entry, Identity};
 use super::fetch::{Corruption, FetchError};
 use super::idx::{gunzip, read_bytes};
+use super::{DataError, disk};
 
 /// How well a file was verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl ContentFile {
                 Ok(Verified::Checksum)
             }
             Identity::Records { cifar, per_class } => {
-                let bytes = fs::read(path).map_err(FetchError::reading(path))?;
+                let bytes = disk::read(path, self.bytes).map_err(FetchError::reading(path))?;
                 let counts = cifar.parse(&file(), &bytes).map_err(Corruption::Structure)?.class_counts();
                 match counts.iter().position(|&count| count != per_class) {
                     None => Ok(Verified::Structure),

@@ -21,6 +21,7 @@ pub mod catalogue;
 mod check;
 mod cifar;
 mod dataset;
+pub mod disk;
 pub mod embedded;
 mod error;
 pub mod fetch;

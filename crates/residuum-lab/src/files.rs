@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use residuum_nn::state::refuse_special;
+use residuum_nn::data::disk::refuse_special;
 use residuum_plot::{Figure, PngError};
 
 /// Why a file could not be written.
@@ -100,7 +100,7 @@ pub(crate) fn tidy(folder: &Path, name: &OsStr) {
 }
 
 /// Writes and removes a file of `bytes` bytes: better to fail now than after hours of work.
-pub(crate) fn probe(folder: &Path, bytes: usize) -> io::Result<()> {
+pub fn probe(folder: &Path, bytes: usize) -> io::Result<()> {
     let name = OsStr::new("probe");
     let (partial, mut file) = create_partial(folder, name)?;
     let _ = file.try_lock();
@@ -156,27 +156,6 @@ fn create_partial(folder: &Path, name: &OsStr) -> io::Result<(PathBuf, File)> {
         }
     }
     Err(ErrorKind::AlreadyExists.into())
-}
-
-/// Opens a file to lock it, creating it if necessary and keeping its contents. Symbolic links are refused, because locks are
-/// taken in folders that others may write to.
-pub fn open_lock(path: &Path) -> io::Result<File> {
-    refuse_link(path)?;
-    OpenOptions::new().write(true).create(true).truncate(false).open(path)
-}
-
-/// Refuses a symbolic link.
-///
-/// # Errors
-/// If there is one at `path`.
-pub fn refuse_link(path: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_symlink() => {
-            Err(io::Error::new(ErrorKind::InvalidInput, "it must be a file, but is a symbolic link"))
-        }
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// Text as a CSV field, quoted if necessary. An apostrophe is put before anything that a spreadsheet would take for a formula.

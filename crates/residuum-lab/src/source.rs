@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use residuum_nn::data::catalogue::default_root;
+use residuum_nn::data::disk::{DOCUMENT, read_text};
 use thiserror::Error;
 
 use crate::plan::{Plan, plans_of, seeded};
@@ -75,7 +76,7 @@ impl SpecSource {
         if path.extension().is_none() && !path.exists() {
             return Err(SourceError::Unknown { given });
         }
-        let text = std::fs::read_to_string(path)
+        let text = read_text(path, DOCUMENT)
             .map_err(|source| SourceError::Unreadable { path: path.into(), source })?;
         let document = parse(&text)?;
         let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("run").into();

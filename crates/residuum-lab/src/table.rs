@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use residuum_nn::data::disk::{DATA, read_text};
 use thiserror::Error;
 
 /// A CSV file that is not a table of numbers.
@@ -75,8 +76,8 @@ impl NumberTable {
     /// # Errors
     /// If the file cannot be read, rows differ in length, an entry is not a finite number, or there is no row.
     pub fn read(path: &Path) -> Result<Self, TableError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| TableError::Unreadable { path: path.into(), source })?;
+        let text =
+            read_text(path, DATA).map_err(|source| TableError::Unreadable { path: path.into(), source })?;
         Self::parse(&text, path)
     }
 

@@ -15,6 +15,7 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use residuum::Tensors;
+use residuum_data::disk::{self, DOCUMENT};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -254,7 +255,7 @@ fn read<P: Position>(path: &Path) -> Result<(P, Tensors), Unreadable> {
         version: u32,
     }
     let damaged = |what: &str, error: &dyn std::fmt::Display| Unreadable::Damaged(format!("{what}: {error}"));
-    let text = fs::read(path.join(MANIFEST)).map_err(|e| damaged(MANIFEST, &e))?;
+    let text = disk::read(path.join(MANIFEST), DOCUMENT).map_err(|e| damaged(MANIFEST, &e))?;
     // The version first: other fields may mean something else in another version.
     let Version { version } = serde_json::from_slice(&text).map_err(|e| damaged(MANIFEST, &e))?;
     if version != VERSION {

@@ -9,7 +9,7 @@ use residuum::state::{SavedTensor, same};
 mod file;
 mod tfjs;
 
-pub use file::{TensorFileError, parse_safetensors, read_safetensors, refuse_special, write_safetensors};
+pub use file::{TensorFileError, parse_safetensors, read_safetensors, write_safetensors};
 pub use tfjs::read_tfjs;
 
 /// What a tensor is to the network.

@@ -16,9 +16,10 @@ use residuum::expression::Expression;
 use residuum::response::Tabulated;
 use residuum_data::{Cifar, idx};
 use residuum_lab::plan::plans;
-use residuum_lab::spec::{Document, Folders, Spec, parse_device};
+use residuum_lab::spec::{Document, Folders, Spec, fitted, has_device, parse_device};
 use residuum_lab::store::rows_from_csv;
 use residuum_lab::table::NumberTable;
+use residuum_lab::train::parse_time;
 use residuum_lab::tune::kept_trials;
 use residuum_nn::state::parse_safetensors;
 use residuum_nn::train::EpochRecord;
@@ -110,7 +111,9 @@ pub const READERS: &[Reader] = &[
         stores::store,
     ),
     Reader::new("device", 64 * MB, 2, SPEC_WORDS, |case, folder| {
-        said(parse_device(&text(case), folder).map(|_| ()))
+        let text = text(case);
+        let known = (has_device(&text), fitted(&text).map(|rows| rows.len()));
+        format!("{known:?} {}", said(parse_device(&text, folder).map(|_| ())))
     }),
     Reader::new(
         "aihwkit",
@@ -153,6 +156,10 @@ pub const READERS: &[Reader] = &[
             let device = |array| parse_device(&format!("file = \"device.toml\"\narray = \"{array}\""), folder);
             format!("{}; {}", said(device("exact").map(|_| ())), said(device("tile").map(|_| ())))
         })
+    }),
+    Reader::new("archive", 16 * MB, 1, &["train.bin", "test.bin", "ustar"], own_data::archive),
+    Reader::new("time", MB, 1, &["s", "min", "h", "d", "y", "e", "inf", "nan"], |case, _| {
+        said(parse_time(&text(case)).map(|seconds| assert!((0.0..=1e30).contains(&seconds))))
     }),
     Reader::new("pulses", 64 * MB, 2, PULSES, |case, _| devices::pulses(&text(case))),
     Reader::new("data_table", 16 * MB, 1, DATA_WORDS, own_data::table),

@@ -3,6 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use residuum_data::Cifar;
+use residuum_data::catalogue::{ContentFile, Download, Entry, Identity, Layout, Packing};
+use residuum_data::fetch::import;
 use residuum_data::files::{
     ArrayPlace, Arrays, TableColumns, array_names, read_arrays, read_folder, read_table,
 };
@@ -61,6 +64,37 @@ pub(super) fn image(case: &[u8], folder: &Path, name: &str) -> String {
         Err(e) => format!("the harness cannot write: {e}"),
         Ok(()) => [1, 3].map(|channels| said(read_folder(&folder.join("images"), channels, None))).concat(),
     }
+}
+
+/// An archive of a data set: two files of records, two of each class and one.
+pub(super) fn archive(case: &[u8], folder: &Path) -> String {
+    let file = |name: &str, per_class: usize| ContentFile {
+        name: name.into(),
+        bytes: 100 * per_class as u64 * 3074,
+        identity: Identity::Records { cifar: Cifar::Hundred, per_class },
+    };
+    let entry = Entry {
+        name: "made".into(),
+        title: String::new(),
+        page: String::new(),
+        licence: String::new(),
+        layout: Layout::Cifar(Cifar::Hundred),
+        downloads: vec![Download {
+            name: "made.tar.gz".into(),
+            addresses: Vec::new(),
+            packing: Packing::TarGzip,
+            md5: None,
+            files: vec![file("train.bin", 2), file("test.bin", 1)],
+        }],
+        folders: Vec::new(),
+    };
+    in_file(case, folder, "made.tar.gz", |path| {
+        let place = folder.join("made");
+        let outcome = said(import(&entry, path, &place).map(|files| files.len()));
+        // What is there and whole would not be read again.
+        let _ = fs::remove_dir_all(place);
+        outcome
+    })
 }
 
 /// A spec and the two tables that it names.

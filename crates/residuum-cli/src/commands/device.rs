@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use residuum::{Range, ResponseFunction};
+use residuum_data::disk::{DOCUMENT, read_text};
 use residuum_lab::device_parameters::{device_caveat, device_parameters};
 use residuum_lab::device_report::{DeviceReport, DriftProblem};
 use residuum_lab::files::{save_figure, save_pdf, write_atomic};
@@ -90,7 +91,7 @@ fn device_files(options: &ListDevicesArgs) -> anyhow::Result<Vec<(String, String
     files.sort();
     let mut found = Vec::new();
     for path in files {
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()));
+        let text = read_text(&path, DOCUMENT).with_context(|| format!("cannot read {}", path.display()));
         // Of a folder, what cannot be read is no device; what was named must be one.
         let text = match text {
             Ok(text) if has_device(&text) => text,
@@ -196,8 +197,7 @@ fn device_text(options: &ShowArgs) -> anyhow::Result<(String, std::path::PathBuf
             bail!("a device file takes no parameters, got {:?}", options.parameters[0])
         }
         Some("toml") => {
-            let text =
-                std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            let text = read_text(path, DOCUMENT).with_context(|| format!("cannot read {}", path.display()))?;
             Ok((text, here()))
         }
         Some("csv") => {

@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use residuum::Range;
+use residuum_data::disk;
 use residuum_fit::read::{self, PulseFile};
 use residuum_fit::{Direction, FitOptions, FitProgress, Format, Measurement, ReadOptions};
 use residuum_lab::device_fit::FitReport;
@@ -70,7 +71,7 @@ fn measurement(options: &FitArgs) -> anyhow::Result<Measurement> {
                 path.display()
             );
         }
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let bytes = disk::read(path, LARGEST).with_context(|| format!("cannot read {}", path.display()))?;
         let text = String::from_utf8(bytes)
             .map_err(|_| anyhow::anyhow!("{}: must be text in UTF-8, not a binary file", path.display()))?;
         texts.push((file_name(path), text, direction));

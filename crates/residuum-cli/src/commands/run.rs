@@ -40,6 +40,9 @@ pub fn run(context: &Context, options: &RunArgs) -> anyhow::Result<bool> {
     let out = options.store.clone().or_else(|| context.out.clone());
     let store = out.unwrap_or_else(|| default_store(&plans));
     if let Some(tasks) = options.slurm {
+        if context.json {
+            bail!("--json has no effect on --slurm, which prints a script");
+        }
         terminal::print(&super::slurm::script(context, options, &plans, &store, tasks))?;
         return Ok(true);
     }

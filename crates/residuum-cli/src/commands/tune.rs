@@ -19,6 +19,15 @@ pub fn tune(context: &Context, options: &TuneArgs) -> anyhow::Result<bool> {
     if options.jobs == Some(0) {
         bail!("--jobs must be at least 1, got 0");
     }
+    // A budget that is too small is told by the search.
+    if options.seeds == 0 || options.seeds > options.trials.max(5) {
+        bail!("--seeds must be between 1 and the {} trials, got {}", options.trials, options.seeds);
+    }
+    // A spec has no larger seeds, and the finalists are tried with those that follow.
+    let most = i64::MAX as u64 - options.seeds as u64;
+    if let Some(seed) = context.seed.filter(|seed| *seed > most) {
+        bail!("--seed must be at most {most} to tune, got {seed}");
+    }
     let source = SpecSource::open(&options.spec)?;
     // Reads every point, and says which names there are.
     let plans = selected(plans(context, &source, &options.settings)?, &options.variant)?;

@@ -10,6 +10,8 @@ mod explain;
 mod faults;
 mod full_disk;
 mod kills;
+#[path = "../../../residuum/tests/it/levels.rs"]
+mod levels;
 mod limits;
 mod networks;
 mod replaced;

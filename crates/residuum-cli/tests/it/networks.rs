@@ -339,7 +339,7 @@ fn a_damaged_checkpoint_is_not_passed_over_in_silence() {
 #[test]
 fn misuse_ends_with_2_and_says_why() {
     let folder = with_spec();
-    let cases: [(&[&str], &str); 15] = [
+    let cases: [(&[&str], &str); 21] = [
         (&["run", "own.toml", "--threads", "0"], "--threads must be between 1 and 1024, got 0"),
         (&["run", "own.toml", "--threads", "99999999"], "--threads must be between 1 and 1024, got 99999999"),
         (&["tune", "own.toml", "--trials", "0"], "tune needs a budget of 5 to 1000000 trials, got 0"),
@@ -347,6 +347,12 @@ fn misuse_ends_with_2_and_says_why() {
         (&["tune", "own.toml", "--minutes", "nan"], "tune needs minutes above 0, got NaN"),
         (&["tune", "own.toml", "--minutes", "0"], "tune needs minutes above 0, got 0"),
         (&["tune", "own.toml", "--jobs", "0"], "jobs must be at least 1, got 0"),
+        (&["tune", "own.toml", "--seeds", "0"], "--seeds must be between 1 and the "),
+        (&["tune", "own.toml", "--seeds", "99999999999"], "--seeds must be between 1 and the "),
+        (&["tune", "own.toml", "--seed", "18446744073709551615"], "--seed must be at most 92233720368547758"),
+        (&["run", "own.toml", "--slurm", "--json"], "--json has no effect on --slurm"),
+        (&["eval", "runs/own", "--after", "1h,1e300y"], "a time must be at most 1e30 s, got \"1e300y\""),
+        (&["run", "/dev/zero"], "it must have at most 67108864 bytes, got more"),
         (&["run"], "NAME|SPEC.toml must be given"),
         (&["run", "mnist"], "must be a spec file or one of digits, "),
         (&["run", "own.toml", "--variant", "x*"], "got \"x*\""),

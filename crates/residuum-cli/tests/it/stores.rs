@@ -383,6 +383,20 @@ fn locks_and_logs_do_not_follow_links() {
     }
 }
 
+/// What tries whether a folder can be written must not write through a link of its name, nor remove a file.
+#[cfg(unix)]
+#[test]
+fn a_look_whether_a_folder_is_writable_leaves_it_as_it_is() {
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    fs::create_dir(at.join("out")).unwrap();
+    fs::write(at.join("victim"), "kept").unwrap();
+    std::os::unix::fs::symlink(at.join("victim"), at.join("out/.residuum-write-test")).unwrap();
+    told(&["device", "show", "power", "shape=1", "--out", "out"], at);
+    assert_eq!(fs::read_to_string(at.join("victim")).unwrap(), "kept");
+    assert!(at.join("out/.residuum-write-test").is_symlink());
+}
+
 /// An empty variable of a script begins every id, and must not name the only trial.
 #[test]
 fn an_empty_id_names_no_trial() {

@@ -1,6 +1,6 @@
 //! Downloads one file over HTTP: resumed where it stopped, retried when it breaks.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::net::ToSocketAddrs;
 use std::path::Path;
@@ -12,6 +12,7 @@ use ureq::Agent;
 use ureq::http::{HeaderMap, Uri, header};
 
 use super::{Event, FetchError, Refusal, Watch};
+use crate::disk::open_own;
 
 /// Retries and timeouts of a download.
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +131,10 @@ impl Client {
             // Nothing comes after the last byte, so the file was complete.
             (416, Some((None, Some(total)))) if total == offset => return Ok(()),
             (206 | 416, _) => {
-                fs::remove_file(partial).map_err(FetchError::writing(partial))?;
+                // Nothing may be there yet: a server need not be asked for a part to send one.
+                if partial.exists() {
+                    fs::remove_file(partial).map_err(FetchError::writing(partial))?;
+                }
                 return Err(Refusal::Part { offset }.into());
             }
             (status, _) => return Err(Refusal::Status(status).into()),
@@ -148,8 +152,7 @@ fn receive(
     limit: u64,
     watch: Watch<'_>,
 ) -> Result<(), Failure> {
-    let options = OpenOptions::new().write(true).create(true).truncate(false).open(partial);
-    let mut file = options.map_err(FetchError::writing(partial))?;
+    let mut file = open_own(partial).map_err(FetchError::writing(partial))?;
     file.set_len(start).map_err(FetchError::writing(partial))?;
     file.seek(SeekFrom::Start(start)).map_err(FetchError::writing(partial))?;
     let mut received = start;

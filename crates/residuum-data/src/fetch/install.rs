@@ -9,6 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 use super::{Corruption, FetchError};
 use crate::catalogue::{ContentFile, Download, Packing};
 use crate::check::Verified;
+use crate::disk::create_new;
 
 /// Unpacks `archive` into `folder`. All files are checked before the first is installed.
 pub(super) fn install_archive(
@@ -83,7 +84,7 @@ impl<'a> Staged<'a> {
     ) -> Result<Self, FetchError> {
         let path = folder.join(format!(".{}.staged", file.name));
         let staged = Self { file, path, target: folder.join(&file.name) };
-        let mut out = File::create(&staged.path).map_err(FetchError::writing(&staged.path))?;
+        let mut out = create_new(&staged.path).map_err(FetchError::writing(&staged.path))?;
         // One byte over the limit shows that there are too many, without unpacking a bomb.
         let mut contents = contents.take(file.bytes + 1);
         let mut buffer = vec![0; 1 << 16];

@@ -22,6 +22,7 @@ pub use error::{Corruption, FetchError, Refusal, Refusals};
 
 use super::catalogue::{Download, Entry};
 use super::check::Verified;
+use super::disk::open_own;
 use install::{install_archive, install_files};
 
 /// Progress of a fetch.
@@ -114,7 +115,7 @@ fn each_download(
 /// Held until dropped or the process ends.
 fn lock(folder: &Path) -> Result<File, FetchError> {
     let path = folder.join(".lock");
-    let file = File::create(&path).map_err(FetchError::writing(&path))?;
+    let file = open_own(&path).map_err(FetchError::writing(&path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(FetchError::Busy { folder: folder.into() }),

@@ -8,6 +8,7 @@ use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 
 use super::refused;
+use crate::disk::{self, DATA};
 use crate::{DataError, Dataset, Description, ImageShape};
 
 /// Reads `FOLDER/CLASS/*.png` (or `.jpg`, `.jpeg`), classes and files in the order of their names. All images must have one
@@ -96,7 +97,7 @@ const MOST_PIXELS: usize = 4096;
 
 /// The size and the bytes of an image, in row, column, channel order.
 fn decode(file: &Path, format: Format, channels: usize) -> Result<(ImageShape, Vec<u8>), DataError> {
-    let bytes = fs::read(file).map_err(|source| DataError::Read { path: file.into(), source })?;
+    let bytes = disk::read(file, DATA).map_err(|source| DataError::Read { path: file.into(), source })?;
     let damaged = |e: String| refused(file, "", format!("must be an intact image: {e}"));
     let limited = DecoderOptions::default().set_max_width(MOST_PIXELS).set_max_height(MOST_PIXELS);
     let options = limited.png_set_strip_to_8bit(true);

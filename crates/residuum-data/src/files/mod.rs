@@ -32,9 +32,18 @@ pub fn read_idx(images: &Path, labels: &Path, classes: Option<usize>) -> Result<
         Some(_) => Ok(all),
         None => {
             let most = all.labels().iter().max().map_or(1, |&label| label as usize + 1);
+            at_least_two(labels, most)?;
             idx::read(&name, images, labels, most)
         }
     }
+}
+
+/// With one class there is nothing to learn, and every accuracy is 1.
+fn at_least_two(path: &Path, classes: usize) -> Result<(), DataError> {
+    if classes >= 2 {
+        return Ok(());
+    }
+    Err(refused(path, "", format!("must have labels of at least two classes, got {classes}")))
 }
 
 /// What the labels of samples are called, and which class each is.
@@ -89,6 +98,9 @@ fn classes(
             },
         )
     };
+    if known.is_none() {
+        at_least_two(path, names.len())?;
+    }
     // Several thousand classes are searched for every row; tables have few.
     let classes = labels.iter().map(find).collect::<Result<_, _>>()?;
     Ok(Labelled { classes, names })

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{Labelled, classes, refused};
+use crate::disk::{self, DATA};
 use crate::{DataError, Dataset, Description, Goals, ImageShape};
 
 /// Which columns of a table mean what.
@@ -39,17 +40,20 @@ pub fn read_table(path: &Path, columns: &TableColumns, like: Option<&Dataset>) -
             other => refused(path, place, format!("must be a table of text: {other:?}")),
         }
     };
+    let text = disk::read(path, DATA).map_err(|source| DataError::Read { path: path.into(), source })?;
     let mut reader = csv::ReaderBuilder::new()
         .delimiter(columns.delimiter.unwrap_or(b','))
         .trim(csv::Trim::All)
-        .from_path(path)
-        .map_err(read)?;
+        .from_reader(text.as_slice());
     let header: Vec<String> = reader.headers().map_err(read)?.iter().map(String::from).collect();
     let place = |name: &String| {
-        header.iter().position(|own| own == name).ok_or_else(|| {
-            let message = format!("must have a column {name:?}, but its columns are {}", header.join(", "));
-            refused(path, ", row 1", message)
-        })
+        let found: Vec<usize> = (0..header.len()).filter(|&i| header[i] == *name).collect();
+        let message = match found.as_slice() {
+            [one] => return Ok(*one),
+            [] => format!("must have a column {name:?}, but its columns are {}", header.join(", ")),
+            several => format!("must have one column {name:?}, got {} of this name", several.len()),
+        };
+        Err(refused(path, ", row 1", message))
     };
     let label = columns.label.as_ref().map(place).transpose()?;
     let targets: Vec<usize> = columns.targets.iter().map(place).collect::<Result<_, _>>()?;
@@ -61,6 +65,11 @@ pub fn read_table(path: &Path, columns: &TableColumns, like: Option<&Dataset>) -
     if let Some(both) = features.iter().find(|i| Some(**i) == label || targets.contains(i)) {
         let message = format!("column {:?} must not be a feature and what is to be learned", header[*both]);
         return Err(refused(path, ", row 1", message));
+    }
+    for list in [&features, &targets] {
+        if let Some((_, twice)) = list.iter().enumerate().find(|(n, i)| list[..*n].contains(i)) {
+            return Err(refused(path, ", row 1", format!("column {:?} must be named once", header[*twice])));
+        }
     }
     if features.is_empty() {
         return Err(refused(path, ", row 1", "must have a column besides what is to be learned"));

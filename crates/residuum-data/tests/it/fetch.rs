@@ -312,3 +312,39 @@ fn contents_are_told_from_the_published_ones() {
     fs::write(at.join("file"), contents()).unwrap();
     assert!(unknown.own_contents(at).unwrap().is_some());
 }
+
+/// Lock, partial download and unpacked file lie in a folder that others may write to.
+#[cfg(unix)]
+#[test]
+fn no_file_of_a_fetch_follows_a_link() {
+    let server = Server::new(packed(), &[Manner::Well]);
+    let entry = entry(&[&server.address]);
+    // The name of a partial file holds a sum of its address.
+    let sum = sha256(entry.downloads[0].addresses[0].as_bytes());
+    for (link, refused) in
+        [(".lock", true), (&*format!(".file.gz.{}.partial", &sum[..8]), true), (".file.staged", false)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let victim = folder.path().join("victim");
+        fs::write(&victim, b"kept").unwrap();
+        std::os::unix::fs::symlink(&victim, folder.path().join(link)).unwrap();
+        let outcome = get(&entry, folder.path());
+        assert_eq!(fs::read(&victim).unwrap(), b"kept", "{link}");
+        match outcome {
+            Err(error) => {
+                assert!(refused && error.to_string().contains("is a symbolic link"), "{link}: {error}");
+            }
+            Ok(_) => assert!(!refused, "{link}"),
+        }
+    }
+}
+
+/// "No such part" where none was asked for leaves nothing to remove, and the next address is asked.
+#[test]
+fn a_refused_part_that_was_not_asked_for_is_no_end() {
+    let (rude, polite) =
+        (Server::new(packed(), &[Manner::Status(416)]), Server::new(packed(), &[Manner::Well]));
+    let folder = tempfile::tempdir().unwrap();
+    get(&entry(&[&rude.address, &polite.address]), folder.path()).unwrap();
+    assert_whole(&folder);
+}

@@ -235,3 +235,41 @@ fn an_image_that_claims_a_huge_size_is_refused() {
     let message = read_folder(folder.path(), 1, None).unwrap_err().to_string();
     assert!(message.contains("4096"), "{message}");
 }
+
+#[test]
+fn a_name_of_two_columns_and_a_class_alone_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.csv");
+    let columns = |features: &[&str]| TableColumns {
+        label: Some("y".into()),
+        features: features.iter().map(ToString::to_string).collect(),
+        ..TableColumns::default()
+    };
+    let said = |text: &str, features: &[&str]| {
+        fs::write(&path, text).unwrap();
+        read_table(&path, &columns(features), None).map_or_else(|e| e.to_string(), |_| "read".into())
+    };
+    assert!(said("a,y,y\n1,0,1\n2,1,0\n", &[]).contains("must have one column \"y\", got 2 of this name"));
+    assert!(said("a,a,y\n1,0,1\n2,1,0\n", &["a"]).contains("must have one column \"a\", got 2"));
+    assert!(said("a,y\n1,0\n2,1\n", &["a", "a"]).contains("column \"a\" must be named once"));
+    assert!(said("a,y\n1,0\n2,0\n", &[]).contains("must have labels of at least two classes, got 1"));
+    // Columns that nobody names may be called alike.
+    assert_eq!(said("a,a,y\n1,0,1\n2,1,0\n", &[]), "read");
+}
+
+/// What never ends is read to a limit; a pipe is not waited for where there must be data.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_read_without_a_limit() {
+    use residuum_data::disk;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    fs::write(&path, [b'a'; 100]).unwrap();
+    assert_eq!(disk::read_text(&path, 100).unwrap().len(), 100);
+    let error = disk::read(&path, 99).unwrap_err().to_string();
+    assert_eq!(error, "it must have at most 99 bytes, got more");
+    let error = disk::read("/dev/zero", disk::DATA).unwrap_err().to_string();
+    assert_eq!(error, format!("it must have at most {} bytes, got more", disk::DOCUMENT));
+    assert!(disk::open_data(Path::new("/dev/zero")).unwrap_err().to_string().contains("something else"));
+    assert!(disk::read_text("/dev/null", 1).unwrap().is_empty());
+}

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use residuum::device::aihwkit::{Class, Value};
 use residuum::tile::Device;
+use residuum_nn::data::disk::{DOCUMENT, read_text};
 use serde_json::{Value as Json, json};
 
 use super::folders::digest;
@@ -73,7 +74,7 @@ impl Parameters {
 fn read(path: &Path, at: &Table<'_>) -> Result<Device, SpecError> {
     let wrong =
         |e: &dyn std::fmt::Display| at.error(format!("{}: {}: {e}", at.path("aihwkit"), path.display()));
-    let text = std::fs::read_to_string(path).map_err(|e| wrong(&e))?;
+    let text = read_text(path, DOCUMENT).map_err(|e| wrong(&e))?;
     at.contents("aihwkit", digest(text.as_bytes()));
     let json: Json = serde_json::from_str(&text).map_err(|e| wrong(&e))?;
     device(&json).map_err(|e| wrong(&e))
@@ -90,7 +91,10 @@ pub fn device(json: &Json) -> Result<Device, String> {
         let value = match (name.as_str(), value) {
             // Of the nested table only the exponent says whether there is any.
             ("drift", Json::Object(drift)) => {
-                let nu = drift.get("nu").and_then(Json::as_f64).unwrap_or(0.0);
+                let nu = match drift.get("nu") {
+                    None | Some(Json::Null) => 0.0,
+                    Some(nu) => nu.as_f64().ok_or_else(|| format!("drift.nu must be a number, got {nu}"))?,
+                };
                 class.set("drift_nu", Value::Number(nu)).map_err(|e| e.to_string())?;
                 continue;
             }

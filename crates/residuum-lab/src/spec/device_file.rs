@@ -3,6 +3,8 @@
 //! `[device]` holds fields of a device, `[tile]` further ones for pulsed arrays, `[exact]` for exact ones. `[fit]` says where they
 //! come from and is not read. Fields beside `file` change what the file says.
 
+use residuum_nn::data::disk::{DOCUMENT, read_text};
+
 use super::folders::digest;
 use super::node::{Node, SpecError, Value};
 use super::table::{At, Table};
@@ -20,7 +22,7 @@ pub(super) fn with_file(at: &At<'_>) -> Result<Option<Node>, SpecError> {
     let path = at.file(name);
     let field = table.path("file");
     let wrong = |message: String| named.error(format!("{field}: {}: {message}", path.display()));
-    let text = std::fs::read_to_string(&path).map_err(|e| wrong(format!("cannot read it: {e}")))?;
+    let text = read_text(&path, DOCUMENT).map_err(|e| wrong(format!("cannot read it: {e}")))?;
     table.contents("file", digest(text.as_bytes()));
     let document = Node::parse(&text).map_err(|e| wrong(e.to_string()))?;
     let device = fields(&document, array(&table)).map_err(wrong)?;

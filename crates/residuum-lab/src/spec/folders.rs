@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use residuum_nn::data::catalogue;
+use residuum_nn::data::disk::open_data;
 use residuum_nn::state::read_safetensors;
 use sha2::{Digest as _, Sha256};
 
@@ -48,9 +48,13 @@ impl Folders {
     /// The digest of a file, or of all files in a folder with their names; none if it cannot be read, which is reported when it
     /// is needed.
     pub(crate) fn file(&self, path: &Path) -> Option<String> {
-        once(&self.digests, path, || {
-            if path.is_dir() { digest_of_folder(path) } else { digest_of_file(path) }.ok()
-        })
+        once(&self.digests, path, || digest_at(path).ok())
+    }
+
+    /// Why there is no digest of something that is there: it cannot be read, never ends, or leads back to itself.
+    pub(crate) fn fault(&self, path: &Path) -> Option<String> {
+        let unknown = self.file(path).is_none() && path.exists();
+        unknown.then(|| digest_at(path).err().map_or_else(String::new, |e| e.to_string()))
     }
 
     /// Data of one's own, read once.
@@ -115,8 +119,12 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
+fn digest_at(path: &Path) -> io::Result<String> {
+    if path.is_dir() { digest_of_folder(path) } else { digest_of_file(path) }
+}
+
 fn digest_of_file(path: &Path) -> io::Result<String> {
-    let (mut file, mut hash) = (File::open(path)?, Sha256::new());
+    let (mut file, mut hash) = (open_data(path)?, Sha256::new());
     let mut buffer = vec![0; 1 << 16];
     loop {
         match file.read(&mut buffer)? {
@@ -128,22 +136,47 @@ fn digest_of_file(path: &Path) -> io::Result<String> {
 
 /// Of the relative names and contents of all files below a folder, in the order of their names.
 fn digest_of_folder(folder: &Path) -> io::Result<String> {
-    fn files(folder: &Path, all: &mut Vec<PathBuf>) -> io::Result<()> {
-        for entry in std::fs::read_dir(folder)? {
-            let path = entry?.path();
-            if path.is_dir() { files(&path, all)? } else { all.push(path) }
-        }
-        Ok(())
-    }
-    let mut all = Vec::new();
-    files(folder, &mut all)?;
+    let mut all = below(folder)?;
+    all.retain(|path| !path.is_dir());
     all.sort();
     let mut hash = Sha256::new();
     for path in all {
         let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().replace('\\', "/");
-        hash.update(format!("{} {name} {}\n", name.len(), digest_of_file(&path)?));
+        hash.update(format!(
+            "{} {name} {}\n",
+            name.len(),
+            digest_of_file(&path).map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))?
+        ));
     }
     Ok(hex(&hash.finalize()))
+}
+
+/// Everything below a folder, folders included.
+///
+/// # Errors
+/// If one cannot be read, or a link leads back to a folder above it, which would be followed for ever.
+pub(super) fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    fn add(folder: &Path, above: &mut Vec<PathBuf>, all: &mut Vec<PathBuf>) -> io::Result<()> {
+        let own = folder.canonicalize()?;
+        if above.contains(&own) {
+            let message = format!("{} must not be a link to a folder above it", folder.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        above.push(own);
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            let is_folder = path.is_dir();
+            all.push(path.clone());
+            if is_folder {
+                add(&path, above, all)?;
+            }
+        }
+        above.pop();
+        Ok(())
+    }
+    let mut all = Vec::new();
+    add(folder, &mut Vec::new(), &mut all)?;
+    Ok(all)
 }
 
 fn hex(sum: &[u8]) -> String {

@@ -95,7 +95,9 @@ impl OwnData {
         let read = || {
             let stamps = Stamps::of(source.files.iter().map(|(_, path)| path.as_path()));
             for (_, path) in &source.files {
-                folders.file(path);
+                if let Some(fault) = folders.fault(path) {
+                    return Err(format!("{}: {fault}", path.display()));
+                }
             }
             let split = source.read(seed).map_err(|e| e.to_string())?;
             // What was read must be what its digest says.
@@ -237,6 +239,21 @@ impl OwnSource {
             files.extend(test.clone().map(|path| ("test", path)));
             What::Folder { train: folder, test, channels: fields.channels }
         };
+        let (trained, tested): (Vec<_>, Vec<_>) = files.iter().partition(|(field, _)| !field.contains("test"));
+        let own_part = matches!(&what, What::Arrays { test: Some(_), .. }) || !tested.is_empty();
+        if own_part && matches!(fields.test, Some(TestPart::Share(_))) {
+            return Err(table.error("data.test has no effect: the data have a test part of their own"));
+        }
+        // What was learned by heart would pass for what was learned.
+        let place = |path: &PathBuf| path.canonicalize().ok();
+        let shared = tested.iter().find(|(_, path)| {
+            trained.iter().any(|(_, own)| place(own).is_some_and(|own| place(path) == Some(own)))
+        });
+        if let Some((field, path)) = shared {
+            let message =
+                format!("data.{field} must be another file than those to train on, got {}", path.display());
+            return Err(table.error(message));
+        }
         Ok(Some(Self { what, files, test: share }))
     }
 

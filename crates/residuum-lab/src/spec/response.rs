@@ -7,6 +7,7 @@ use residuum::cells::{Cells, Mixed, Uniform};
 use residuum::population::{self, Distribution, Population, PopulationError};
 use residuum::response::{FAMILIES, Family, Formula, Given, ResponseParameter, Tabulated};
 use residuum::{Key, Range, ResponseFunction};
+use residuum_nn::data::disk::{DATA, read_text};
 use serde_json::{Value as Json, json};
 
 use super::device::{DeviceTable, STEP_MODELS};
@@ -304,8 +305,8 @@ fn measured(f: &DeviceTable, at: &Table<'_>) -> Result<ResponseSpec, SpecError> 
     }
     let path = f.csv.as_ref().ok_or_else(|| at.missing("csv"))?;
     let field = at.path("csv");
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| at.error(format!("{field}: cannot read {}: {e}", path.display())))?;
+    let text =
+        read_text(path, DATA).map_err(|e| at.error(format!("{field}: cannot read {}: {e}", path.display())))?;
     at.contents("csv", digest(text.as_bytes()));
     let table =
         Tabulated::from_csv(&text).map_err(|e| at.error(format!("{field}: {}: {e}", path.display())))?;

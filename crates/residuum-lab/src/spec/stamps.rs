@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::folders::below;
+
 /// Size and time of change; none if there is no such file.
 type Stamp = Option<(u64, Option<SystemTime>)>;
 
@@ -16,7 +18,13 @@ impl Stamps {
     /// These files, and all files below these folders.
     pub(crate) fn of<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Self {
         let mut all = Vec::new();
-        paths.into_iter().for_each(|path| add(path, &mut all));
+        for path in paths {
+            add(path, &mut all);
+            if path.is_dir() {
+                // A folder that cannot be walked is told by who reads it.
+                below(path).unwrap_or_default().iter().for_each(|path| add(path, &mut all));
+            }
+        }
         Self(Arc::new(all))
     }
 
@@ -40,8 +48,4 @@ pub(crate) fn changed_sentence(path: &Path) -> String {
 fn add(path: &Path, all: &mut Vec<(PathBuf, Stamp)>) {
     let found = fs::metadata(path).ok();
     all.push((path.into(), found.as_ref().map(|file| (file.len(), file.modified().ok()))));
-    if found.is_some_and(|file| file.is_dir()) {
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        entries.for_each(|entry| add(&entry.path(), all));
-    }
 }

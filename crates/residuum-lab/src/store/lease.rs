@@ -4,9 +4,11 @@ use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use residuum_nn::data::disk::open_own;
+
 use super::{CHECKPOINT, FAILURE, LOCK, MANIFEST, RECORDS, RUN};
 use super::{Failure, Row, StoreError, TrialManifest, rows_to_csv};
-use crate::files::{FileError, open_lock, write_atomic, write_whole};
+use crate::files::{FileError, write_atomic, write_whole};
 
 /// Results of longer work are flushed to disk before the trial counts as done. Shorter work is quick to repeat after a power
 /// cut, and waiting for the disk would take longer than the work.
@@ -26,7 +28,7 @@ impl Lease {
         let path = folder.join(LOCK);
         loop {
             fs::create_dir_all(folder).map_err(StoreError::io(folder))?;
-            let lock = match open_lock(&path) {
+            let lock = match open_own(&path) {
                 // The folder was removed just now.
                 Err(e) if e.kind() == ErrorKind::NotFound => continue,
                 opened => opened.map_err(StoreError::io(&path))?,

@@ -21,6 +21,7 @@ use std::fs;
 use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use residuum_nn::data::disk::{self, DATA, DOCUMENT, read_text};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -123,7 +124,7 @@ impl Store {
             return Err(StoreError::NotAFolder { path: path.into() });
         }
         let file = path.join(STORE);
-        let text = match fs::read_to_string(&file) {
+        let text = match read_text(&file, DOCUMENT) {
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 return Err(StoreError::NoStore { path: path.into() });
             }
@@ -306,7 +307,7 @@ impl Store {
     /// If they cannot be read.
     pub fn records(&self, id: &str) -> Result<Vec<Row>, StoreError> {
         let path = self.folder(id).join(RECORDS);
-        let text = fs::read_to_string(&path).map_err(StoreError::io(&path))?;
+        let text = read_text(&path, DATA).map_err(StoreError::io(&path))?;
         rows_from_csv(&text).map_err(|source| StoreError::Records { path, source })
     }
 
@@ -368,7 +369,7 @@ fn gather(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) -> Re
         if kind.is_dir() {
             gather(&path, &format!("{place}/"), files)?;
         } else if kind.is_file() {
-            match fs::read(&path) {
+            match disk::read(&path, DATA) {
                 // An older checkpoint may make room for a newer one meanwhile.
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
                 read => files.push((place, read.map_err(StoreError::io(&path))?)),
@@ -400,7 +401,7 @@ fn check_id(path: &Path, manifest: &TrialManifest, id: &str) -> Result<(), Store
 }
 
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
-    let text = fs::read_to_string(path).map_err(StoreError::io(path))?;
+    let text = read_text(path, DOCUMENT).map_err(StoreError::io(path))?;
     serde_json::from_str(&text).map_err(|e| StoreError::Manifest { path: path.into(), reason: e.to_string() })
 }
 

@@ -118,6 +118,9 @@ fn aged_spec(spec: &TrialSpec, (device, cell): (&Device, Option<&CellSpec>), sec
     }
 }
 
+/// Longest time that a network can be looked at after, in seconds.
+const LONGEST_S: f64 = 1e30;
+
 /// A time such as `30s`, `5m`, `2h`, `1d` or `1y`, in seconds.
 ///
 /// # Errors
@@ -134,7 +137,9 @@ pub fn parse_time(text: &str) -> Result<f64, String> {
         _ => return Err(format!("a time must end in s, m, h, d or y, got {text:?}")),
     };
     match number.parse::<f64>() {
-        Ok(value) if value >= 0.0 && value.is_finite() => Ok(value * unit),
+        // Tiles reckon in single precision, where 1e39 s is infinite and every weight gone.
+        Ok(value) if value >= 0.0 && value * unit <= LONGEST_S => Ok(value * unit),
+        Ok(value) if value > 0.0 => Err(format!("a time must be at most {LONGEST_S:e} s, got {text:?}")),
         _ => Err(format!("a time must be a number and a unit, such as 1h, got {text:?}")),
     }
 }

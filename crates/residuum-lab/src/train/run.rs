@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use residuum_nn::data::disk::open_own;
 use residuum_nn::state;
 use residuum_nn::train::{
     EarlyStop, Outcome, Run, StopMetric, TrainError, Training, TrainingListener, TrainingSummary,
@@ -15,7 +16,6 @@ use thiserror::Error;
 use super::features::{Access, FeatureError, Flow};
 use super::layers::{LayerWeights, layer_weights};
 use super::trial::{NetworkTrial, TrialError, WeightsFrom};
-use crate::files::open_lock;
 use crate::spec::{SpecError, TrialSpec};
 use crate::store::StoreError;
 
@@ -162,7 +162,7 @@ fn take_shared_features(
     }
     let path = shared.join(FEATURES_LOCK);
     let refused = |source| TrainError::Io { path: path.clone(), source };
-    let lock = open_lock(&path).map_err(refused)?;
+    let lock = open_own(&path).map_err(refused)?;
     while let Err(held) = lock.try_lock() {
         match held {
             TryLockError::Error(source) => return Err(refused(source).into()),

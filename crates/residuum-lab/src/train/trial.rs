@@ -1,12 +1,12 @@
 //! Builds the network, the data and the training settings of one trial and seed.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use residuum::{Key, ParameterError, Rule, Schedule};
 use residuum_nn::analog::{AnalogFactory, Reads, Recipe};
 use residuum_nn::data::Batches;
+use residuum_nn::data::disk::{self, DATA};
 use residuum_nn::model::{BuildError, DigitalFactory, Factory};
 use residuum_nn::state::{Scope, StateError, TensorFileError, Tensors, parse_safetensors};
 use residuum_nn::{Network, SampleShape};
@@ -189,7 +189,7 @@ impl NetworkTrial {
 
 fn load_weights(network: &mut Network, spec: &NetworkSpec) -> Result<(), TrialError> {
     let Some(path) = &spec.weights else { return Ok(()) };
-    let bytes = fs::read(path).map_err(|source| TensorFileError::Io { path: path.clone(), source })?;
+    let bytes = disk::read(path, DATA).map_err(|source| TensorFileError::Io { path: path.clone(), source })?;
     // The id of the trial says which weights: others must not pass for them.
     if spec.weights_digest.as_ref().is_some_and(|digest| *digest != digest_of(&bytes)) {
         return Err(TrialError::Replaced { path: path.clone() });

@@ -3,8 +3,9 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use residuum_lab::files::{FigureError, FileError, csv_field, open_lock, save_figure, save_pdf, write_atomic};
+use residuum_lab::files::{FigureError, FileError, csv_field, save_figure, save_pdf, write_atomic};
 use residuum_lab::store::Store;
+use residuum_nn::data::disk::open_own;
 use residuum_plot::Figure;
 
 fn names(folder: &Path) -> Vec<String> {
@@ -70,8 +71,8 @@ fn a_lock_is_no_link_and_leaves_what_is_there() {
     let (victim, link) = (folder.path().join("victim"), folder.path().join(".lock"));
     fs::write(&victim, b"kept").unwrap();
     std::os::unix::fs::symlink(&victim, &link).unwrap();
-    assert!(open_lock(&link).unwrap_err().to_string().contains("symbolic link"));
-    open_lock(&victim).unwrap();
+    assert!(open_own(&link).unwrap_err().to_string().contains("symbolic link"));
+    open_own(&victim).unwrap();
     assert_eq!(fs::read(&victim).unwrap(), b"kept");
 }
 

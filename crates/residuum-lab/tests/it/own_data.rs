@@ -149,3 +149,57 @@ fn a_regression_learns_numbers() {
 fn plans_of(text: &str, folder: &Path) -> String {
     plans(text, &Folders::new(folder), None, "own").unwrap_err().to_string()
 }
+
+/// What was learned by heart must not pass for a test, and a share beside a test part has no effect.
+#[test]
+fn a_test_on_the_training_part_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    fs::write(at.join("t.csv"), forty()).unwrap();
+    fs::create_dir(at.join("d")).unwrap();
+    for same in ["t.csv", "d/../t.csv"] {
+        let said = refused(at, &format!("csv = \"t.csv\"\nlabel = \"kind\"\ntest = {same:?}"));
+        assert!(said.contains("data.test must be another file than those to train on"), "{said}");
+    }
+    fs::write(at.join("u.csv"), forty()).unwrap();
+    read(at, "csv = \"t.csv\"\nlabel = \"kind\"\ntest = \"u.csv\"").unwrap();
+    let array = |kind: &str, shape: &str, bytes: &[u8]| {
+        let mut header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
+        header += &" ".repeat(117 - header.len());
+        header.push('\n');
+        [b"\x93NUMPY\x01\x00\x76\x00", header.as_bytes(), bytes].concat()
+    };
+    for name in ["x", "v"] {
+        fs::write(at.join(format!("{name}.npy")), array("|u1", "(12, 3)", &[7; 36])).unwrap();
+    }
+    for name in ["y", "w"] {
+        let labels: Vec<u8> = (0..12).map(|i| i % 2).collect();
+        fs::write(at.join(format!("{name}.npy")), array("|u1", "(12,)", &labels)).unwrap();
+    }
+    let own = "npy = { x = \"x.npy\", y = \"y.npy\", x_test = \"v.npy\", y_test = \"w.npy\" }";
+    read(at, own).unwrap();
+    let said = refused(at, &format!("{own}\ntest = 0.3"));
+    assert!(said.contains("data.test has no effect: the data have a test part of their own"), "{said}");
+}
+
+/// Two links back to the folder would be followed 2^40 times; a pipe would be waited for.
+#[cfg(unix)]
+#[test]
+fn a_folder_of_images_is_walked_to_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    for class in ["a", "b"] {
+        fs::create_dir_all(at.join("images").join(class)).unwrap();
+    }
+    assert!(
+        std::process::Command::new("mkfifo").arg(at.join("images/a/notes.txt")).status().unwrap().success()
+    );
+    let said = refused(at, "images = \"images\"\nchannels = 1");
+    assert!(said.contains("notes.txt: it must be a file, but is something else"), "{said}");
+    fs::remove_file(at.join("images/a/notes.txt")).unwrap();
+    for class in ["a", "b"] {
+        std::os::unix::fs::symlink("..", at.join("images").join(class).join("back")).unwrap();
+    }
+    let said = refused(at, "images = \"images\"\nchannels = 1");
+    assert!(said.contains("back must not be a link to a folder above it"), "{said}");
+}

@@ -1,7 +1,7 @@
 //! Named tensors in safetensors files.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use safetensors::tensor::TensorView;
@@ -9,6 +9,7 @@ use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use thiserror::Error;
 
 use residuum::state::{Data, SavedTensor, Tensors};
+use residuum_data::disk::{self, DATA, refuse_special};
 
 /// Why a tensor file cannot be read or written.
 #[derive(Debug, Error)]
@@ -85,7 +86,8 @@ pub enum TensorFileError {
 /// # Errors
 /// If the file cannot be read, is damaged, or holds numbers other than single-precision tensors and counters.
 pub fn read_safetensors(path: &Path) -> Result<Tensors, TensorFileError> {
-    let bytes = fs::read(path).map_err(|source| TensorFileError::Io { path: path.to_owned(), source })?;
+    let bytes =
+        disk::read(path, DATA).map_err(|source| TensorFileError::Io { path: path.to_owned(), source })?;
     parse_safetensors(&bytes, path)
 }
 
@@ -115,20 +117,6 @@ pub fn parse_safetensors(bytes: &[u8], path: &Path) -> Result<Tensors, TensorFil
             Ok((name, SavedTensor { shape: view.shape().to_vec(), data }))
         })
         .collect()
-}
-
-/// Refuses a place where there is something that is neither a file nor missing, such as a device or a pipe: a file that is renamed
-/// to it would take its place.
-///
-/// # Errors
-/// If there is one at `path`.
-pub fn refuse_special(path: &Path) -> io::Result<()> {
-    match fs::metadata(path) {
-        Ok(found) if !found.is_file() => {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, "it must be a file, but is something else"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Writes all tensors to a file atomically: the bytes go to a temporary file that is renamed once it is
@@ -161,9 +149,7 @@ pub fn write_safetensors(path: &Path, state: &Tensors) -> Result<(), TensorFileE
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     let write = || {
-        // What a killed process has left goes; a link that somebody put there is not followed.
-        let _ = fs::remove_file(&partial);
-        let mut out = fs::OpenOptions::new().write(true).create_new(true).open(&partial)?;
+        let mut out = disk::create_new(partial.as_ref())?;
         out.write_all(&file)?;
         out.sync_all()?;
         fs::rename(&partial, path)

@@ -1,11 +1,11 @@
 //! Named tensors of a tfjs layers model: `model.json` with the names and shapes, and shards of raw numbers beside it.
 
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
 use residuum::state::{SavedTensor, Tensors};
+use residuum_data::disk::{self, DATA};
 
 use super::TensorFileError;
 
@@ -50,8 +50,9 @@ impl Weight {
 /// If a file cannot be read, the description is invalid, a type is not `float32`, a shard lies elsewhere, or the shards have the
 /// wrong size.
 pub fn read_tfjs(path: &Path) -> Result<Tensors, TensorFileError> {
-    let read =
-        |path: &Path| fs::read(path).map_err(|source| TensorFileError::Io { path: path.to_owned(), source });
+    let read = |path: &Path| {
+        disk::read(path, DATA).map_err(|source| TensorFileError::Io { path: path.to_owned(), source })
+    };
     let model: Model = serde_json::from_slice(&read(path)?)
         .map_err(|source| TensorFileError::Json { path: path.to_owned(), source })?;
     let folder = path.parent().unwrap_or(Path::new(""));

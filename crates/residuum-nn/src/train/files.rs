@@ -4,9 +4,11 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use residuum_data::disk::open_own;
+
 use super::checkpoint::{Contents, Identity, Position};
 use super::events::{self, EventSummary};
-use super::log::{Log, open};
+use super::log::Log;
 use super::{EpochRecord, Histogram, TrainError, Warning};
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints};
 use crate::state::Tensors;
@@ -171,7 +173,7 @@ fn in_run(directory: &Path) -> impl Fn(CheckpointError) -> TrainError {
 /// a moment, so that a lock just released may still look taken: it is tried again for a while.
 fn lock(directory: &Path) -> Result<File, TrainError> {
     let path = directory.join(".lock");
-    let file = open(&path).map_err(TrainError::io(&path))?;
+    let file = open_own(&path).map_err(TrainError::io(&path))?;
     for _ in 0..20 {
         match file.try_lock() {
             Ok(()) => return Ok(file),

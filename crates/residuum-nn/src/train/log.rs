@@ -1,9 +1,11 @@
 //! Files that grow with the run and are truncated to the checkpoint it resumes from.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::fs::{self, File};
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+
+use residuum_data::disk::{self, DATA, open_own};
 
 use super::{TrainError, Warning};
 
@@ -25,14 +27,14 @@ impl Log {
         sound: impl FnOnce(&[u8]) -> bool,
         warn: impl FnOnce(&Warning),
     ) -> Result<Self, TrainError> {
-        let mut file = open(&path).map_err(TrainError::io(&path))?;
+        let mut file = open_own(&path).map_err(TrainError::io(&path))?;
         let mut length = keep;
         if keep > 0 {
-            let bytes = fs::read(&path).map_err(TrainError::io(&path))?;
+            let bytes = disk::read(&path, DATA).map_err(TrainError::io(&path))?;
             if !bytes.get(..keep as usize).is_some_and(sound) {
                 let kept = set_aside(&path)?;
                 warn(&Warning::DamagedLog { path: path.clone(), kept });
-                file = open(&path).map_err(TrainError::io(&path))?;
+                file = open_own(&path).map_err(TrainError::io(&path))?;
                 length = 0;
             }
         }
@@ -60,14 +62,6 @@ impl Log {
     pub fn length(&self) -> u64 {
         self.length
     }
-}
-
-/// Opens a file of a run, keeping its contents. Symbolic links are rejected: their targets may belong to anyone.
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it must be a file, but is a symbolic link"));
-    }
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
 }
 
 /// Renames a file to `….damaged-N`, the first free N.

@@ -9,6 +9,8 @@ mod analog;
 mod checksum;
 mod gemm;
 mod keras;
+#[path = "../../../residuum/tests/it/levels.rs"]
+mod levels;
 mod model;
 mod torch;
 mod torch_layers;

@@ -16,6 +16,7 @@ mod interpolate;
 mod key;
 mod later_rules;
 mod laws;
+mod levels;
 mod lower_bound;
 mod math;
 mod normal32;

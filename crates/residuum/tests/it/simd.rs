@@ -1,11 +1,13 @@
 //! The instruction set changes no bit.
 
 use residuum::readout::{Readout, Scratch, Settings, Shape};
-use residuum::simd::{Level, at};
+use residuum::simd::at;
 use residuum::tile::{
     CycleNoise, Device, Exponents, Nodes, Saturation, Scheme, Slopes, Spread, StepModel, Tile, Trains,
 };
 use residuum::{Array, ExactArray, Key, ResponseFunction};
+
+use super::levels::levels;
 
 /// Ragged in both directions.
 const SHAPE: Shape = Shape { rows: 13, cols: 171 };
@@ -82,7 +84,7 @@ fn the_instruction_set_changes_no_bit() {
         exponential,
         StepModel::Piecewise(Nodes { up: vec![1.5, 0.8, 0.2], down: vec![0.1, 1.2, 1.1] }),
     ];
-    for level in Level::available() {
+    for (level, _) in levels("the_instruction_set_changes_no_bit") {
         for step in &models {
             for (noise, write) in [
                 (CycleNoise::Multiplicative(0.3), 0.0),

@@ -32,6 +32,8 @@ fn slips_are_named() {
         message(json!({ "class": "PowStepDevice", "dw_min": true })).starts_with("dw_min must be a number")
     );
     assert!(message(json!({ "class": "OneSidedUnitCell" })).contains("must be a pulsed device"));
+    let drift = json!({ "class": "PowStepDevice", "drift": { "nu": "0.1" } });
+    assert_eq!(message(drift), "drift.nu must be a number, got \"0.1\"");
     let half = device(&json!({ "class": "PowStepDevice", "pow_gamma": 0.5 })).unwrap();
     assert_ne!(Some(half), Class::named("PowStepDevice").and_then(|class| class.to_device().ok()));
 }

@@ -4,6 +4,8 @@ use residuum::Key;
 use residuum::simd::{Level, at};
 use residuum_nn::gemm::{Operand, gemm, rows_by_rows};
 
+use crate::levels::levels;
+
 fn uniform(key: Key, n: usize) -> Vec<f32> {
     (0..n as u64).map(|i| (key.uniform_at(i) - 0.5) as f32).collect()
 }
@@ -56,7 +58,7 @@ fn bits() -> Vec<u32> {
 #[test]
 fn the_instruction_set_changes_no_bit_of_a_product() {
     let widest = bits();
-    for level in Level::available() {
+    for (level, _) in levels("the_instruction_set_changes_no_bit_of_a_product") {
         let own = at(level, bits);
         let differ = own.iter().zip(&widest).position(|(a, b)| a != b);
         assert_eq!((own.len(), differ), (widest.len(), None), "{level:?}");
@@ -72,7 +74,7 @@ fn the_instruction_set_changes_no_bit_of_a_product() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn products_are_those_of_the_kernels() {
-    if !Level::Avx512.is_available() {
+    if levels("products_are_those_of_the_kernels").last().is_none_or(|(level, _)| *level != Level::Avx512) {
         return;
     }
     let key = Key::new(4);
