@@ -113,6 +113,28 @@ fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1F, 0x8B])
 }
 
+/// Hands out the bytes, decompressed if they start like gzip, without holding all of them.
+pub(super) fn unpack_in_pieces(file: &str, bytes: &[u8], mut take: impl FnMut(&[u8])) -> Result<(), DataError> {
+    if !is_gzip(bytes) {
+        take(bytes);
+        return Ok(());
+    }
+    let mut reader = MultiGzDecoder::new(bytes).take(MOST_UNPACKED + 1);
+    let mut buffer = vec![0; 1 << 16];
+    let mut all = 0;
+    loop {
+        let count = reader.read(&mut buffer).map_err(|source| DataError::Gzip { file: file.into(), source })?;
+        all += count as u64;
+        match count {
+            0 => return Ok(()),
+            _ if all > MOST_UNPACKED => {
+                return Err(DataError::Unpacked { file: file.into(), limit: MOST_UNPACKED });
+            }
+            _ => take(&buffer[..count]),
+        }
+    }
+}
+
 /// Decompresses at most `limit` bytes.
 fn gunzip_within(file: &str, bytes: &[u8], limit: u64) -> Result<Vec<u8>, DataError> {
     let mut plain = Vec::new();
