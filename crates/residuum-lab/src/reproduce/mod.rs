@@ -117,7 +117,7 @@ pub const NAMES: [&str; FIGURES.len()] = {
 
 /// What every figure and table shows, a line each.
 pub fn overview() -> String {
-    let line = |(name, _, about, _): &(&str, &str, &str, Run)| format!("  {name:<18} {about}\n");
+    let line = |(name, _, about, _): &(&str, &str, &str, Run)| format!("  {name:<22} {about}\n");
     FIGURES.iter().map(line).collect()
 }
 
