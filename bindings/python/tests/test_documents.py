@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGES = sorted((ROOT / "docs/book/src/python").glob("*.md")) + [
-    ROOT / "README.md", ROOT / "bindings/python/README.md", ROOT / "docs/book/src/how-to/from-aihwkit.md"
+PAGES = sorted((ROOT / "docs/python").glob("*.md")) + [
+    ROOT / "README.md", ROOT / "bindings/python/README.md", ROOT / "docs/how-to/from-aihwkit.md"
 ]
 
 

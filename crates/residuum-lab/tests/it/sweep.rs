@@ -387,3 +387,33 @@ fn a_folder_that_is_removed_during_the_work_is_noticed() {
         assert!(error.to_string().contains("was removed while its trial ran"), "{error}");
     }
 }
+
+/// Runs stand under what differs between them, for TensorBoard; two trials with the same labels do not share a name, and a removed
+/// trial leaves none.
+#[cfg(unix)]
+#[test]
+fn runs_are_named_by_what_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(folder.path()).unwrap();
+    let plans = networks();
+    sweep(&plans, &store, &options(2, 2), &Silent).unwrap();
+    let names = |folder: &Path| {
+        let mut names: Vec<String> = std::fs::read_dir(folder.join("tensorboard"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(
+        names(folder.path()),
+        ["analog, seed 0", "analog, seed 1", "residual, seed 0", "residual, seed 1"]
+    );
+    let link = folder.path().join("tensorboard/residual, seed 1");
+    assert!(link.join("events.out.tfevents.residuum").is_file(), "the link leads nowhere");
+    store.remove(&plans[0].id()).unwrap();
+    assert_eq!(names(folder.path()), ["analog, seed 1", "residual, seed 0", "residual, seed 1"]);
+    let label = |name: &str, value: &str| (name.to_string(), value.to_string());
+    let labels = [label("variant", "A/B"), label("device.step_spread", "0.3")];
+    assert_eq!(residuum_lab::store::run_name(&labels, 7), "A_B, step spread 0.3, seed 7");
+}
