@@ -11,19 +11,19 @@ use residuum_lab::figure::{Axis, Band, Bars, Color, Figure, Legend, Line, Note, 
 use residuum_lab::files::{FIGURES, save_figure};
 use residuum_lab::style::rule_style;
 
-type Rows = Vec<BTreeMap<String, String>>;
+type Row = BTreeMap<String, String>;
 
-fn read(path: &Path) -> Result<Rows, Box<dyn Error>> {
+fn read(path: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
     let mut reader = csv::Reader::from_path(path)?;
-    Ok(reader.deserialize().collect::<Result<Rows, _>>()?)
+    Ok(reader.deserialize().collect::<Result<Vec<Row>, _>>()?)
 }
 
-fn number(row: &BTreeMap<String, String>, column: &str) -> f64 {
+fn number(row: &Row, column: &str) -> f64 {
     row.get(column).and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)
 }
 
 /// Where 2000 weights end under both rules, gradients with noise of deviation one.
-fn drift(rows: &Rows) -> Panel {
+fn drift(rows: &[Row]) -> Panel {
     let mut panel = Panel::new("Drift and its cure: where weights end")
         .x_axis(Axis::linear("weight").range(-0.05, 0.75))
         .y_axis(Axis::linear("density").range(0.0, 21.0))
@@ -43,7 +43,7 @@ fn drift(rows: &Rows) -> Panel {
     panel.reference(mark(0.0, "symmetric point")).reference(mark(0.5, "minimiser"))
 }
 
-fn programs(rows: &Rows) -> Vec<String> {
+fn programs(rows: &[Row]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for row in rows {
         if !names.contains(&row["program"]) {
@@ -54,7 +54,7 @@ fn programs(rows: &Rows) -> Vec<String> {
 }
 
 /// Test accuracy after each epoch: ours with lines, theirs with points.
-fn accuracy(rows: &Rows) -> Panel {
+fn accuracy(rows: &[Row]) -> Panel {
     let mut panel = Panel::new("MNIST, 784-256-128-10 on tiles")
         .x_axis(Axis::linear("epoch").whole())
         .y_axis(Axis::linear("test accuracy (%)").range(0.0, 104.0))
@@ -77,7 +77,7 @@ fn accuracy(rows: &Rows) -> Panel {
 }
 
 /// CPU seconds of an epoch, with the ratio.
-fn speed(rows: &Rows) -> Panel {
+fn speed(rows: &[Row]) -> Panel {
     let rules = ["Analog SGD", "Tiki-Taka, mixing 0.4"];
     let seconds = |rule: &str, ours: bool| {
         let own = rows.iter().filter(|r| r["rule"] == rule && (r["program"] == "Residuum") == ours);
@@ -116,8 +116,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         .panel(drift(&toy))
         .panel(accuracy(&beside))
         .panel(speed(&beside));
-    for path in save_figure(&figure, docs.join("figures"), "front-page", &FIGURES)? {
-        println!("{}", path.display());
-    }
+    save_figure(&figure, docs.join("figures"), "front-page", &FIGURES)?;
     Ok(())
 }

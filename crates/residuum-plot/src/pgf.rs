@@ -72,8 +72,8 @@ impl Picture {
         }
         if let Some(stroke) = stroke {
             self.color(stroke.color);
-            let lengths: String =
-                stroke.pattern().into_iter().map(|l| format!("{{{}bp}}", num(POINTS * l))).collect();
+            let lengths = |l: f64| format!("{{{}bp}}", num(POINTS * l));
+            let lengths = stroke.pattern().into_iter().map(lengths).collect::<Vec<_>>().concat();
             let cap = if stroke.round_ends() { "\\pgfsetroundcap" } else { "" };
             let _ = writeln!(
                 self.text,

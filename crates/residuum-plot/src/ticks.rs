@@ -82,6 +82,7 @@ impl Ticks {
 }
 
 /// `digit * 10^power` with `digit` one of 1, 2, 5.
+#[derive(Clone, Copy)]
 struct Step {
     digit: f64,
     power: i32,

@@ -127,7 +127,7 @@ fn tally(groups: &[(String, Vec<End>)], measure: &Measure) -> Vec<String> {
     ]
 }
 
-/// How many pairs the seeds tell apart: for a headline.
+/// A probability in words: `p = 0.0033`, `p < 0.0001`.
 pub(super) fn chance(p: f64) -> String {
     let p = probability(p);
     if p.starts_with('<') { format!("p {p}") } else { format!("p = {p}") }

@@ -1,6 +1,6 @@
 //! Numbers in words: digits by their error, time, seeds, chance.
 
-use residuum_lab::report::number::{column, duration, probability, ranges, written};
+use residuum_lab::report::number::{Written, column, duration, probability, ranges, written};
 
 #[test]
 fn errors_decide_the_digits() {
@@ -19,8 +19,9 @@ fn errors_decide_the_digits() {
 
 #[test]
 fn the_numbers_of_a_column_share_their_decimals() {
-    let shown =
-        |numbers: &[(f64, Option<f64>)]| -> Vec<String> { column(numbers).iter().map(|w| w.plain()).collect() };
+    let shown = |numbers: &[(f64, Option<f64>)]| -> Vec<String> {
+        column(numbers).iter().map(Written::plain).collect()
+    };
     assert_eq!(
         shown(&[(97.1349, Some(0.0412)), (11.35, Some(1.2)), (98.0, Some(0.0))]),
         ["97.135 ± 0.041", "11.350 ± 1.200", "98.000 ± 0"]
