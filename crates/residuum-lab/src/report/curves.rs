@@ -147,9 +147,19 @@ fn chart(
         SpecKind::Network => ("epoch", Across::Whole),
         SpecKind::Problem => ("step", Across::Evenly),
     };
-    let words = block.words(&study.others);
-    let title = if words.is_empty() { measure.head.clone() } else { words };
+    let title = chart_title(study, block, measure);
     Some(Chart { title, x: x.into(), across, y: measure.head.clone(), log, series, bounds: Vec::new() })
+}
+
+/// The labels of a block, or the metric where it has none.
+pub(super) fn chart_title(study: &Study<'_>, block: &Block<'_>, measure: &Measure) -> String {
+    let words = block.words(&study.others);
+    if words.is_empty() { measure.head.clone() } else { words }
+}
+
+/// A metric at every time, summarised over the seeds of an arm.
+pub(super) fn over_seeds(arm: &Arm<'_>, kind: SpecKind, measure: &Measure) -> Vec<(f64, Summary)> {
+    points(arm, kind, measure).into_iter().map(|point| (point.at, point.mean)).collect()
 }
 
 /// A metric over the seeds of an arm at one time.

@@ -7,6 +7,7 @@
 //!           findings  the main finding in sentences
 //!           swept     ends against a swept number
 //!           curves    learning curves and densities
+//!           cost      accuracy against energy and time
 //!           layers    κ₂, drift, pulses, weights in their range
 //!           settings  every parameter, and the time taken
 //!             ▼
@@ -15,6 +16,7 @@
 //!
 //! A report only reads records and runs no trial; equal records give equal bytes.
 
+mod cost;
 mod curves;
 mod ends;
 mod findings;
@@ -152,6 +154,7 @@ fn section(study: &study::Study<'_>, options: &ReportOptions) -> Section {
     tables.extend(layers::pulses(study));
     let mut plots = swept::against(study, &tested.iter().map(|(measure, _)| *measure).collect::<Vec<_>>());
     plots.extend(curves::curves(study, options));
+    plots.extend(cost::costs(study, options));
     plots.extend(curves::densities(study));
     plots.extend(layers::histograms(study));
     Section {

@@ -44,6 +44,8 @@ pub enum Across {
     Evenly,
     /// Evenly, with marks at whole numbers alone.
     Whole,
+    /// By decades; all positions must be positive.
+    Decades,
     /// Marked at these values of a swept field, evenly or by decades.
     Swept {
         /// Value, and how the spec writes it.
@@ -58,6 +60,7 @@ impl Across {
         match self {
             Self::Evenly => Axis::linear(label),
             Self::Whole => Axis::linear(label).whole(),
+            Self::Decades => Axis::log(label),
             Self::Swept { values, log } => {
                 let axis = if *log { Axis::log(label) } else { Axis::linear(label) };
                 axis.ticks(values.iter().cloned())
