@@ -49,11 +49,12 @@ fn build_resnet18(factory: &mut dyn Factory) -> Network {
     resnet(ResNet::resnet18(10), SampleShape::image(32, 32, 3), factory, Key::new(1)).expect("valid")
 }
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 15] = [
     ("fcn b10", build_fcn, 10, NLL, None),
     ("fcn b10", build_fcn, 10, NLL, Some(Pulses::Sgd)),
     ("fcn b10", build_fcn, 10, NLL, Some(Pulses::TikiTaka)),
     ("fcn b10", build_fcn, 10, NLL, Some(Pulses::Residual)),
+    ("fcn b10", build_fcn, 10, NLL, Some(Pulses::AllColumns)),
     ("fcn b128", build_fcn, 128, NLL, None),
     ("cnn b8", build_cnn, 8, NLL, None),
     ("cnn b8", build_cnn, 8, NLL, Some(Pulses::Sgd)),
@@ -108,7 +109,10 @@ fn main() {
                 Some(_) => ("AIHWKIT_PYTHON", "aihwkit/bench_networks.py"),
             };
             let label = recipes::label(*rule);
-            let theirs = ask(variable, script, &[name, label], threads, seconds, &folder);
+            let theirs = rule
+                .is_none_or(Pulses::has_opponent)
+                .then(|| ask(variable, script, &[name, label], threads, seconds, &folder))
+                .flatten();
             if rule.is_none() {
                 digital = Some((name, ours));
             }

@@ -1,4 +1,8 @@
-//! What the benchmarks share: a timer that takes the best of several rounds, because disturbances only add time.
+//! What the benchmarks share: a timer that takes the best of several rounds, because disturbances only add time; the rates of the
+//! machine; the devices and rules on tiles.
+
+pub mod machine;
+pub mod tiles;
 
 use std::time::Instant;
 

@@ -1,11 +1,12 @@
 """residuum.torch beside AIHWKIT and beside `residuum run`: the paper's FCN, batch 10, one thread.
 
-    python tools/torch/bench_layers.py [--steps 300] [--rounds 5] [--data FOLDER]
+    python tools/torch/bench_layers.py [--pieces 10] [--rounds 20] [--rules "Analog SGD" ...] [--data FOLDER]
 
-Needs the package `residuum-analog` with torch; AIHWKIT is measured where it is installed. All take turns in one process, a round each,
-and the least CPU time of each counts: other work on the machine delays a round, it never speeds one up. Prints microseconds per step
-(forward, loss, backward, update of ten samples) and what a call of a layer adds to the work inside. `residuum run` shuffles its
-60 000 images once in a call of so many steps, for about 5 µs each at 300; an epoch has 6 000.
+Needs the package `residuum-analog` with torch; AIHWKIT is measured where it is installed. All train on the same batches and take turns
+in one process, a piece of 30 steps each; for every piece the least time of all rounds counts: other work on the machine delays a piece,
+it never speeds one up, and a piece is short enough to be left alone once in twenty. Prints microseconds per step (forward, loss, backward, update of
+ten samples) and what a call of a layer adds to the work inside. What `residuum run` spends on shuffling its 60 000 images, once for the
+6 000 steps of an epoch, is measured apart and taken off.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import torch
 from torch import nn
 
 RADIUS, STATES, FAST, RATE, BATCH = 0.6, 1200, 0.01, 0.05, 10
+STEPS = 30  # of a piece
 DEVICE = {
     "response": "power", "shape": 1.0, "radius": RADIUS, "states": STATES, "normalization": "aihwkit",
     "step_spread": 0.3, "cycle_noise": 0.3, "imbalance_spread": 0.01,
@@ -38,11 +40,11 @@ def network(start):
     return model
 
 
-def loop(model, optimizer, batches):
-    """A function that trains once on every batch."""
+def loop(model, optimizer, pieces):
+    """A function that trains once on every batch of a piece."""
 
-    def run():
-        for x, y in batches:
+    def run(piece):
+        for x, y in pieces[piece]:
             optimizer.zero_grad()
             nn.functional.nll_loss(model(x), y).backward()
             optimizer.step()
@@ -50,14 +52,14 @@ def loop(model, optimizer, batches):
     return run
 
 
-def ours(rule, batches, start, fuse=False):
+def ours(rule, pieces, start, fuse=False):
     model = rt.convert(network(start), device=DEVICE, rule=RULES[rule], readout="aihwkit", mapping={"output_scaling": "tile"}, seed=0)
     if fuse:
         model = rt.fuse(model)
-    return loop(model, rt.Optimizer(model.parameters(), lr=RATE), batches)
+    return loop(model, rt.Optimizer(model.parameters(), lr=RATE), pieces)
 
 
-def theirs(rule, batches, start):
+def theirs(rule, pieces, start):
     try:
         from aihwkit.nn.conversion import convert_to_analog
         from aihwkit.optim import AnalogSGD
@@ -80,7 +82,7 @@ def theirs(rule, batches, start):
     model.train()
     optimizer = AnalogSGD(model.parameters(), lr=RATE)
     optimizer.regroup_param_groups(model)
-    return loop(model, optimizer, batches)
+    return loop(model, optimizer, pieces)
 
 
 def trial(rule, data):
@@ -93,73 +95,74 @@ def trial(rule, data):
     return residuum.Trial(spec, seed=0, data=data)
 
 
-def rounds(functions, count):
-    """The least CPU time of each, taking turns."""
-    best = dict.fromkeys(functions, float("inf"))
-    for function in functions.values():
-        function()
+def rounds(functions, pieces, count):
+    """For each function the sum over the pieces of its least time, all taking turns."""
+    least = {name: [float("inf")] * pieces for name in functions}
     for _ in range(count):
-        for name, function in functions.items():
-            start = time.process_time()
-            function()
-            best[name] = min(best[name], time.process_time() - start)
-    return best
+        for piece in range(pieces):
+            for name, function in functions.items():
+                start = time.perf_counter()
+                function(piece)
+                least[name][piece] = min(least[name][piece], time.perf_counter() - start)
+    return {name: sum(times) for name, times in least.items()}
 
 
-def overhead(calls=2000, repeats=5):
+def overhead(calls=200, repeats=100):
     """Microseconds of a call of a tiny layer, of the read inside, and of torch's own layer."""
     layer = rt.AnalogLinear(4, 4, device={"preset": "ecram"}, rule="analog")
     x = torch.randn(10, 4)
     linear = nn.Linear(4, 4)
     kernel_x, out = x.numpy(), np.empty((10, 4), np.float32)
 
-    def forward():
-        for _ in range(calls):
-            layer(x)
+    def repeated(call):
+        def run(_):
+            for _ in range(calls):
+                call()
 
-    def inside():
-        for _ in range(calls):
-            layer.tile.matrix.read(kernel_x, out)
+        return run
 
-    def torchs():
-        for _ in range(calls):
-            linear(x)
-
-    def empty():
-        for _ in range(calls):
-            pass
-
-    best = rounds({"a call of the layer": forward, "the read inside": inside, "nn.Linear": torchs, "an empty loop": empty}, repeats)
-    return {name: 1e6 * (seconds - best["an empty loop"]) / calls for name, seconds in best.items()}
+    best = rounds({
+        "a call of the layer": repeated(lambda: layer(x)),
+        "the read inside": repeated(lambda: layer.tile.matrix.read(kernel_x, out)),
+        "nn.Linear": repeated(lambda: linear(x)),
+        "an empty call": repeated(lambda: None),
+    }, 1, repeats)
+    return {name: 1e6 * (seconds - best["an empty call"]) / calls for name, seconds in best.items()}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=300)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--pieces", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rules", nargs="+", default=list(RULES), choices=list(RULES))
     parser.add_argument("--data", help="folder of data sets")
     options = parser.parse_args()
     torch.set_num_threads(1)
     residuum.set_threads(1)
     calls = overhead()
-    print(", ".join(f"{name} {us:.1f} µs" for name, us in calls.items() if "empty" not in name))
-    for rule in RULES:
+    print(", ".join(f"{name} {us:.1f} µs" for name, us in calls.items() if "empty" not in name), flush=True)
+    for rule in options.rules:
         run = trial(rule, options.data)
         start = run.tensors()
-        batches = [(torch.from_numpy(x), torch.from_numpy(y)) for x, y in (b for _, b in zip(range(options.steps), run.batches(0)))]
+        pieces = [
+            [(torch.from_numpy(x), torch.from_numpy(y)) for _, (x, y) in zip(range(STEPS), run.batches(epoch))]
+            for epoch in range(options.pieces)
+        ]
         functions = {
-            "residuum.torch": ours(rule, batches, start),
-            "fused": ours(rule, batches, start, fuse=True),
-            "residuum run": lambda: run.train(0, options.steps),
-            "AIHWKIT": theirs(rule, batches, start),
+            "residuum.torch": ours(rule, pieces, start),
+            "fused": ours(rule, pieces, start, fuse=True),
+            "residuum run": lambda piece: run.train(piece, STEPS),
+            "shuffle": lambda piece: run.train(piece, 0),
+            "AIHWKIT": theirs(rule, pieces, start),
         }
-        best = rounds({name: function for name, function in functions.items() if function}, options.rounds)
-        us = {name: 1e6 * seconds / options.steps for name, seconds in best.items()}
+        best = rounds({name: function for name, function in functions.items() if function}, options.pieces, options.rounds)
+        best["residuum run"] -= best.pop("shuffle")
+        us = {name: 1e6 * seconds / (STEPS * options.pieces) for name, seconds in best.items()}
         text = ", ".join(f"{name} {value:.0f} µs" for name, value in us.items())
         ratios = f"{us['residuum.torch'] / us['residuum run']:.2f} × residuum run, fused {us['fused'] / us['residuum run']:.2f} ×"
         if "AIHWKIT" in us:
             ratios += f"; {us['AIHWKIT'] / us['residuum.torch']:.1f} × faster than AIHWKIT, fused {us['AIHWKIT'] / us['fused']:.1f} ×"
-        print(f"{rule}: {text} per step; {ratios}")
+        print(f"{rule}: {text} per step; {ratios}", flush=True)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ pub enum Pulses {
     TikiTaka,
     /// The same, and the network sees W + 0.4 P.
     Residual,
+    /// The same with every column after every mini-batch: the paper's recursion.
+    AllColumns,
 }
 
 /// The rule's name in the table and for the scripts.
@@ -33,10 +35,16 @@ pub fn label(rule: Option<Pulses>) -> &'static str {
         Some(Pulses::Sgd) => "Analog SGD",
         Some(Pulses::TikiTaka) => "Tiki-Taka",
         Some(Pulses::Residual) => "Residual Learning",
+        Some(Pulses::AllColumns) => "all columns",
     }
 }
 
 impl Pulses {
+    /// Whether AIHWKIT's side of the benchmark has it.
+    pub fn has_opponent(self) -> bool {
+        !matches!(self, Self::AllColumns)
+    }
+
     /// All layers on tiles.
     pub fn factory(self) -> AnalogFactory {
         let forward = Settings::aihwkit();
@@ -69,15 +77,15 @@ impl Recipe for Pulses {
         let mixing = match self {
             Self::Sgd => return Ok(Box::new(Analog::sgd(tile("main")?))),
             Self::TikiTaka => 0.0,
-            Self::Residual => 0.4,
+            Self::Residual | Self::AllColumns => 0.4,
         };
         let read = Settings {
             noise_management: NoiseManagement::None,
             bound_management: BoundManagement::None,
             ..Settings::aihwkit()
         };
-        let transfer =
-            Transfer { columns: Columns::Some(1), readout: Readout::new(read)?, ..Transfer::default() };
+        let columns = if let Self::AllColumns = self { Columns::All } else { Columns::Some(1) };
+        let transfer = Transfer { columns, readout: Readout::new(read)?, ..Transfer::default() };
         let (main, residual) = (tile("main")?, tile("residual")?);
         let config = TikiTakaConfig { mixing, transfer, ..TikiTakaConfig::default() };
         Ok(Box::new(TikiTaka::new(main, residual, config)?))

@@ -3,7 +3,7 @@
 Residual Learning and mixed precision write the matrices of attention and of the perceptrons; embeddings, norms and biases stay in torch
 and learn by AdamW. The text is three sonnets (W. Shakespeare, 1609), so that a model of this size learns it by heart in the end.
 
-    python 36_character_gpt.py --figure docs/book/src/python/character-gpt.png      draws the losses (needs matplotlib)
+    python 36_character_gpt.py --figure docs/python/character-gpt.png      draws the losses (needs matplotlib)
 """
 
 import sys

@@ -51,7 +51,7 @@ struct Read<'a> {
 type Given<'py> = (Bound<'py, PyTileMatrix>, bool);
 type Forward<'py> = (Bound<'py, PyAny>, PyChainPass);
 
-/// The stages of `plan` on the samples in the rows of `inputs`. `matrices` are those of the stages "tiles", each with whether it trains;
+/// The stages of `plan` on the samples in the first dimension of `inputs`. `matrices` are those of the stages "tiles", each with whether it trains;
 /// `parameters` has a handle, a bias and scales for each. None if a tensor is not as tiles take it.
 #[pyfunction]
 pub fn chain_forward<'py>(
@@ -61,10 +61,10 @@ pub fn chain_forward<'py>(
     parameters: &Bound<'py, PyTuple>,
 ) -> Result<Option<Forward<'py>>, Failure> {
     let py = inputs.py();
-    let Some(Numbers { values: inputs, shape: &[samples, width] }) = unbent(inputs)? else {
+    let Some(Numbers { values: inputs, shape: &[samples, ref each @ ..] }) = unbent(inputs)? else {
         return Ok(None);
     };
-    let (samples, mut width) = (usize::try_from(samples)?, usize::try_from(width)?);
+    let (samples, mut width) = (usize::try_from(samples)?, usize::try_from(each.iter().product::<i64>())?);
     let parameters: Vec<_> = parameters.iter().collect();
     let mut reads = Vec::with_capacity(matrices.len());
     for ((tiles, training), own) in matrices.iter().zip(parameters.chunks_exact(3)) {
@@ -136,13 +136,13 @@ type Backward<'py> = (Gradient<'py>, Vec<Gradient<'py>>, Vec<Option<Pair<'py>>>)
 /// the wanted. None if the errors are not as tiles take them.
 #[pyfunction]
 pub fn chain_backward<'py>(
-    pass: &Bound<'py, PyChainPass>,
+    passed: &Bound<'py, PyChainPass>,
     matrices: Vec<Bound<'py, PyTileMatrix>>,
     errors: &Bound<'py, PyAny>,
     want_inputs: bool,
     wanted: Vec<bool>,
 ) -> Result<Option<Backward<'py>>, Failure> {
-    let (py, pass) = (errors.py(), pass.get());
+    let (py, pass) = (errors.py(), passed.get());
     let Some(Numbers { values: errors, shape: &[samples, width] }) = unbent(errors)? else {
         return Ok(None);
     };

@@ -100,8 +100,23 @@ pub struct Numbers<'a> {
     pub shape: &'a [i64],
 }
 
+/// Where the numbers of a tensor are.
+struct Lying<'a> {
+    /// Dangling where there are none.
+    first: *mut f32,
+    count: usize,
+    shape: &'a [i64],
+}
+
 /// The numbers of a tensor that has them as tiles take them: float32 on the CPU, one after the other. None for any other one.
 pub fn numbers<'a>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Numbers<'a>>, Failure> {
+    Ok(lying(tensor)?.map(|Lying { first, count, shape }| {
+        // SAFETY: the tensor is float32, contiguous and alive for as long as it is borrowed.
+        Numbers { values: unsafe { std::slice::from_raw_parts(first, count) }, shape }
+    }))
+}
+
+fn lying<'a>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Lying<'a>>, Failure> {
     let exchange = torch()?;
     let look = exchange.look.ok_or_else(|| refuse("torch must let its tensors be looked at"))?;
     let mut view = std::mem::MaybeUninit::<View>::uninit();
@@ -124,18 +139,43 @@ pub fn numbers<'a>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Numbers<'a>>, 
         return Ok(None);
     }
     if count == 0 {
-        return Ok(Some(Numbers { values: &[], shape }));
+        return Ok(Some(Lying { first: std::ptr::dangling_mut(), count: 0, shape }));
     }
     let address = view.data as usize + usize::try_from(view.byte_offset)?;
     if view.data.is_null() || !address.is_multiple_of(align_of::<f32>()) {
         return Ok(None);
     }
-    // SAFETY: the tensor is float32, contiguous and alive for as long as it is borrowed.
-    let values = unsafe { std::slice::from_raw_parts(address as *const f32, usize::try_from(count)?) };
-    Ok(Some(Numbers { values, shape }))
+    Ok(Some(Lying { first: address as *mut f32, count: usize::try_from(count)?, shape }))
 }
 
-/// The same for a tensor that may come from anywhere: None also for a view that torch negates when it is looked at. A parameter was
+/// A parameter and its gradient that lie alike, ready for a step.
+pub struct Moved {
+    to: *mut f32,
+    by: *const f32,
+    count: usize,
+}
+
+impl Moved {
+    /// Both tensors; None if one is not as tiles take it, or their shapes differ.
+    pub fn of(to: &Bound<'_, PyAny>, by: &Bound<'_, PyAny>) -> Result<Option<Self>, Failure> {
+        let (Some(to), Some(by)) = (lying(to)?, lying(by)?) else { return Ok(None) };
+        let alike = to.shape == by.shape;
+        Ok(alike.then_some(Self { to: to.first, by: by.first, count: to.count }))
+    }
+
+    /// Adds `scale` times the gradient, each number in one rounding, as torch's SGD does where it has vectors.
+    ///
+    /// # Safety
+    /// Both tensors must be alive, and the interpreter's lock held since they were looked at.
+    pub unsafe fn add_scaled(&self, scale: f32) {
+        for n in 0..self.count {
+            // SAFETY: both have `count` numbers, and the memory of a tensor may be written. They may be the same.
+            unsafe { *self.to.add(n) = (*self.by.add(n)).mul_add(scale, *self.to.add(n)) };
+        }
+    }
+}
+
+/// [`numbers`] of a tensor that may come from anywhere: None also for a view that torch negates when it is looked at. A parameter was
 /// asked when its layer was made.
 pub fn unbent<'a>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Numbers<'a>>, Failure> {
     let negated = tensor.call_method0(intern!(tensor.py(), "is_neg"))?.is_truthy()?;

@@ -78,11 +78,14 @@ impl PyTileMatrix {
         seed: u64,
         name: &str,
     ) -> Result<Self, Failure> {
-        let spec = LayerSpec::of(&Document::from_value(&from_python(tables, "")?)?, Path::new("."))?;
+        let document = Document::from_value(&from_python(tables, "")?)?;
         let shape = initial.as_array().dim();
         let initial = contiguous("initial", initial.as_slice())?;
-        let py = tables.py();
-        Ok(Self::of(compute(py, || TileMatrix::new(spec, [shape.0, shape.1], initial, seed, name))??))
+        let build = || {
+            let spec = LayerSpec::of(&document, Path::new("."))?;
+            Ok::<_, Failure>(TileMatrix::new(spec, [shape.0, shape.1], initial, seed, name)?)
+        };
+        Ok(Self::of(compute(tables.py(), build)??))
     }
 
     /// Writes `W x + bias` for every row x of `inputs` to `outputs`; returns the number of the read since the last step.

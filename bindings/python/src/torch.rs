@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use residuum_lab::train::Scaled;
 use residuum_nn::Mode;
 
-use crate::dlpack::{numbers, tensor, unbent};
+use crate::dlpack::{Moved, numbers, tensor, unbent};
 use crate::error::{Failure, refuse};
 use crate::layer::PyTileMatrix;
 use crate::threads::compute_sized;
@@ -102,11 +102,11 @@ type Gradients<'py> = (Gradient<'py>, Gradient<'py>, Gradient<'py>, Gradient<'py
 #[pyfunction]
 pub fn backward<'py>(
     to: &Bound<'py, PyTileMatrix>,
-    pass: &Bound<'py, PyPass>,
+    passed: &Bound<'py, PyPass>,
     errors: &Bound<'py, PyAny>,
     wanted: (bool, bool, bool, bool, bool),
 ) -> Result<Option<Gradients<'py>>, Failure> {
-    let (py, tiles, pass) = (to.py(), to.get(), pass.get());
+    let (py, tiles, pass) = (to.py(), to.get(), passed.get());
     let (rows, cols) = tiles.size();
     let (want_inputs, want_handle, want_bias, want_scales, _) = wanted;
     let Some(errors) = unbent(errors)? else { return Ok(None) };
@@ -137,9 +137,13 @@ pub fn backward<'py>(
 /// What a step writes to one matrix: the matrix and its handle, errors and inputs, the learning rate, and the scale of the transfer rate.
 type Write<'py> = (Bound<'py, PyTileMatrix>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, f64, f64);
 
-/// One step of every matrix. Nothing has been written if a tensor or a handle is refused.
+/// What plain gradient descent moves: a parameter, its gradient, and the learning rate.
+type Descent<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, f64);
+
+/// One step of every matrix, and of digital parameters. Nothing has been written if a tensor or a handle is refused. False, and the
+/// digital parameters are as they were, if one of them is not as tiles take it: they are torch's to step.
 #[pyfunction]
-pub fn write(py: Python<'_>, all: Vec<Write<'_>>) -> Result<(), Failure> {
+pub fn write(py: Python<'_>, all: Vec<Write<'_>>, digital: Vec<Descent<'_>>) -> Result<bool, Failure> {
     let mut ready = Vec::with_capacity(all.len());
     for (to, handle, errors, inputs, learning_rate, scale) in &all {
         untouched(handle)?;
@@ -153,5 +157,12 @@ pub fn write(py: Python<'_>, all: Vec<Write<'_>>) -> Result<(), Failure> {
             Ok::<_, Failure>(tiles.lock()?.step(errors, inputs, learning_rate, scale)?)
         })??;
     }
-    Ok(())
+    let mut moved = Vec::with_capacity(digital.len());
+    for (parameter, gradient, learning_rate) in &digital {
+        let Some(both) = Moved::of(parameter, gradient)? else { return Ok(false) };
+        moved.push((both, -*learning_rate as f32));
+    }
+    // SAFETY: `digital` holds the tensors, and nothing has run in between.
+    moved.iter().for_each(|(both, scale)| unsafe { both.add_scaled(*scale) });
+    Ok(true)
 }

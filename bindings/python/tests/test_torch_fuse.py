@@ -109,6 +109,23 @@ def test_hooks_see_their_layers_and_shapes_fall_back():
     handle.remove()
     model(torch.ones(2, 9))
     assert seen == [1]
+    # Flattened samples are read as they lie; what has no samples in its first dimension, or is flattened otherwise, goes one by one.
+    for layers in ([nn.Flatten()], [nn.Flatten(0)], [nn.Flatten(2), nn.Flatten()]):
+        torch.manual_seed(0)
+        plain = nn.Sequential(*layers, rt.AnalogLinear(12, 3, name="a", seed=0, **NOISY), nn.ReLU())
+        fused = rt.fuse(copy.deepcopy(plain))
+        for shape in [(12,), (1, 12), (2, 12), (2, 3, 4), (2, 3, 2, 2)]:
+            x, there, here = torch.randn(shape), None, None
+            try:
+                there = plain(x)
+            except (ValueError, RuntimeError, IndexError):
+                pass
+            try:
+                here = fused(x)
+            except (ValueError, RuntimeError, IndexError):
+                pass
+            assert (there is None) == (here is None)
+            assert there is None or torch.equal(there, here)
     block = rt.fuse(nn.Sequential(rt.AnalogLinear(4, 3, **NOISY), nn.Tanh()))
     assert block(torch.ones(2, 5, 4)).shape == (2, 5, 3) and block(torch.ones(8, 2).T[:, ::2]).shape == (2, 3)
     back = rt.to_digital(block)

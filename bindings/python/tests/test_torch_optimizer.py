@@ -168,6 +168,39 @@ def test_plain_descent_has_the_bits_of_torchs(lr):
     assert lr == 0.0 or not torch.equal(trained(torch.optim.SGD), trained(other))
 
 
+def test_a_plain_step_is_a_change_in_place_for_torch():
+    m = model()
+    optimizer = rt.Optimizer(m.parameters(), lr=0.1)
+    assert optimizer._digital is not None
+    backward(m)
+    needed = (m[1].weight * m[1].weight).sum()
+    before = m[1].weight._version
+    optimizer.step()
+    assert m[1].weight._version > before
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        needed.backward()
+
+
+def test_what_plain_descent_cannot_take_is_torchs_to_step():
+    class Table(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rows, self.out = nn.Embedding(5, 6, sparse=True), rt.AnalogLinear(6, 2, name="a", seed=1, **PULSED)
+
+        def forward(self, n):
+            return self.out(self.rows(n))
+
+    m = Table()
+    optimizer = rt.Optimizer(m.parameters(), lr=0.1)
+    before = [m.rows.weight.detach().clone(), m.out.bias.detach().clone(), m.out.get_weights()]
+    m(torch.tensor([1, 3])).sum().backward()
+    optimizer.step()
+    moved = (m.rows.weight != before[0]).any(1).tolist()
+    assert moved == [False, True, False, True, False]
+    torch.testing.assert_close(m.out.bias.detach(), before[1] - 0.1 * 2)
+    assert not torch.equal(m.out.get_weights(), before[2])
+
+
 def test_hooks_and_profilers_see_the_steps():
     m = model()
     optimizer = rt.Optimizer(m.parameters(), lr=0.1)

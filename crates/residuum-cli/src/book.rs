@@ -90,7 +90,9 @@ fn markdown(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn every_command_line_of_the_book_is_taken() {
     let mut count = 0;
-    let mut pages = markdown(&docs().join("book/src"));
+    let mut pages: Vec<PathBuf> =
+        ["tutorial", "how-to", "python"].iter().flat_map(|folder| markdown(&docs().join(folder))).collect();
+    pages.extend(["introduction.md", "faq.md", "gallery.md", "theory.md"].map(|page| docs().join(page)));
     pages.push(docs().join("../README.md"));
     for path in pages {
         let page = fs::read_to_string(&path).unwrap();

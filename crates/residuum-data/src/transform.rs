@@ -1,5 +1,6 @@
 //! From bytes to network inputs: scaling to [0, 1], then a list of transforms, each drawn from the sample's own key.
 
+use residuum::simd::vectorized;
 use residuum::{Key, ParameterError};
 
 use super::resize::Resize;
@@ -127,17 +128,13 @@ impl Pipeline {
     pub(super) fn apply_with(&self, sample: Sample<'_>, key: Key, out: &mut [f32], workspace: &mut Workspace) {
         assert_eq!(sample.len(), self.input.values(), "numbers of a sample and values of its shape");
         assert_eq!(out.len(), self.output.values(), "room for an image and values of its shape");
+        if self.steps.is_empty() {
+            return self.fill(sample, out);
+        }
         let Workspace { image, spare, lines } = workspace;
         image.resize(self.largest, 0.0);
         spare.resize(self.largest, 0.0);
-        match sample {
-            Sample::Values(values) => image[..values.len()].copy_from_slice(values),
-            Sample::Bytes(bytes) => {
-                for (value, &byte) in image.iter_mut().zip(bytes) {
-                    *value = f32::from(byte) / self.full_scale;
-                }
-            }
-        }
+        self.fill(sample, &mut image[..self.input.values()]);
         for (index, step) in (0_u64..).zip(&self.steps) {
             let (from, to) = (&mut image[..step.from.values()], &mut spare[..step.to.values()]);
             let moved = step.apply(from, key.fold(index), to, lines);
@@ -146,6 +143,21 @@ impl Pipeline {
             }
         }
         out.copy_from_slice(&image[..out.len()]);
+    }
+
+    /// The numbers of a sample, bytes as fractions of the full scale.
+    fn fill(&self, sample: Sample<'_>, out: &mut [f32]) {
+        match sample {
+            Sample::Values(values) => out.copy_from_slice(values),
+            Sample::Bytes(bytes) => vectorized(
+                #[inline(always)]
+                || {
+                    for (value, &byte) in out.iter_mut().zip(bytes) {
+                        *value = f32::from(byte) / self.full_scale;
+                    }
+                },
+            ),
+        }
     }
 }
 

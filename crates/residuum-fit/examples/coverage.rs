@@ -2,7 +2,7 @@
 //!
 //!   cargo run --release --workspace --example coverage -- --replicas 200 --devices 1,30 --store coverage.csv
 //!
-//! prints the table of `docs/book/src/reference/coverage.md`. Replicas that the store has are not run again, so a study can be stopped and
+//! prints the table of `docs/coverage.md`. Replicas that the store has are not run again, so a study can be stopped and
 //! continued; `--case NAME` runs one case, `--details` adds every quantity: how often it is covered, and how far off in the mean.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 

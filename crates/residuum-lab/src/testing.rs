@@ -25,7 +25,9 @@ pub mod report {
 /// Of `reproduce`.
 pub mod reproduce {
     pub use crate::reproduce::ablation::saturates;
+    pub use crate::reproduce::calibration::{bound_pulses, law_pulses};
     pub use crate::reproduce::cifar::resnet_hours;
+    pub use crate::reproduce::later::{lead, lead_verdict};
     pub use crate::reproduce::mnist::{cnn_verdict, drop_verdict};
     pub use crate::reproduce::networks::{NetworkPoints, Wanted, obtain};
     pub use crate::reproduce::verdict::{Measured, same_order, written};

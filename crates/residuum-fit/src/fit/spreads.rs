@@ -70,7 +70,7 @@ impl Again {
     /// By what the variance of numbers is multiplied at the ends of its interval.
     ///
     /// The logarithm of a variance has about the same error whatever the variance, so its draws are taken, with their bias and
-    /// Student's quantile. Unlike χ², this holds where devices are not normal: see `docs/book/src/reference/coverage.md`.
+    /// Student's quantile. Unlike χ², this holds where devices are not normal: see `docs/coverage.md`.
     fn ends(&self, values: &[f64]) -> [f64; 2] {
         let freedom = values.len() - 1;
         let whole = covariance(values, values);

@@ -79,7 +79,7 @@ fn at_least(right: usize, all: usize, share: f64, independent: f64) -> bool {
     right as f64 / all as f64 > share - tolerance
 }
 
-/// The full study is `examples/coverage.rs`; its table is in `docs/book/src/reference/coverage.md`.
+/// The full study is `examples/coverage.rs`; its table is in `docs/coverage.md`.
 #[test]
 fn families_kinds_and_intervals_are_right() {
     let jobs: Vec<(&Case, usize, u64)> = CASES[..10]

@@ -137,9 +137,19 @@ fn chart(
         })
         .collect();
     let x = if study.kind == SpecKind::Network { "epoch" } else { "step" };
+    let title = chart_title(study, block, measure);
+    Some(Chart { title, x: x.into(), y: measure.head.clone(), log_x: false, log, series, bounds: Vec::new() })
+}
+
+/// The labels of a block, or the metric where it has none.
+pub(super) fn chart_title(study: &Study<'_>, block: &Block<'_>, measure: &Measure) -> String {
     let words = block.words(&study.others);
-    let title = if words.is_empty() { measure.head.clone() } else { words };
-    Some(Chart { title, x: x.into(), y: measure.head.clone(), log, series, bounds: Vec::new() })
+    if words.is_empty() { measure.head.clone() } else { words }
+}
+
+/// A metric at every time, summarised over the seeds of an arm.
+pub(super) fn over_seeds(arm: &Arm<'_>, kind: SpecKind, measure: &Measure) -> Vec<(f64, Summary)> {
+    points(arm, kind, measure).into_iter().map(|point| (point.at, point.mean)).collect()
 }
 
 /// A metric over the seeds of an arm at one time.
@@ -240,6 +250,7 @@ fn density_chart(
         title: title.to_string(),
         x: x.clone(),
         y: "density".into(),
+        log_x: false,
         log: false,
         series,
         bounds: Vec::new(),

@@ -144,7 +144,8 @@ pub(super) fn histograms(study: &Study<'_>) -> Option<Plot> {
                 .collect();
             let words = block.words(&study.others);
             let title = if words.is_empty() { name.to_string() } else { format!("{name}; {words}") };
-            charts.push(Chart { title, x: "weight".into(), y: "density".into(), log: false, series, bounds });
+            let (x, y) = ("weight".into(), "density".into());
+            charts.push(Chart { title, x, y, log_x: false, log: false, series, bounds });
         }
     }
     let caption =

@@ -5,6 +5,7 @@
 //!             ▼
 //!           ends      means with errors; paired differences, tested
 //!           curves    learning curves and densities
+//!           cost      accuracy against energy and time
 //!           layers    κ₂, drift, pulses, weights in their range
 //!           settings  every parameter, and the time taken
 //!             ▼
@@ -13,6 +14,7 @@
 //!
 //! A report only reads records and runs no trial; equal records give equal bytes.
 
+mod cost;
 mod curves;
 mod ends;
 mod html;
@@ -144,7 +146,12 @@ fn section(study: &study::Study<'_>, options: &ReportOptions) -> Section {
     tables.extend(tested.iter().filter_map(|(measure, contrasts)| contrasts.table(study, measure)));
     tables.extend(layers::hardware(study));
     tables.extend(layers::pulses(study));
-    let plots = [curves::curves(study, options), curves::densities(study), layers::histograms(study)];
+    let plots = [
+        curves::curves(study, options),
+        cost::costs(study, options),
+        curves::densities(study),
+        layers::histograms(study),
+    ];
     Section {
         heading: study.name.to_string(),
         tables,

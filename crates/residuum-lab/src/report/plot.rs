@@ -25,6 +25,8 @@ pub struct Chart {
     pub x: String,
     /// Along the vertical axis.
     pub y: String,
+    /// Whether the horizontal axis is logarithmic; all positions must then be positive.
+    pub log_x: bool,
     /// Whether the vertical axis is logarithmic.
     pub log: bool,
     /// What is drawn, each in a colour of its own.
@@ -123,8 +125,9 @@ fn rounded(x: f64) -> f64 {
 
 impl Chart {
     fn panel(&self, legend: Legend) -> Panel {
-        let y = if self.log { Axis::log(&self.y) } else { Axis::linear(&self.y) };
-        let mut panel = Panel::new(&self.title).x_axis(Axis::linear(&self.x)).y_axis(y).legend(legend);
+        let axis = |log: bool, title: &str| if log { Axis::log(title) } else { Axis::linear(title) };
+        let (x, y) = (axis(self.log_x, &self.x), axis(self.log, &self.y));
+        let mut panel = Panel::new(&self.title).x_axis(x).y_axis(y).legend(legend);
         for series in &self.series {
             panel = series.draw(panel);
         }

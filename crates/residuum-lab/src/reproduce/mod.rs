@@ -6,9 +6,11 @@
 pub(crate) mod ablation;
 mod bias;
 mod bounds;
+pub(crate) mod calibration;
 pub(crate) mod cifar;
 mod curves;
 mod kappa;
+pub(crate) mod later;
 pub(crate) mod mnist;
 mod mnist_table;
 pub(crate) mod networks;
@@ -44,7 +46,7 @@ use crate::verify::VerifyError;
 type Run = fn(&ReproduceOptions, &dyn Progress) -> Result<Reproduction, ReproduceError>;
 
 /// Every figure and table that can be reproduced, the quick ones first: name, label in the paper, what it shows, and how.
-const FIGURES: [(&str, &str, &str, Run); 13] = [
+const FIGURES: [(&str, &str, &str, Run); 16] = [
     (
         "fig-toy",
         "figure:toy-and-kappa (left, middle)",
@@ -69,6 +71,24 @@ const FIGURES: [(&str, &str, &str, Run); 13] = [
         "arXiv:2602.21321",
         "bias with an unknown symmetric point: Residual Learning and E-RIDER beside their laws",
         tracking::run,
+    ),
+    (
+        "fig-calibration",
+        paper::REFERENCES_LABEL,
+        "accuracy against the error of the symmetric point, and against the pulses of its calibration",
+        calibration::run,
+    ),
+    (
+        "table-coarse-states",
+        paper::COARSE_LABEL,
+        "ten states: multi-tile Residual Learning beside Tiki-Taka 1 and 2 and mixed precision, with its cost",
+        later::coarse_states,
+    ),
+    (
+        "table-wrong-references",
+        paper::REFERENCES_LABEL,
+        "references off by 0.4 ± 0.4, five states: E-RIDER beside Tiki-Taka 2 and AGAD, with its cost",
+        later::wrong_references,
     ),
     ("table-bounds", paper::BOUNDS_LABEL, "upper and lower bounds beside measurements", bounds::run),
     ("fig-mnist", paper::MNIST_CURVES_LABEL, "accuracy curves of the FCN and the CNN on MNIST", mnist::run),
@@ -97,7 +117,7 @@ pub const NAMES: [&str; FIGURES.len()] = {
 
 /// What every figure and table shows, a line each.
 pub fn overview() -> String {
-    let line = |(name, _, about, _): &(&str, &str, &str, Run)| format!("  {name:<18} {about}\n");
+    let line = |(name, _, about, _): &(&str, &str, &str, Run)| format!("  {name:<22} {about}\n");
     FIGURES.iter().map(line).collect()
 }
 

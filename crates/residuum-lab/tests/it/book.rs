@@ -17,6 +17,11 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     entries.sort();
     for path in entries {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        // What tools leave behind is not ours.
+        if path.is_dir() && (name.starts_with('.') || ["target", "node_modules"].contains(&name.as_str())) {
+            continue;
+        }
         if path.is_dir() {
             found.extend(files(&path, ending));
         } else if path.to_string_lossy().ends_with(ending) {
@@ -26,9 +31,24 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     found
 }
 
+/// The pages of the book.
 fn pages() -> Vec<(PathBuf, String)> {
-    let pages = files(&root().join("docs/book/src"), ".md");
+    let pages = files(&root().join("docs"), ".md");
     pages.into_iter().map(|p| (p.clone(), fs::read_to_string(p).unwrap())).collect()
+}
+
+/// Pages whose specs readers copy: whole ones, or tables of one.
+fn lessons() -> Vec<(PathBuf, String)> {
+    let own = ["docs/tutorial", "docs/how-to", "docs/python"].map(|folder| root().join(folder));
+    pages().into_iter().filter(|(path, _)| own.iter().any(|folder| path.starts_with(folder))).collect()
+}
+
+/// Every document of the repository that readers meet.
+fn documents() -> Vec<(PathBuf, String)> {
+    let own = files(&root(), ".md").into_iter().filter(|p| p.parent() == Some(root().as_path()));
+    let others = ["docs", "tools", "experiments", "bindings/python"].map(|f| files(&root().join(f), ".md"));
+    let all = own.chain(others.into_iter().flatten());
+    all.map(|p| (p.clone(), fs::read_to_string(p).unwrap())).collect()
 }
 
 /// The blocks of a page that are marked with this language.
@@ -75,7 +95,7 @@ fn read(example: &str) -> Result<(), String> {
 #[test]
 fn every_spec_of_the_book_is_read() {
     let mut count = 0;
-    for (path, page) in pages() {
+    for (path, page) in lessons() {
         for example in blocks(&page, "toml") {
             read(&example).unwrap_or_else(|e| panic!("{}: {e}\n{example}", path.display()));
             count += 1;
@@ -87,22 +107,75 @@ fn every_spec_of_the_book_is_read() {
 }
 
 #[test]
-fn every_page_is_in_the_summary_and_every_document_in_the_book() {
-    let source = root().join("docs/book/src");
+fn every_page_is_in_the_summary_and_holds_its_own_text() {
+    let source = root().join("docs");
     let summary = fs::read_to_string(source.join("SUMMARY.md")).unwrap();
     let pages = pages();
     for (path, _) in pages.iter().filter(|(p, _)| !p.ends_with("SUMMARY.md")) {
         let name = path.strip_prefix(&source).unwrap().to_string_lossy().into_owned();
         assert!(summary.contains(&format!("({name})")), "{name} is not in the summary");
     }
-    let documents = files(&root().join("docs"), ".md");
-    // The page of `reproduce` stands beside its figures, which a book does not take along.
-    let apart = ["docs/book", "docs/results/reproduce"].map(|folder| root().join(folder));
-    for path in documents.iter().filter(|p| !apart.iter().any(|folder| p.starts_with(folder))) {
-        let name = path.strip_prefix(root().join("docs")).unwrap().to_string_lossy().into_owned();
-        let included = |(_, page): &(PathBuf, String)| page.contains(&format!("../{name}}}}}"));
-        assert!(pages.iter().any(included), "docs/{name} is included by no page of the book");
+    for (path, page) in documents() {
+        assert!(!page.contains("{{#"), "{} is whole only in a book", path.display());
     }
+}
+
+/// The anchor that GitHub and mdBook give a heading.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    let kept = kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+    kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// Targets of the links and pictures of a page, outside of its blocks of code.
+fn links(page: &str) -> Vec<String> {
+    let mut inside = false;
+    let mut found = Vec::new();
+    for line in page.lines() {
+        if line.trim_start().starts_with("```") {
+            inside = !inside;
+        }
+        // Code between backticks holds no links.
+        let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
+        let targets = prose.match_indices("](").filter(|_| !inside);
+        found.extend(targets.filter_map(|(at, _)| Some(prose[at + 2..].split_once(')')?.0.to_string())));
+    }
+    found
+}
+
+/// Why a link of a page leads nowhere in the repository; links to other sites are not followed.
+fn dead(path: &Path, page: &str, link: &str) -> Option<String> {
+    if link.contains("://") || link.starts_with("mailto:") {
+        return None;
+    }
+    let (file, fragment) = link.split_once('#').map_or((link, None), |(file, f)| (file, Some(f)));
+    let target = if file.is_empty() { path.to_path_buf() } else { path.parent().unwrap().join(file) };
+    if !target.exists() {
+        return Some(format!("{} is not there", target.display()));
+    }
+    let fragment = fragment.filter(|_| target.extension().is_some_and(|e| e == "md"))?;
+    let text = if file.is_empty() { page.to_string() } else { fs::read_to_string(&target).unwrap() };
+    let mut headings = text.lines().filter(|l| l.starts_with('#')).map(|l| anchor(l.trim_start_matches('#')));
+    (!headings.any(|a| a == fragment)).then(|| format!("{} has no heading #{fragment}", target.display()))
+}
+
+#[test]
+fn no_link_is_dead() {
+    let mut count = 0;
+    let mut faults = Vec::new();
+    for (path, page) in documents() {
+        for link in links(&page) {
+            count += 1;
+            faults.extend(dead(&path, &page, &link).map(|why| format!("{}: ({link}) {why}", path.display())));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(count > 80, "{count} links were found");
+    // Broken twins: a file and a heading that are not there.
+    let (path, page) = (root().join("README.md"), "# One\n");
+    assert!(dead(&path, page, "docs/nothing.md").is_some() && dead(&path, page, "#two").is_some());
+    assert_eq!(dead(&path, page, "#one"), None);
+    assert_eq!(links("a [b](c.md) `[d](e.md)`\n```\n[f](g.md)\n```\n"), ["c.md"]);
 }
 
 /// The names in backticks of a cell of a table.
@@ -162,7 +235,7 @@ fn is_a_test(path: &str) -> bool {
 
 #[test]
 fn theory_to_code_names_what_exists_and_every_claim() {
-    let page = fs::read_to_string(root().join("docs/book/src/theory.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/theory.md")).unwrap();
     let claims: Vec<&str> = verify::claims().iter().map(|c| c.id).collect();
     let mut named = Vec::new();
     let mut rows = 0;

@@ -104,6 +104,39 @@ fn accuracies_are_means_over_the_last_sixth_and_over_seeds() {
     assert_eq!(best(&report), [true, false]);
 }
 
+/// Accuracy against energy and time, a point for each epoch; without a ledger there is no such figure.
+#[test]
+fn what_accuracy_costs_is_drawn_from_the_ledger() {
+    let costs = |trials: &[StoredTrial]| {
+        let report = Report::new(trials, &ReportOptions::default());
+        report.sections[0].plots.iter().find(|plot| plot.name == "costs").cloned()
+    };
+    let mut trials = [three_seeds("A", [0.9, 0.92, 0.94]), three_seeds("B", [0.8, 0.81, 0.85])].concat();
+    assert!(costs(&trials).is_none());
+    for trial in trials.iter_mut().filter(|t| t.manifest.labels[0].1 == "A") {
+        let seed = trial.manifest.seed as f64;
+        for epoch in 1..=12 {
+            // 2, 3 and 4 joules an epoch.
+            let energy = (2.0 + seed) * epoch as f64;
+            trial.rows.push(row(Some(epoch), 10 * epoch, "training_energy", "", energy));
+            trial.rows.push(row(Some(epoch), 10 * epoch, "training_time", "", 1e-3 * epoch as f64));
+        }
+    }
+    let plot = costs(&trials).unwrap();
+    assert_eq!(plot.charts.len(), 2);
+    let [energy, time] = &plot.charts[..] else { panic!("{plot:?}") };
+    assert_eq!(
+        (energy.x.as_str(), time.x.as_str()),
+        ("energy of the hardware (J)", "time of the hardware (s)")
+    );
+    // B has no ledger.
+    assert_eq!(energy.series.len(), 1);
+    let curve = &energy.series[0];
+    assert_eq!((curve.label.as_str(), curve.xs.len()), ("A", 12));
+    assert!((curve.xs[11] - 36.0).abs() < 1e-12 && (curve.ys[11] - 93.0).abs() < 1e-10, "{curve:?}");
+    assert!((time.series[0].xs[0] - 1e-3).abs() < 1e-15);
+}
+
 /// Broken twin of the mark: the same means with seeds that disagree, or with one seed, or with seeds that do not meet.
 #[test]
 fn nothing_is_marked_that_the_seeds_do_not_tell_apart() {

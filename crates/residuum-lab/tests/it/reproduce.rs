@@ -2,6 +2,7 @@
 
 mod ablation;
 mod cifar;
+mod later;
 mod mnist;
 mod networks;
 mod paper;

@@ -37,11 +37,14 @@ impl Patches {
         let Geometry { stride, padding, dilation, .. } = &self.geometry;
         let dilation = dilation[axis].cast_signed();
         let start = (out * stride[axis]).cast_signed() - padding[axis].cast_signed();
-        // The first value at or after `position`.
+        // The first value at or after `position`. Almost every window is dense, and a division for each would take as long as its copy.
         let reached = |position: isize| {
-            ((position - start + dilation - 1).div_euclid(dilation))
-                .clamp(0, kernel.cast_signed())
-                .cast_unsigned()
+            let values = if dilation == 1 {
+                position - start
+            } else {
+                (position - start + dilation - 1).div_euclid(dilation)
+            };
+            values.clamp(0, kernel.cast_signed()).cast_unsigned()
         };
         let (first, last) = (reached(0), reached(size.cast_signed()));
         let begin = start + dilation * first.cast_signed();
@@ -65,16 +68,22 @@ impl Patches {
                 let (sample, y) = ((first + index) / self.out.height, (first + index) % self.out.height);
                 let image = &images[sample * self.image.len()..][..self.image.len()];
                 let (dy_first, dy_last, row) = self.inside(0, y);
-                for (x, window) in strip.chunks_exact_mut(window).enumerate() {
+                for x in 0..self.out.width {
                     let (dx_first, dx_last, col) = self.inside(1, x);
-                    for (dy, line) in window.chunks_exact_mut(run).enumerate() {
+                    let whole = self.is_dense() && dx_last - dx_first == self.geometry.width;
+                    for dy in 0..self.geometry.height {
+                        let line = &mut strip[x * window + dy * run..];
                         if dy < dy_first || dy >= dy_last {
-                            line.fill(0.0);
+                            line[..run].fill(0.0);
                             continue;
                         }
                         let row = row + (dy - dy_first) * self.geometry.dilation[0];
                         let from = (row * self.image.width + col) * channels;
-                        let (left, rest) = line.split_at_mut(dx_first * channels);
+                        if whole {
+                            copy(&image[from..], line, run);
+                            continue;
+                        }
+                        let (left, rest) = line[..run].split_at_mut(dx_first * channels);
                         let (middle, right) = rest.split_at_mut((dx_last - dx_first) * channels);
                         left.fill(0.0);
                         right.fill(0.0);
@@ -125,5 +134,18 @@ impl Patches {
                 }
             }
         });
+    }
+}
+
+/// Values that one move of a vector copies.
+const VECTOR: usize = 8;
+
+/// Copies the first `n` values. Where there is room for a whole vector, a short run takes one move instead of a call, and what it
+/// writes beyond the run is overwritten by the runs that follow.
+#[inline(always)]
+fn copy(from: &[f32], to: &mut [f32], n: usize) {
+    match (from.first_chunk::<VECTOR>(), to.first_chunk_mut::<VECTOR>()) {
+        (Some(from), Some(to)) if n <= VECTOR => *to = *from,
+        _ => to[..n].copy_from_slice(&from[..n]),
     }
 }

@@ -19,7 +19,7 @@ FUNCTIONS: dict[type, str] = {nn.Sigmoid: "sigmoid", nn.Tanh: "tanh", nn.ReLU: "
 
 
 class ReadChain(torch.autograd.Function):
-    """Layers on tiles and the functions between them, on samples in the rows of a matrix."""
+    """Layers on tiles and the functions between them, on samples in the first dimension of a tensor."""
 
     @staticmethod
     def forward(ctx: Any, inputs: Tensor, plan: list[str], matrices: list[Any], *parameters: Any) -> Tensor:
@@ -42,6 +42,8 @@ def _backward(ctx: Any, errors: Tensor) -> tuple[Tensor | None, ...]:
     if back is None:
         back = chain_backward(passed, matrices, packed(errors, "errors"), wanted[0], wanted[3:])
     to_inputs, gradients, pairs = back
+    if to_inputs is not None and inputs.dim() != 2:
+        to_inputs = to_inputs.view(inputs.shape)
     for tile, pair in zip(tiles, pairs):
         if pair is not None:
             n, own, own_errors = pair
@@ -75,6 +77,10 @@ def _parts(layers: list[nn.Module]) -> list[tuple[list[str] | None, list[nn.Modu
     parts: list[tuple[list[str] | None, list[nn.Module]]] = []
     for layer in layers:
         name = "tiles" if type(layer) is AnalogLinear else FUNCTIONS.get(type(layer))
+        if name == "tiles" and parts and parts[-1][0] is None and _flattens(parts[-1][1][0]):
+            # Samples lie one after the other, whatever their shape: to flatten them is to look at them so.
+            parts[-1] = ["tiles"], [*parts[-1][1], layer]
+            continue
         if isinstance(layer, nn.LogSoftmax) and layer.dim not in (1, -1):
             name = None
         if name is None:
@@ -88,11 +94,17 @@ def _parts(layers: list[nn.Module]) -> list[tuple[list[str] | None, list[nn.Modu
     return parts
 
 
+def _flattens(layer: nn.Module) -> bool:
+    return type(layer) is nn.Flatten and layer.start_dim == 1 and layer.end_dim == -1
+
+
 def _run(plan: list[str], part: list[Any], inputs: Tensor) -> Tensor:
     """One run on one batch; layer by layer where something wants to see the layers, or the inputs are not plain samples."""
     parameters: list[Any] = []
     matrices = []
-    plain = inputs.dtype is torch.float32 and inputs.is_cpu and inputs.dim() == 2 and inputs.is_contiguous() and not inputs.is_neg()
+    dims = inputs.dim()
+    plain = inputs.dtype is torch.float32 and inputs.is_cpu and inputs.is_contiguous() and not inputs.is_neg()
+    plain = plain and (dims == 2 or dims > 2 and type(part[0]) is nn.Flatten)
     for layer in part:
         own = layer.__dict__
         if own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]:
@@ -123,9 +135,10 @@ def fuse(model: nn.Module) -> nn.Module:
     the model.
 
     Every ``nn.Sequential`` with ``AnalogLinear`` layers reads them together with ``Sigmoid``, ``Tanh``, ``ReLU`` and ``LogSoftmax``
-    behind them in one call for each direction, where torch would spend more on a dozen small functions than the tiles take. Names,
-    states, draws and pulses stay what they are. The functions are those of ``residuum run`` (``residuum.torch.functional``), which
-    differ from torch's in the last digit. Where a layer has hooks, or inputs are no matrix, layers run one by one.
+    behind them, and a ``Flatten`` before them, in one call for each direction, where torch would spend more on a dozen small functions
+    than the tiles take. Names, states, draws and pulses stay what they are. The functions are those of ``residuum run``
+    (``residuum.torch.functional``), which differ from torch's in the last digit. Where a layer has hooks, or inputs are not one row for
+    each sample, layers run one by one.
     """
     made: dict[int, nn.Module] = {}
     for module in model.modules():
