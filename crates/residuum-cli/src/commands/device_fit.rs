@@ -106,9 +106,11 @@ fn write(context: &Context, options: &FitArgs, report: &FitReport) -> anyhow::Re
         put(path.clone(), report.to_aihwkit())?;
     }
     if let Some(dir) = &options.crosssim {
+        let [up, down] = [Direction::Up, Direction::Down].map(|d| report.to_crosssim(d));
+        let (up, down) = (up.context("--crosssim")?, down.context("--crosssim")?);
         std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
-        put(dir.join("dG_increasing.txt"), report.to_crosssim(Direction::Up))?;
-        put(dir.join("dG_decreasing.txt"), report.to_crosssim(Direction::Down))?;
+        put(dir.join("dG_increasing.txt"), up)?;
+        put(dir.join("dG_decreasing.txt"), down)?;
     }
     if let Some(dir) = &context.out {
         let single =
