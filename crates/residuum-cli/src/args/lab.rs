@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::SpecSettings;
+use super::{Formats, SpecSettings};
 
 /// Check a spec and its whole grid, and count its trials.
 ///
@@ -131,6 +131,8 @@ pub struct RunArgs {
     pub list: bool,
     #[command(flatten)]
     pub settings: SpecSettings,
+    #[command(flatten)]
+    pub formats: Formats,
 }
 
 fn parse_shard(text: &str) -> Result<(usize, usize), String> {
@@ -178,6 +180,8 @@ pub struct TuneArgs {
     pub store: Option<PathBuf>,
     #[command(flatten)]
     pub settings: SpecSettings,
+    #[command(flatten)]
+    pub formats: Formats,
 }
 
 /// List, show, remove and export the trials of a store.
@@ -268,7 +272,7 @@ fn reproduce_help() -> String {
 
 /// Reproduce figures and tables of the paper: its numbers beside ours, with a verdict on each.
 ///
-/// Writes to --out DIR (residuum-out by default): figures as SVG and PNG, numbers as CSV, settings as TOML, and everything on one
+/// Writes to --out DIR (residuum-out by default): figures (SVG and PNG unless --formats says otherwise), numbers as CSV, settings as TOML, and everything on one
 /// page, reproduce.md and reproduce.json. Networks are kept in a store, so the same command continues after an interruption. Items
 /// that cannot be run are listed with the reason.
 #[derive(Args, Debug)]
@@ -289,6 +293,8 @@ pub struct ReproduceArgs {
     /// Number of networks to train at a time, one thread each; same as --threads by default.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
+    #[command(flatten)]
+    pub formats: Formats,
 }
 
 /// Report on the trials of one or more stores: tables and figures on one page.
@@ -300,7 +306,8 @@ pub struct ReproduceArgs {
 Examples:
   residuum report runs/mnist-fcn --to report.html
   residuum report runs/a runs/b --to tables.tex
-  residuum report runs/toy --metric gap --metric effective_mean --to toy.md --figures figures")]
+  residuum report runs/toy --metric gap --metric effective_mean --to toy.md --figures figures
+  residuum report runs/digits --to tables.tex --figures figures --formats pdf,pgf")]
 pub struct ReportArgs {
     /// Stores to report on, together.
     #[arg(value_name = "STORE", required = true)]
@@ -308,7 +315,7 @@ pub struct ReportArgs {
     /// File to write: .html, .md or .tex.
     #[arg(long, value_name = "FILE")]
     pub to: PathBuf,
-    /// Also write every figure as SVG and PNG into this folder.
+    /// Also write every figure into this folder, as SVG and PNG unless --formats says otherwise.
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
     /// Title of the page; the names of the experiments by default.
@@ -323,6 +330,8 @@ pub struct ReportArgs {
     /// What bands around curves show: one standard error (se), or all seeds (range).
     #[arg(long, value_name = "BAND", value_parser = ["se", "range"], default_value = "se")]
     pub band: String,
+    #[command(flatten)]
+    pub formats: Formats,
 }
 
 /// Measure the effect of each difference between two specs.

@@ -20,6 +20,7 @@ pub const CATALOGUE: &[Shipped] = shipped![
     "digits",
     "coarse-states",
     "wrong-references",
+    "symmetric-point",
     "mnist-fcn",
     "mnist-cnn",
     "mnist-table",
