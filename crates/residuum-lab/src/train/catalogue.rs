@@ -20,6 +20,7 @@ pub const CATALOGUE: &[Shipped] = shipped![
     "digits",
     "coarse-states",
     "wrong-references",
+    "rule-presets",
     "mnist-fcn",
     "mnist-cnn",
     "mnist-table",
