@@ -17,15 +17,15 @@ pub mod explain {
 
 /// Of `report`.
 pub mod report {
-    pub use crate::report::latex::escape;
     pub use crate::report::layers::{BINS, Bins, pooled};
-    pub use crate::report::plot::colors;
 }
 
 /// Of `reproduce`.
 pub mod reproduce {
     pub use crate::reproduce::ablation::saturates;
+    pub use crate::reproduce::calibration::{bound_pulses, law_pulses};
     pub use crate::reproduce::cifar::resnet_hours;
+    pub use crate::reproduce::later::{lead, lead_verdict};
     pub use crate::reproduce::mnist::{cnn_verdict, drop_verdict};
     pub use crate::reproduce::networks::{NetworkPoints, Wanted, obtain};
     pub use crate::reproduce::verdict::{Measured, same_order, written};

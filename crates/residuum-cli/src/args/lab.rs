@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 
 use residuum_lab::tune::Setting;
 
-use super::SpecSettings;
+use super::{Formats, SpecSettings};
 
 /// Check a spec and its whole grid, and count its trials.
 ///
@@ -133,6 +133,8 @@ pub struct RunArgs {
     pub list: bool,
     #[command(flatten)]
     pub settings: SpecSettings,
+    #[command(flatten)]
+    pub formats: Formats,
 }
 
 fn parse_shard(text: &str) -> Result<(usize, usize), String> {
@@ -189,6 +191,8 @@ pub struct TuneArgs {
     pub store: Option<PathBuf>,
     #[command(flatten)]
     pub settings: SpecSettings,
+    #[command(flatten)]
+    pub formats: Formats,
 }
 
 fn parse_choice(text: &str) -> Result<(String, Vec<Setting>), String> {
@@ -287,7 +291,7 @@ fn reproduce_help() -> String {
 
 /// Reproduce figures and tables of the paper: its numbers beside ours, with a verdict on each.
 ///
-/// Writes to --out DIR (residuum-out by default): figures as SVG and PNG, numbers as CSV, settings as TOML, and everything on one
+/// Writes to --out DIR (residuum-out by default): figures (SVG and PNG unless --formats says otherwise), numbers as CSV, settings as TOML, and everything on one
 /// page, reproduce.md and reproduce.json. Networks are kept in a store, so the same command continues after an interruption. Items
 /// that cannot be run are listed with the reason.
 #[derive(Args, Debug)]
@@ -308,6 +312,8 @@ pub struct ReproduceArgs {
     /// Number of networks to train at a time, one thread each; same as --threads by default.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
+    #[command(flatten)]
+    pub formats: Formats,
 }
 
 /// Report on the trials of one or more stores: tables and figures on one page.
@@ -319,7 +325,8 @@ pub struct ReproduceArgs {
 Examples:
   residuum report runs/mnist-fcn --to report.html
   residuum report runs/a runs/b --to tables.tex
-  residuum report runs/toy --metric gap --metric effective_mean --to toy.md --figures figures")]
+  residuum report runs/toy --metric gap --metric effective_mean --to toy.md --figures figures
+  residuum report runs/digits --to tables.tex --figures figures --formats pdf,pgf")]
 pub struct ReportArgs {
     /// Stores to report on, together.
     #[arg(value_name = "STORE", required = true)]
@@ -327,7 +334,7 @@ pub struct ReportArgs {
     /// File to write: .html, .md or .tex.
     #[arg(long, value_name = "FILE")]
     pub to: PathBuf,
-    /// Also write every figure as SVG and PNG into this folder.
+    /// Also write every figure into this folder, as SVG and PNG unless --formats says otherwise.
     #[arg(long, value_name = "DIR")]
     pub figures: Option<PathBuf>,
     /// Title of the page; the names of the experiments by default.
@@ -342,6 +349,8 @@ pub struct ReportArgs {
     /// What bands around curves show: one standard error (se), or all seeds (range).
     #[arg(long, value_name = "BAND", value_parser = ["se", "range"], default_value = "se")]
     pub band: String,
+    #[command(flatten)]
+    pub formats: Formats,
 }
 
 /// Measure the effect of each difference between two specs.

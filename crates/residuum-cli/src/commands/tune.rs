@@ -1,7 +1,7 @@
 use anyhow::bail;
 use residuum_lab::execute::default_store;
 use residuum_lab::explain::missing_data;
-use residuum_lab::files::{save_figure, write_whole};
+use residuum_lab::files::{FIGURES, save_figure, write_whole};
 use residuum_lab::plan::selected;
 use residuum_lab::source::{SpecSource, data_root};
 use residuum_lab::store::Store;
@@ -58,16 +58,17 @@ pub fn tune(context: &Context, options: &TuneArgs) -> anyhow::Result<bool> {
     for one in &tuned {
         let file = store.path().join(format!("tuned-{}.toml", one.point));
         write_whole(&file, one.spec.as_bytes())?;
-        let (svg, png) = save_figure(&one.figure(), store.path(), &format!("tuned-{}", one.point))?;
+        let name = format!("tuned-{}", one.point);
+        let figures = save_figure(&one.figure(), store.path(), &name, options.formats.get(&FIGURES))?;
+        let figures: Vec<String> = figures.iter().map(|path| path.display().to_string()).collect();
         if context.json {
             json.push(one.to_json());
         } else {
             terminal::print(&format!(
-                "{}\nspec to run:  {}\nsensitivity:  {}, {}\n\n",
+                "{}\nspec to run:  {}\nsensitivity:  {}\n\n",
                 one.to_text(),
                 file.display(),
-                svg.display(),
-                png.display()
+                figures.join(", ")
             ))?;
         }
     }

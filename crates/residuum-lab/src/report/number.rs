@@ -52,6 +52,47 @@ pub fn written(mean: f64, error: Option<f64>) -> Written {
     }
 }
 
+/// Powers of ten by which numbers of one column may differ and still share their decimals.
+const ALIKE: i32 = 3;
+
+/// The numbers of one column, with as many decimals and the same power of ten in every row where their sizes allow it.
+pub fn column(numbers: &[(f64, Option<f64>)]) -> Vec<Written> {
+    let own: Vec<Written> = numbers.iter().map(|(mean, error)| written(*mean, *error)).collect();
+    let told = || numbers.iter().zip(&own).filter(|((mean, _), _)| mean.is_finite());
+    let exponents: Vec<Option<i32>> = told().map(|(_, w)| w.exponent).collect();
+    let largest = exponents.iter().flatten().max().copied();
+    let is_alike = |e: &Option<i32>| e.zip(largest).is_some_and(|(e, most)| most - e <= ALIKE);
+    let exponent = match largest {
+        // Zero is zero in any unit.
+        Some(most) if told().all(|((mean, _), w)| *mean == 0.0 || is_alike(&w.exponent)) => Some(most),
+        Some(_) => return own,
+        None => None,
+    };
+    let scale = 10f64.powi(exponent.unwrap_or(0));
+    let places = |((mean, error), w): (&(f64, Option<f64>), &Written)| {
+        let own = w.mean.rsplit_once('.').map_or(0, |(_, digits)| digits.len() as i32);
+        let shifted = own + exponent.unwrap_or(0) - w.exponent.unwrap_or(0);
+        // A number that is exact needs no decimals of its own.
+        let exact = error.is_none_or(|e| e == 0.0) && *mean == mean.trunc() && exponent.is_none();
+        (!exact).then_some(shifted)
+    };
+    let decimals: Vec<i32> = told().filter_map(places).collect();
+    let (Some(most), Some(least)) = (decimals.iter().max(), decimals.iter().min()) else { return own };
+    if most - least > ALIKE {
+        return own;
+    }
+    let decimals = usize::try_from(*most).unwrap_or(0).min(10);
+    let digits = |x: f64| signed(&format!("{:.decimals$}", x / scale));
+    let shown = |(&(mean, error), own): (&(f64, Option<f64>), Written)| {
+        if !mean.is_finite() {
+            return own;
+        }
+        let error = own.error.zip(error).map(|(text, e)| if text == "0" { text } else { digits(e) });
+        Written { mean: digits(mean), error, exponent }
+    };
+    numbers.iter().zip(own).map(shown).collect()
+}
+
 /// With a true minus, and none before zero.
 fn signed(text: &str) -> String {
     match text.strip_prefix('-') {

@@ -6,9 +6,11 @@
 pub(crate) mod ablation;
 mod bias;
 mod bounds;
+pub(crate) mod calibration;
 pub(crate) mod cifar;
 mod curves;
 mod kappa;
+pub(crate) mod later;
 pub(crate) mod mnist;
 mod mnist_table;
 pub(crate) mod networks;
@@ -32,7 +34,7 @@ pub use networks::NetworkOptions;
 pub use page::{Page, PageEntry};
 pub use verdict::{ONE_RUN_TOLERANCE, PaperVerdict};
 
-use crate::figure::Figure;
+use crate::figure::{Figure, FigureFormat};
 use crate::files::{FigureError, save_figure, write_atomic};
 use crate::progress::{Cancelled, Progress};
 use crate::spec::SpecError;
@@ -44,7 +46,7 @@ use crate::verify::VerifyError;
 type Run = fn(&ReproduceOptions, &dyn Progress) -> Result<Reproduction, ReproduceError>;
 
 /// Every figure and table that can be reproduced, the quick ones first: name, label in the paper, what it shows, and how.
-const FIGURES: [(&str, &str, &str, Run); 13] = [
+const FIGURES: [(&str, &str, &str, Run); 16] = [
     (
         "fig-toy",
         "figure:toy-and-kappa (left, middle)",
@@ -69,6 +71,24 @@ const FIGURES: [(&str, &str, &str, Run); 13] = [
         "arXiv:2602.21321",
         "bias with an unknown symmetric point: Residual Learning and E-RIDER beside their laws",
         tracking::run,
+    ),
+    (
+        "fig-calibration",
+        paper::REFERENCES_LABEL,
+        "accuracy against the error of the symmetric point, and against the pulses of its calibration",
+        calibration::run,
+    ),
+    (
+        "table-coarse-states",
+        paper::COARSE_LABEL,
+        "ten states: multi-tile Residual Learning beside Tiki-Taka 1 and 2 and mixed precision, with its cost",
+        later::coarse_states,
+    ),
+    (
+        "table-wrong-references",
+        paper::REFERENCES_LABEL,
+        "references off by 0.4 ± 0.4, five states: E-RIDER beside Tiki-Taka 2 and AGAD, with its cost",
+        later::wrong_references,
     ),
     ("table-bounds", paper::BOUNDS_LABEL, "upper and lower bounds beside measurements", bounds::run),
     ("fig-mnist", paper::MNIST_CURVES_LABEL, "accuracy curves of the FCN and the CNN on MNIST", mnist::run),
@@ -97,7 +117,7 @@ pub const NAMES: [&str; FIGURES.len()] = {
 
 /// What every figure and table shows, a line each.
 pub fn overview() -> String {
-    let line = |(name, _, about, _): &(&str, &str, &str, Run)| format!("  {name:<18} {about}\n");
+    let line = |(name, _, about, _): &(&str, &str, &str, Run)| format!("  {name:<22} {about}\n");
     FIGURES.iter().map(line).collect()
 }
 
@@ -184,16 +204,15 @@ impl Reproduction {
         serde_json::json!({ "name": self.name, "settings": self.settings, "findings": self.findings })
     }
 
-    /// Writes `NAME.svg` and `NAME.png` if there is a figure, the tables as `STEM.csv` and the settings as `NAME.toml`, each whole or not at
+    /// Writes the figure, if there is one, as `NAME.svg` and so on, the tables as `STEM.csv` and the settings as `NAME.toml`, each whole or not at
     /// all, and returns the paths in this order.
     ///
     /// # Errors
     /// If the picture cannot be rasterised (nothing is written then) or a file cannot be written.
-    pub fn save(&self, dir: &Path) -> Result<Vec<PathBuf>, FigureError> {
+    pub fn save(&self, dir: &Path, formats: &[FigureFormat]) -> Result<Vec<PathBuf>, FigureError> {
         let mut paths = Vec::new();
         if let Some(figure) = &self.figure {
-            let (svg, png) = save_figure(figure, dir, self.name)?;
-            paths.extend([svg, png]);
+            paths.extend(save_figure(figure, dir, self.name, formats)?);
         }
         let texts = self.tables.iter().map(|(stem, bytes)| (format!("{stem}.csv"), bytes.as_slice()));
         for (file, bytes) in texts.chain([(format!("{}.toml", self.name), self.settings.as_bytes())]) {

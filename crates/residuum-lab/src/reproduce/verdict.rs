@@ -99,12 +99,12 @@ impl Measured {
     /// The verdict on one number. `same_order` tells whether the rules of its cell stand as in the paper, if that is known.
     pub fn against(&self, paper: Printed, same_order: Option<bool>) -> PaperVerdict {
         let difference = match paper {
-            Printed::Mean { mean, .. } => self.mean() - mean,
+            Printed::Mean { mean, .. } | Printed::Alone(mean) => self.mean() - mean,
             // How far above the limit; failing is what is to be reproduced.
             Printed::Below(limit) => (self.mean() - limit).max(0.0),
         };
         let tolerance = match paper {
-            Printed::Mean { .. } => self.tolerance(paper),
+            Printed::Mean { .. } | Printed::Alone(_) => self.tolerance(paper),
             Printed::Below(_) => 0.0,
         };
         if difference.abs() <= tolerance {

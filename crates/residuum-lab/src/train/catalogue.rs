@@ -21,6 +21,7 @@ pub const CATALOGUE: &[Shipped] = shipped![
     "coarse-states",
     "wrong-references",
     "rule-presets",
+    "symmetric-point",
     "mnist-fcn",
     "mnist-cnn",
     "mnist-table",

@@ -9,8 +9,16 @@ use residuum_lab::reproduce::{
     paper_label, reproduce,
 };
 
-const NETWORKS: [&str; 6] =
-    ["fig-mnist", "fig-ablation", "fig-weights", "table-mnist", "table-cifar-power", "table-cifar-exp"];
+const NETWORKS: [&str; 8] = [
+    "fig-mnist",
+    "fig-ablation",
+    "fig-weights",
+    "table-mnist",
+    "table-coarse-states",
+    "table-wrong-references",
+    "table-cifar-power",
+    "table-cifar-exp",
+];
 
 fn options(folder: &Path) -> ReproduceOptions {
     let networks = NetworkOptions {
@@ -70,6 +78,37 @@ fn the_tables_of_the_paper_are_there_line_by_line() {
     assert_eq!(r.findings[1].paper, "84.47 ± 3.40 %");
     let last = r.findings.last().unwrap();
     assert!(last.statement.contains("not the paper's network") && !last.paper.contains('±'), "{last:?}");
+}
+
+/// The tables of later papers: a line for each rule, and the lead they are printed for.
+#[test]
+fn the_tables_of_later_papers_have_their_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, printed, lead) in [
+        ("table-coarse-states", vec!["78.7 %", "95.4 %", "99.1 %", "98.5 %"], "+3.1 points."),
+        ("table-wrong-references", vec!["67.9 %", "92.1 %", "96.2 %"], "+4.1 points."),
+    ] {
+        let papers: Vec<String> = quick(name, folder.path()).findings.into_iter().map(|f| f.paper).collect();
+        assert_eq!(papers[..printed.len()], printed, "{name}");
+        assert_eq!(papers[printed.len()..], [lead], "{name}");
+    }
+}
+
+/// On the embedded digits, which are always there: every rule at every error, and every calibration.
+#[test]
+fn the_figure_of_calibration_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let r = quick("fig-calibration", folder.path());
+    let (_, bytes) = r.tables.iter().find(|(stem, _)| stem == "fig-calibration").unwrap();
+    let rows: Vec<csv::StringRecord> =
+        csv::Reader::from_reader(&bytes[..]).records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 7 * 4 + 4);
+    for row in &rows {
+        let pulses: u32 = row[2].parse().unwrap();
+        assert!([0, 10, 30, 80, 200].contains(&pulses), "{row:?}");
+    }
+    assert!(r.figure.is_some());
+    assert!(r.findings.iter().all(|f| !matches!(f.verdict, PaperVerdict::NotRun(_))), "{:?}", r.findings);
 }
 
 /// A folder of CIFAR-10 whose files are there and empty.
@@ -145,7 +184,7 @@ fn the_page_shows_every_item_with_its_verdicts() {
 
 #[test]
 fn every_item_has_a_place_in_the_paper() {
-    assert_eq!(NAMES.len(), 13);
+    assert_eq!(NAMES.len(), 16);
     for name in NAMES {
         assert!(paper_label(name).contains(':'), "{name}");
     }
