@@ -59,22 +59,24 @@ const ALIKE: i32 = 3;
 pub fn column(numbers: &[(f64, Option<f64>)]) -> Vec<Written> {
     let own: Vec<Written> = numbers.iter().map(|(mean, error)| written(*mean, *error)).collect();
     let told = || numbers.iter().zip(&own).filter(|((mean, _), _)| mean.is_finite());
-    let exponents: Vec<Option<i32>> = told().map(|(_, w)| w.exponent).collect();
-    let largest = exponents.iter().flatten().max().copied();
-    let is_alike = |e: &Option<i32>| e.zip(largest).is_some_and(|(e, most)| most - e <= ALIKE);
-    let exponent = match largest {
-        // Zero is zero in any unit.
-        Some(most) if told().all(|((mean, _), w)| *mean == 0.0 || is_alike(&w.exponent)) => Some(most),
-        Some(_) => return own,
-        None => None,
+    // Zero is zero in any unit.
+    let sizes: Vec<i32> = told()
+        .filter(|((mean, _), _)| *mean != 0.0)
+        .map(|((mean, _), w)| w.exponent.unwrap_or(magnitude(*mean)))
+        .collect();
+    let is_scaled = told().any(|(_, w)| w.exponent.is_some());
+    let exponent = match (sizes.iter().max(), sizes.iter().min()) {
+        (Some(most), Some(least)) if is_scaled && most - least <= ALIKE => Some(*most),
+        _ if is_scaled => return own,
+        _ => None,
     };
     let scale = 10f64.powi(exponent.unwrap_or(0));
     let places = |((mean, error), w): (&(f64, Option<f64>), &Written)| {
-        let own = w.mean.rsplit_once('.').map_or(0, |(_, digits)| digits.len() as i32);
-        let shifted = own + exponent.unwrap_or(0) - w.exponent.unwrap_or(0);
+        let error = error.filter(|e| *e > 0.0 && w.error.as_deref() != Some("0"));
         // A number that is exact needs no decimals of its own.
-        let exact = error.is_none_or(|e| e == 0.0) && *mean == mean.trunc() && exponent.is_none();
-        (!exact).then_some(shifted)
+        let exact = error.is_none() && (*mean == 0.0 || exponent.is_none() && *mean == mean.trunc());
+        let own = error.map_or_else(|| DIGITS - 1 - magnitude(mean / scale), |e| 1 - magnitude(e / scale));
+        (!exact).then_some(own.max(0))
     };
     let decimals: Vec<i32> = told().filter_map(places).collect();
     let (Some(most), Some(least)) = (decimals.iter().max(), decimals.iter().min()) else { return own };

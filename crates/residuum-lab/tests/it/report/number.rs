@@ -26,7 +26,14 @@ fn the_numbers_of_a_column_share_their_decimals() {
         shown(&[(97.1349, Some(0.0412)), (11.35, Some(1.2)), (98.0, Some(0.0))]),
         ["97.135 ± 0.041", "11.350 ± 1.200", "98.000 ± 0"]
     );
-    assert_eq!(shown(&[(1.2e7, None), (4.56e8, None)]), ["0.1200×10⁸", "4.5600×10⁸"]);
+    assert_eq!(
+        shown(&[(1.2e7, None), (4.56e8, None), (0.0, None)]),
+        ["0.1200×10⁸", "4.5600×10⁸", "0.0000×10⁸"]
+    );
+    assert_eq!(
+        shown(&[(1_318_712.0, Some(2213.0)), (319_398.0, Some(2237.0))]),
+        ["(1.3187 ± 0.0022)×10⁶", "(0.3194 ± 0.0022)×10⁶"]
+    );
     assert_eq!(shown(&[(3.0, None), (12.0, None)]), ["3", "12"]);
     assert_eq!(shown(&[(f64::NAN, None), (0.5, Some(0.25))]), ["–", "0.50 ± 0.25"]);
     // Numbers of very different sizes keep their own.
