@@ -46,17 +46,23 @@ for (const width of [1280, 400]) {
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     check(overflow <= 0, `${at}: no horizontal overflow (${overflow} px)`);
 
+    // On a narrow page a wide table is a list of cards, without a head to sort by; no cell may be cut off either way.
+    const cut = await page.evaluate(() => [...document.querySelectorAll(".scroll")].filter(s => s.scrollWidth > s.clientWidth + 1).length);
+    check(cut === 0, `${at}: no table is cut off (${cut})`);
     const table = page.locator("table.sortable").first();
-    const last = (await table.locator("thead th").count()) - 1;
-    const column = () => table.locator("tbody tr").evaluateAll((rows, i) => rows.map(row => Number(row.cells[i].dataset.key)), last);
-    const numbers = (await column()).filter(x => !Number.isNaN(x));
-    await table.locator("thead button").nth(last).click();
-    const up = (await column()).filter(x => !Number.isNaN(x));
-    await table.locator("thead button").nth(last).click();
-    const down = (await column()).filter(x => !Number.isNaN(x));
-    const ascending = [...numbers].sort((a, b) => a - b);
-    check(String(up) === String(ascending) && String(down) === String(ascending.reverse()), `${at}: columns sort both ways`);
-    check((await table.locator("th[aria-sort=descending]").count()) === 1, `${at}: the order is told`);
+    const isStacked = await table.evaluate(t => t.classList.contains("stacked"));
+    if (!isStacked) {
+      const last = (await table.locator("thead th").count()) - 1;
+      const column = () => table.locator("tbody tr").evaluateAll((rows, i) => rows.map(row => Number(row.cells[i].dataset.key)), last);
+      const numbers = (await column()).filter(x => !Number.isNaN(x));
+      await table.locator("thead button").nth(last).click();
+      const up = (await column()).filter(x => !Number.isNaN(x));
+      await table.locator("thead button").nth(last).click();
+      const down = (await column()).filter(x => !Number.isNaN(x));
+      const ascending = [...numbers].sort((a, b) => a - b);
+      check(String(up) === String(ascending) && String(down) === String(ascending.reverse()), `${at}: columns sort both ways`);
+      check((await table.locator("th[aria-sort=descending]").count()) === 1, `${at}: the order is told`);
+    }
 
     const chart = page.locator(".chart").first();
     await chart.scrollIntoViewIfNeeded();

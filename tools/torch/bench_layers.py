@@ -1,12 +1,12 @@
 """residuum.torch beside AIHWKIT and beside `residuum run`: the paper's FCN, batch 10, one thread.
 
-    python tools/torch/bench_layers.py [--pieces 10] [--rounds 20] [--rules "Analog SGD" ...] [--data FOLDER]
+    python tools/torch/bench_layers.py [--steps 20] [--pieces 5] [--rounds 25] [--rules "Analog SGD" ...] [--data FOLDER]
 
 Needs the package `residuum-analog` with torch; AIHWKIT is measured where it is installed. All train on the same batches and take turns
-in one process, a piece of 30 steps each; for every piece the least time of all rounds counts: other work on the machine delays a piece,
-it never speeds one up, and a piece is short enough to be left alone once in twenty. Prints microseconds per step (forward, loss, backward, update of
-ten samples) and what a call of a layer adds to the work inside. What `residuum run` spends on shuffling its 60 000 images, once for the
-6 000 steps of an epoch, is measured apart and taken off.
+in one process, a piece of so many steps each; for every piece the least CPU time of all rounds counts: other work on the machine delays
+a piece, it never speeds one up, and a piece is short enough to be left alone now and then. Prints microseconds per step (forward, loss,
+backward, update of ten samples) and what a call of a layer adds to the work inside. What `residuum run` spends on shuffling its 60 000
+images, once for the 6 000 steps of an epoch, is measured apart and taken off.
 """
 
 import argparse
@@ -19,7 +19,6 @@ import torch
 from torch import nn
 
 RADIUS, STATES, FAST, RATE, BATCH = 0.6, 1200, 0.01, 0.05, 10
-STEPS = 30  # of a piece
 DEVICE = {
     "response": "power", "shape": 1.0, "radius": RADIUS, "states": STATES, "normalization": "aihwkit",
     "step_spread": 0.3, "cycle_noise": 0.3, "imbalance_spread": 0.01,
@@ -101,9 +100,9 @@ def rounds(functions, pieces, count):
     for _ in range(count):
         for piece in range(pieces):
             for name, function in functions.items():
-                start = time.perf_counter()
+                start = time.process_time()
                 function(piece)
-                least[name][piece] = min(least[name][piece], time.perf_counter() - start)
+                least[name][piece] = min(least[name][piece], time.process_time() - start)
     return {name: sum(times) for name, times in least.items()}
 
 
@@ -132,8 +131,9 @@ def overhead(calls=200, repeats=100):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pieces", type=int, default=10)
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--pieces", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=25)
     parser.add_argument("--rules", nargs="+", default=list(RULES), choices=list(RULES))
     parser.add_argument("--data", help="folder of data sets")
     options = parser.parse_args()
@@ -145,19 +145,19 @@ def main():
         run = trial(rule, options.data)
         start = run.tensors()
         pieces = [
-            [(torch.from_numpy(x), torch.from_numpy(y)) for _, (x, y) in zip(range(STEPS), run.batches(epoch))]
+            [(torch.from_numpy(x), torch.from_numpy(y)) for _, (x, y) in zip(range(options.steps), run.batches(epoch))]
             for epoch in range(options.pieces)
         ]
         functions = {
             "residuum.torch": ours(rule, pieces, start),
             "fused": ours(rule, pieces, start, fuse=True),
-            "residuum run": lambda piece: run.train(piece, STEPS),
+            "residuum run": lambda piece: run.train(piece, options.steps),
             "shuffle": lambda piece: run.train(piece, 0),
             "AIHWKIT": theirs(rule, pieces, start),
         }
         best = rounds({name: function for name, function in functions.items() if function}, options.pieces, options.rounds)
         best["residuum run"] -= best.pop("shuffle")
-        us = {name: 1e6 * seconds / (STEPS * options.pieces) for name, seconds in best.items()}
+        us = {name: 1e6 * seconds / (options.steps * options.pieces) for name, seconds in best.items()}
         text = ", ".join(f"{name} {value:.0f} µs" for name, value in us.items())
         ratios = f"{us['residuum.torch'] / us['residuum run']:.2f} × residuum run, fused {us['fused'] / us['residuum run']:.2f} ×"
         if "AIHWKIT" in us:

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use residuum_lab::figure::Figure;
+use residuum_lab::figure::{Figure, FigureFormat};
 use residuum_lab::files::write_atomic;
 
 use crate::error::{Failure, refuse};
@@ -28,15 +28,17 @@ impl PyFigure {
         Ok(PyBytes::new(py, &png))
     }
 
-    /// Writes the figure to a file that ends in .svg or .png.
+    /// Writes the figure to a file that ends in .svg, .png, .pdf or .pgf (for LaTeX).
     fn save(&self, py: Python<'_>, path: PathBuf) -> Result<(), Failure> {
         py.detach(|| {
-            let bytes = match path.extension().and_then(|e| e.to_str()) {
-                Some("svg") => self.0.to_svg().into_bytes(),
-                Some("png") => self.0.to_png(2.0)?,
-                _ => return Err(refuse(format!("path must end in .svg or .png, got {}", path.display()))),
+            let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+            let Some(format) = FigureFormat::of_extension(extension) else {
+                return Err(refuse(format!(
+                    "path must end in .svg, .png, .pdf or .pgf, got {}",
+                    path.display()
+                )));
             };
-            Ok(write_atomic(&path, &bytes)?)
+            Ok(write_atomic(&path, &self.0.render(format)?)?)
         })
     }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use residuum_lab::compare::{Attribution, Side};
+use residuum_lab::files::FIGURES;
 use residuum_lab::plan::seeded;
 use residuum_lab::progress::Cancelled;
 use residuum_lab::report::{check_metrics, trials_of};
@@ -174,7 +175,7 @@ pub fn reproduce(
         py,
         |watch| {
             let item = reproduce_item(&name, &options, &Listening { display: &display, watch })?;
-            let files = out.map(|out| item.save(&out)).transpose()?.unwrap_or_default();
+            let files = out.map(|out| item.save(&out, &FIGURES)).transpose()?.unwrap_or_default();
             Ok::<_, Failure>(PyReproduction { item, files })
         },
         |py| display.tick(py),

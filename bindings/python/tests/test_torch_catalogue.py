@@ -45,7 +45,7 @@ OF_RESPONSE = {
 
 
 def trained(device, rule, **options):
-    """Two steps of a layer: whether its weights moved."""
+    """Two steps of a layer: whether its cells were written."""
     torch.manual_seed(0)
     layer = rt.AnalogLinear(6, 4, device=device, rule=rule, seed=1, name="a", **options)
     optimizer, before = rt.Optimizer(layer.parameters(), lr=0.5), layer.get_weights()
@@ -55,9 +55,8 @@ def trained(device, rule, **options):
         optimizer.step()
     after = layer.get_weights()
     assert torch.isfinite(after).all()
-    # Cells of exact arrays have no pulses.
-    assert layer.pulses > 0 or layer.tile.tables["device"].get("array") == "exact"
-    return not torch.equal(before, after)
+    # Cells of exact arrays have no pulses; a rule that filters what it transfers moves its main array later.
+    return layer.pulses > 0 or not torch.equal(before, after)
 
 
 def test_the_lists_are_found():

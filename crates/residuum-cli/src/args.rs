@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 use clap_complete::Shell;
 pub use lab::*;
+use residuum_lab::figure::FigureFormat;
 
 /// Optimisation on analog in-memory hardware, where every write is scaled by state-dependent response functions.
 ///
@@ -55,6 +56,37 @@ pub struct Common {
     /// Show no progress on stderr.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+}
+
+/// What figures are written as.
+#[derive(Args, Debug)]
+pub struct Formats {
+    /// Write figures as these, separated by commas: svg, png, pdf, and pgf for LaTeX.
+    #[arg(long, value_name = "FORMATS", value_delimiter = ',', value_parser = parse_format)]
+    formats: Vec<FigureFormat>,
+}
+
+/// What figures of devices are written as by default.
+pub const FOR_PAPERS: [FigureFormat; 3] = [FigureFormat::Svg, FigureFormat::Png, FigureFormat::Pdf];
+
+impl Formats {
+    /// Those that were asked for, or the usual ones of the command.
+    pub fn get<'a>(&'a self, usual: &'a [FigureFormat]) -> &'a [FigureFormat] {
+        if self.formats.is_empty() { usual } else { &self.formats }
+    }
+
+    /// Refuses formats where no figure is written.
+    pub fn check(&self, written: bool, option: &str) -> anyhow::Result<()> {
+        if !written && !self.formats.is_empty() {
+            anyhow::bail!("--formats must be used with {option}, without which no figure is written");
+        }
+        Ok(())
+    }
+}
+
+fn parse_format(text: &str) -> Result<FigureFormat, String> {
+    let names = || FigureFormat::ALL.map(FigureFormat::extension).join(", ");
+    FigureFormat::of_extension(text).ok_or_else(|| format!("must be one of {}, got {text:?}", names()))
 }
 
 /// How a spec is read.
@@ -116,6 +148,8 @@ Examples:
   residuum eval runs/digits/trials/3f9a          a prefix of its id, as shown by `residuum runs list`")]
 pub struct EvalArgs {
     #[command(flatten)]
+    pub formats: Formats,
+    #[command(flatten)]
     pub trial: TrialSettings,
     /// Program the trained weights onto new tiles (with write noise), let these times pass and test, with and without a global
     /// drift compensation: `1s,1h,1d`. With --out, also draws accuracy against time.
@@ -160,19 +194,23 @@ pub struct ConvertArgs {
     pub to: PathBuf,
 }
 
-/// Compute rates for a spec: those the convergence theorem prescribes (or which condition fails, and the smallest K
-/// that would do), and practical ones from the stationary laws, with the bias and variance they predict.
+/// Compute rates for every point of a spec: those the convergence theorem prescribes (or which condition fails, and the
+/// smallest K that would do), and practical ones from the stationary laws, with the bias and variance they predict.
 ///
-/// If the theorem's lemma does not apply, prints the practical rates and exits with 2. To use either in a spec, set
-/// `rates = "lemma"` or `rates = "practical"` under [rule].
+/// If the theorem's lemma does not apply to a problem, prints the practical rates and exits with 2. To use either in a spec, set
+/// `rates = "lemma"` or `rates = "practical"` under [rule]. No theorem applies to a network: its rates are those of the stationary
+/// laws at an assumed curvature, for its device and steps, where `residuum tune` begins to search.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
-  residuum rates experiments/toy.toml")]
+Examples:
+  residuum rates experiments/toy.toml
+  residuum rates digits")]
 pub struct RatesArgs {
-    /// The spec; its rule may omit the rates by setting rates = "practical".
-    #[arg(value_name = "SPEC.toml")]
-    pub spec: PathBuf,
+    /// A spec file, or the name of a built-in spec; the rule of a problem may omit the rates by setting rates = "practical".
+    #[arg(value_name = "NAME|SPEC.toml")]
+    pub spec: String,
+    #[command(flatten)]
+    pub settings: SpecSettings,
 }
 
 /// Fit a device to measured pulses, list what can be a device, or report on one.
@@ -215,6 +253,8 @@ Examples:
   residuum device fit wafer.csv --to device.toml --report fit.html --out figures
   residuum device fit trace.txt --ramp-length 400 --json")]
 pub struct FitArgs {
+    #[command(flatten)]
+    pub formats: Formats,
     /// Measured pulses, both directions in each file.
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
@@ -272,6 +312,8 @@ Examples:
   residuum device show my_device.toml --range -0.4,0.4
   residuum device show formula q_plus='(1-w/0.6)^2' q_minus='(1+w/0.6)^2' range=[-0.6,0.6] --out report")]
 pub struct ShowArgs {
+    #[command(flatten)]
+    pub formats: Formats,
     /// A built-in response, a preset, a TOML file with a [device] table (a device file or a spec), the name of a built-in spec, or
     /// a CSV file with the columns w,q_plus,q_minus.
     #[arg(value_name = "RESPONSE|PRESET|SPEC|FILE")]

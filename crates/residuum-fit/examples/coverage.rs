@@ -18,7 +18,7 @@ use residuum_fit::{FitOptions, Quiet, fit, simulate_devices};
 #[allow(dead_code)]
 #[path = "../tests/it/cases.rs"]
 mod cases;
-use cases::{CASES, Case};
+use cases::{CASES, Case, FRESH};
 
 struct Arguments {
     replicas: u64,
@@ -103,7 +103,8 @@ fn study(arguments: &Arguments) -> std::io::Result<()> {
     };
     let mut lines: BTreeSet<String> = known.lines().map(String::from).collect();
     let done: BTreeSet<String> = lines.iter().map(|line| head(line)).collect();
-    let cases = CASES.iter().filter(|c| arguments.case.as_ref().is_none_or(|name| name == c.name));
+    let cases =
+        CASES.iter().chain(&FRESH).filter(|c| arguments.case.as_ref().is_none_or(|name| name == c.name));
     let jobs: Vec<(&Case, usize, u64)> = cases
         .flat_map(|case| arguments.devices.iter().map(move |&devices| (case, devices)))
         .flat_map(|(case, devices)| (0..arguments.replicas).map(move |r| (case, devices, r)))
@@ -141,7 +142,8 @@ fn table(arguments: &Arguments, devices: usize, lines: &BTreeSet<String>) {
         if devices == 1 { "" } else { "s" }
     );
     println!("|---|---|---|---|---|---|---|");
-    for case in CASES.iter().filter(|c| arguments.case.as_ref().is_none_or(|name| name == c.name)) {
+    for case in CASES.iter().chain(&FRESH).filter(|c| arguments.case.as_ref().is_none_or(|name| name == c.name))
+    {
         let own: Vec<Vec<&str>> = lines
             .iter()
             .map(|line| line.split(';').collect::<Vec<&str>>())

@@ -3,6 +3,7 @@
 mod check;
 mod choice;
 mod error;
+mod settle;
 mod spreads;
 mod words;
 
@@ -56,7 +57,7 @@ pub struct FitOptions {
     pub draws: usize,
     /// Seed of the draws.
     pub seed: u64,
-    /// Only this family, by name; the best by BIC otherwise.
+    /// Only this family, by name; the best otherwise.
     pub model: Option<String>,
     /// Whether to predict ramps left out.
     pub held_out: bool,
@@ -92,8 +93,11 @@ pub struct Candidate {
     pub log_likelihood: f64,
     /// Akaike's criterion.
     pub aic: f64,
-    /// The Bayesian one, by which the choice is made.
+    /// The Bayesian one.
     pub bic: f64,
+    /// By which the choice is made: the Bayesian one for one device, and for several with the odds of a needless parameter that it
+    /// has for one; a tanh counts one parameter more than it has.
+    pub criterion: f64,
     /// Prediction of ramps left out.
     pub held_out: Option<LeftOut>,
     /// A sentence on it, where there is something to say.
@@ -191,7 +195,9 @@ impl DeviceFit {
         // Steps may vanish before: a ramp that noise has carried there goes no further.
         let end = |d: Direction, other: f64| {
             let level = seen(d).unwrap_or(other);
-            self.curve.bound(d).filter(|b| d.sign() * (level - b) > 0.0 && d.sign() * b > 0.0).unwrap_or(level)
+            let bound = self.curve.bound(d).filter(|b| d.sign() * (level - b) >= 0.0 && d.sign() * b > 0.0);
+            // There a rounding error would make a step negative.
+            bound.map_or(level, |b| b * (1.0 - 1e-12))
         };
         Range { lo: end(Direction::Down, range.lo), hi: end(Direction::Up, range.hi) }
     }
@@ -286,16 +292,17 @@ pub fn fit(
         }
         best
     };
-    let margin = choice::cost(&prepared);
     let fitted = models.into_iter().map(climb).collect::<Result<Vec<_>, _>>()?;
-    let mut fitted = choose(fitted, None, margin);
+    let mut fitted = choose(fitted, None);
+    let key = Key::new(options.seed).named("device fit");
+    settle::settle(&mut fitted, &ramps, key);
     let reads = prepared.iter().map(|p| p.reads).min().unwrap_or(0);
     let more = fitted.first().map(|best| neighbours(best, reads)).unwrap_or_default();
     if !more.is_empty() {
         progress.begin("fitting more nodes", (more.len() * devices.len()) as u64);
     }
     fitted.extend(more.into_iter().map(climb).collect::<Result<Vec<_>, _>>()?);
-    let mut fitted = choose(fitted, options.model.as_deref(), margin);
+    let mut fitted = choose(fitted, options.model.as_deref());
     if fitted.is_empty() {
         return Err(FitError::NoModel);
     }
@@ -310,7 +317,7 @@ pub fn fit(
     if options.held_out {
         hold_out(&mut fitted, &ramps, &mut warnings);
     }
-    assemble(Parts { measured, options, range, seen, screening, warnings, ramps, prepared, fitted })
+    assemble(Parts { measured, options, key, range, seen, screening, warnings, ramps, prepared, fitted })
 }
 
 /// The bias of maximum likelihood, which is as large for the mean of many devices as for one of them and so counts where the mean is
@@ -343,6 +350,7 @@ fn find_bias(best: &mut Candidate, ramps: &[Vec<Ramp>], prepared: &[Prepared]) {
 struct Parts<'a> {
     measured: &'a Measurement,
     options: &'a FitOptions,
+    key: Key,
     range: Range,
     seen: Seen,
     screening: Screening,
@@ -353,11 +361,11 @@ struct Parts<'a> {
 }
 
 fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
-    let Parts { measured, options, range, seen, screening, mut warnings, ramps, prepared, mut fitted } = parts;
+    let Parts { measured, options, key, range, seen, screening, mut warnings, ramps, prepared, mut fitted } =
+        parts;
     let visited = seen.visited;
     let (model, n) = (fitted[0].model, fitted[0].model.dimension());
     let sides: Vec<Sides> = prepared.iter().map(sides).collect();
-    let key = Key::new(options.seed).named("device fit");
     let draw = |best: &Candidate| {
         let free: Vec<bool> = std::iter::repeat_n(true, n).chain(best.writes.free()).collect();
         Draws::new(&best.fits, &sides, &free, options.draws, key)
@@ -391,7 +399,7 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
         let curve = curve_of(p);
         curve.gain(symmetric_point.of(&curve, visited).unwrap_or(middle))
     });
-    let states = Estimate { value: 2.0 / step.value, low: 2.0 / step.high, high: 2.0 / step.low.max(1e-300) };
+    let states = states(step);
     let root = |e: Estimate| e.map(|v| v.max(0.0).sqrt());
     let typical = mean_square_step(&curve, visited);
     let read_noise = root(noise(n).unwrap_or(whole)).scaled(per_weight);
@@ -437,9 +445,10 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
             )
         })
         .collect();
-    let spread = (best.fits.len() > 1).then(|| spreads(model, soft, &draws, middle));
+    let spread = (best.fits.len() > 1).then(|| spreads(model, soft, &draws, middle, key));
     warnings.extend(sentences(measured, &screening, &symmetric_point, &fitted, visited));
     warnings.extend(words::beyond(&curve, soft, visited));
+    warnings.extend(words::unknown_step(states));
     if absent.is_some_and(|a| a.at_most < 0.0) {
         warnings.push(
             "write noise falls as the step grows, which neither of its parts does: what is given as its additive part is the mean \
@@ -511,6 +520,13 @@ fn without_absent_noise(best: &mut Candidate, draws: &Draws, prepared: &[Prepare
         fit.shift = likelihood.restricted_shift(fit);
     });
     Some(Absent { writes, at_most })
+}
+
+/// Range over step: without an upper end where the step may vanish, and not a number where nothing is known of it.
+fn states(step: Estimate) -> Estimate {
+    let over = |s: f64| if s > 0.0 { 2.0 / s } else { f64::INFINITY };
+    let value = if step.value > 0.0 { 2.0 / step.value } else { f64::NAN };
+    Estimate { value, low: over(step.high).min(value), high: over(step.low) }
 }
 
 /// Mean of s² over the visited range and both directions.

@@ -96,6 +96,14 @@ pub enum ReadError {
         /// The cell.
         text: String,
     },
+    /// A comma for a point.
+    #[error("{file}: {text:?} has a decimal comma: write numbers with a point, such as {:?}", text.replacen(',', ".", 1))]
+    Comma {
+        /// The file.
+        file: String,
+        /// The cell.
+        text: String,
+    },
     /// A column of words.
     #[error(
         "{file}: column {column} ({name:?}) holds words, such as {text:?}: take it out, or give a table with the columns \
@@ -227,6 +235,22 @@ pub enum ReadError {
     /// A voltage that is none.
     #[error("the read voltage must be positive and finite, got {0}")]
     Voltage(f64),
+    /// Ramps of a sequence that do not alternate.
+    #[error(
+        "{file}: the reads of ramps {first} and {} both go {way}, and those of a sequence go up and down in turn: is {length} the number \
+         of reads in each ramp (--ramp-length)? Otherwise give a table with the columns device,cycle,pulse,direction,conductance",
+        first + 1
+    )]
+    Turn {
+        /// The file.
+        file: String,
+        /// The first of the two, from 1.
+        first: usize,
+        /// Where they go.
+        way: &'static str,
+        /// As given.
+        length: usize,
+    },
     /// A length that is none.
     #[error("the ramp length must be at least 10, got {0}")]
     Length(usize),
@@ -319,6 +343,12 @@ pub fn measurement(sources: &[PulseFile<'_>], options: &ReadOptions) -> Result<M
         ));
     }
     if let Some(unit) = &options.unit {
+        if grid::is_unit(&whole.unit) && whole.unit != *unit {
+            whole.notes.push(format!(
+                "reads would be in {}, and --unit says {unit}: numbers are taken as they are, none is converted",
+                whole.unit
+            ));
+        }
         whole.unit.clone_from(unit);
     }
     Ok(whole)

@@ -218,32 +218,46 @@ impl Likelihood<'_> {
         }
     }
 
-    /// One step from the maximum towards that of the restricted likelihood, which has −½ ln det I of the curve's parameters besides:
-    /// a curve of many parameters follows some of the noise, and noise estimated from what is left would be too small.
+    /// From the maximum to that of the restricted likelihood, which has −½ ln det I of the curve's parameters besides: a curve of
+    /// many parameters follows some of the noise, and noise estimated from what is left would be too small.
     pub(crate) fn restricted_shift(&self, best: &Maximum) -> [f64; NOISES] {
+        let n = self.model.dimension();
+        let all = vec![1.0; best.units.log_likelihood.len()];
+        let start = best.units.sums(&all).0;
+        let mut shift = [0.0; NOISES];
+        // A step takes a share of the noise that the curve follows and gives back all of it but the square of that share.
+        for _ in 0..3 {
+            let mut at = best.parameters.clone();
+            at[n..].iter_mut().zip(shift).for_each(|(v, s)| *v += s);
+            let Some(step) = self.restricted_step(best, &at, &start) else { break };
+            shift.iter_mut().zip(&step[n..]).for_each(|(s, more)| *s += more);
+        }
+        shift
+    }
+
+    /// One step of the restricted likelihood on the noise; `start` is the score at the maximum, which noise held at 0 has there.
+    fn restricted_step(&self, best: &Maximum, at: &[f64], start: &[f64]) -> Option<Vec<f64>> {
         let (n, dimension) = (self.model.dimension(), self.dimension());
         let curve: Vec<bool> = (0..dimension).map(|i| i < n && !best.held[i]).collect();
         let noise: Vec<bool> = (0..dimension).map(|i| i >= n && self.writes.free()[i - n]).collect();
-        let whole = |units: &Units| units.sums(&vec![1.0; units.log_likelihood.len()]).1;
+        let whole = |at: &[f64]| {
+            let units = self.units(at);
+            units.sums(&vec![1.0; units.log_likelihood.len()])
+        };
         let volume = |information: &[f64]| Factored::new(information, &curve, 0.0).map(|f| f.ln_det());
-        let information = whole(&best.units);
-        let at = &best.parameters;
-        let mut score = vec![0.0; dimension];
+        let (mut score, information) = whole(at);
+        score.iter_mut().zip(start).for_each(|(s, before)| *s -= before);
+        let here = volume(&information)?;
         let middle = Curve { model: self.model, parameters: at[..n].to_vec() }.gain(0.0).abs().max(1e-12);
         let small = 1e-2 * (at[n] + at[n + 1] + at[n + 2] * middle * middle);
-        let (Some(here), Some(factored)) = (volume(&information), Factored::new(&information, &noise, 0.0))
-        else {
-            return [0.0; NOISES];
-        };
         for i in (n..dimension).filter(|&i| noise[i]) {
             let h = if i == n + 2 { small / (middle * middle) } else { small };
-            let mut moved = at.clone();
+            let mut moved = at.to_vec();
             moved[i] += h;
-            let Some(there) = volume(&whole(&self.units(&moved))) else { return [0.0; NOISES] };
-            score[i] = 0.5 * (here - there) / h;
+            score[i] += 0.5 * (here - volume(&whole(&moved).1)?) / h;
         }
-        let step = factored.solve(&score);
-        [step[n], step[n + 1], step[n + 2]]
+        let step = Factored::new(&information, &noise, 0.0)?.solve(&score);
+        step.iter().all(|s| s.is_finite()).then_some(step)
     }
 
     /// Parameters that are not held at a limit.

@@ -4,11 +4,14 @@
 use std::path::Path;
 
 use residuum::Key;
+use residuum_lab::figure::FigureFormat;
 use residuum_lab::files::write_atomic;
 use residuum_lab::report::{Report, ReportOptions, load};
 use residuum_lab::store::{Row, SpecKind, Store, StoredParameter, TrialClaim, TrialManifest};
 
 const EPOCHS: u64 = 30;
+/// The order of a spec, in which reports show them.
+const PLACES: [&str; 4] = ["Digital SGD", "Analog SGD", "Residual Learning", "Tiki-Taka, mixing 0.4"];
 const LAYERS: [&str; 3] = ["1.weight", "3.weight", "5.weight"];
 
 fn row(epoch: Option<u64>, step: u64, metric: &str, part: &str, index: Option<u64>, value: f64) -> Row {
@@ -34,6 +37,7 @@ fn manifest(
         experiment: experiment.into(),
         name: String::new(),
         kind,
+        place: PLACES.iter().position(|rule| labels.iter().any(|(_, v)| v == rule)).unwrap_or(0),
         labels,
         seed,
         spec,
@@ -43,6 +47,15 @@ fn manifest(
         threads: 2,
         cpu: Some("Example CPU at 2.5 GHz".into()),
         seconds: 61.5,
+    }
+}
+
+fn kind(rule: &str) -> &'static str {
+    match rule {
+        "Digital SGD" => "digital",
+        "Analog SGD" => "analog",
+        "Residual Learning" => "residual_learning",
+        _ => "tiki_taka",
     }
 }
 
@@ -103,7 +116,7 @@ fn network(
         parameter("device.response", "\"power\"", true),
         parameter("device.radius", radius, true),
         parameter("device.joules_per_pulse", &2e-15, false),
-        parameter("rule.kind", &format!("{rule:?}"), true),
+        parameter("rule.kind", &format!("{:?}", kind(rule)), true),
         parameter("training.epochs", &EPOCHS, true),
         parameter("training.batch_size", &10, false),
     ];
@@ -125,7 +138,8 @@ fn problem(seed: u64, rule: &str, bias: f64) -> (TrialManifest, Vec<Row>) {
         let value = 0.5 - bias + 0.05 * chance[150 + i as usize];
         rows.push(row(None, 10_000, "effective", "", Some(i), value));
     }
-    let spec = vec![parameter("rule.kind", &format!("{rule:?}"), true), parameter("steps", &10_000, true)];
+    let spec =
+        vec![parameter("rule.kind", &format!("{:?}", kind(rule)), true), parameter("steps", &10_000, true)];
     (manifest("toy", SpecKind::Problem, &[("variant", rule)], seed, spec), rows)
 }
 
@@ -151,7 +165,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("Tiki-Taka, mixing 0.4", (0.971, 0.3, 0.003)),
     ];
     for seed in 0..5 {
-        for (radius, loss) in [("0.6", 0.0), ("0.7", -0.004)] {
+        for (radius, loss) in [("0.6", 0.0), ("0.7", -0.004), ("0.8", -0.006)] {
             for (rule, (end, pace, spread)) in rules {
                 write(store, &network(seed, radius, rule, (end + loss, pace, spread)))?;
             }
@@ -165,6 +179,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (ending, text) in files {
         write_atomic(folder.join(format!("report.{ending}")), text.as_bytes())?;
     }
-    report.save_figures(&folder.join("figures"))?;
+    report.save_figures(&folder.join("figures"), &FigureFormat::ALL)?;
     Ok(())
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::explain::{MissingData, missing_data};
+use crate::figure::FigureFormat;
 use crate::files::{FigureError, save_figure};
 use crate::plan::{Plan, points};
 use crate::report::{RunOutcome, StoredTrial, trials_of};
@@ -49,7 +50,7 @@ pub struct Execution {
     pub summary: SweepSummary,
     /// The finished trials, in the order of the plans; none where there are too many points for a table.
     pub trials: Vec<StoredTrial>,
-    /// The figure, as SVG and PNG.
+    /// The figure, in each format that was asked for.
     pub files: Vec<PathBuf>,
 }
 
@@ -71,22 +72,26 @@ pub fn execute(
     refuse_missing_data(plans, path, &options.data_root)?;
     let store = Store::create(path)?;
     let summary = sweep(plans, &store, options, listener)?;
-    look(plans, store, summary)
+    look(plans, store, summary, &options.figures)
 }
 
 /// Looks at the trials of a store after `summary` was done to it, and draws the figure.
 ///
 /// # Errors
 /// If a trial cannot be read or the figure cannot be written.
-pub fn look(plans: &[Plan], store: Store, summary: SweepSummary) -> Result<Execution, ExecuteError> {
+pub fn look(
+    plans: &[Plan],
+    store: Store,
+    summary: SweepSummary,
+    formats: &[FigureFormat],
+) -> Result<Execution, ExecuteError> {
     let experiment = plans.first().map_or_else(String::new, |plan| plan.experiment.clone());
     let title = plans.first().and_then(|plan| plan.title.clone()).unwrap_or_else(|| experiment.clone());
     // A longer table would fill pages, and reading all records for it would take long.
     let trials = if points(plans).count() <= MOST_POINTS { trials_of(plans, &store)? } else { Vec::new() };
     let mut execution = Execution { title, experiment, store, summary, trials, files: Vec::new() };
     if let Some(figure) = execution.outcome().as_ref().and_then(RunOutcome::figure) {
-        let (svg, png) = save_figure(&figure, execution.store.path(), &execution.experiment)?;
-        execution.files.extend([svg, png]);
+        execution.files = save_figure(&figure, execution.store.path(), &execution.experiment, formats)?;
     }
     Ok(execution)
 }

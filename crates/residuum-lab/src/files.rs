@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use residuum_nn::state::refuse_special;
-use residuum_plot::{Figure, PngError};
+use residuum_plot::{Figure, FigureFormat, PngError};
 
 /// Why a file could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -122,25 +122,26 @@ pub enum FigureError {
     File(#[from] FileError),
 }
 
-/// Writes `name.svg` and `name.png` (at twice the size) into `folder`, each atomically.
+/// What figures are written as unless something else is asked for.
+pub const FIGURES: [FigureFormat; 2] = [FigureFormat::Svg, FigureFormat::Png];
+
+/// Writes a figure into `folder` as `name.svg`, `name.png` and so on, each atomically, and gives the paths in the order of the
+/// formats. Nothing is written if one of them cannot be made.
 pub fn save_figure(
     figure: &Figure,
     folder: impl AsRef<Path>,
     name: &str,
-) -> Result<(PathBuf, PathBuf), FigureError> {
-    let path = |extension: &str| folder.as_ref().join(format!("{name}.{extension}"));
-    let (svg, png) = (path("svg"), path("png"));
-    let raster = figure.to_png(2.0)?;
-    write_atomic(&svg, figure.to_svg().as_bytes())?;
-    write_atomic(&png, &raster)?;
-    Ok((svg, png))
-}
-
-/// Writes `name.pdf` into `folder` atomically, for papers.
-pub fn save_pdf(figure: &Figure, folder: impl AsRef<Path>, name: &str) -> Result<PathBuf, FigureError> {
-    let path = folder.as_ref().join(format!("{name}.pdf"));
-    write_atomic(&path, &figure.to_pdf()?)?;
-    Ok(path)
+    formats: &[FigureFormat],
+) -> Result<Vec<PathBuf>, FigureError> {
+    let mut files = Vec::new();
+    for format in formats {
+        let path = folder.as_ref().join(format!("{name}.{}", format.extension()));
+        files.push((path, figure.render(*format)?));
+    }
+    for (path, bytes) in &files {
+        write_atomic(path, bytes)?;
+    }
+    Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 
 /// A new file next to the target; names left by an interrupted run, or in use by another writer, are skipped.

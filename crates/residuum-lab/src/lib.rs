@@ -16,6 +16,7 @@ pub mod run;
 pub mod source;
 pub mod spec;
 pub mod store;
+pub mod style;
 pub mod sweep;
 pub mod table;
 #[doc(hidden)]

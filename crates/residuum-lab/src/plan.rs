@@ -34,6 +34,8 @@ pub struct Plan {
     /// What distinguishes this trial from others of its experiment, apart from the seed: `variant`, `cell` and the swept fields, in
     /// the order of the spec.
     pub labels: Vec<(String, String)>,
+    /// The place of its point in the grid, counted from 0: rows of tables and curves of figures stand in this order.
+    pub place: usize,
     /// Its seed.
     pub seed: u64,
     /// The work.
@@ -214,6 +216,7 @@ pub fn plans_of(
         for point in points {
             let (name, labels, work) = point?;
             let seeds = work.seeds();
+            let place = plans.last().map_or(0, |plan| plan.place + 1);
             let trials = if plans.is_empty() { places.len() * seeds.len() } else { plans.len() + seeds.len() };
             if trials as u64 > MAX_TRIALS {
                 return Err(grid.too_many(trials as u64));
@@ -223,6 +226,7 @@ pub fn plans_of(
                 title: grid.title.clone(),
                 name: name.clone(),
                 labels: labels.clone(),
+                place,
                 seed,
                 work: work.clone(),
             }));
@@ -260,7 +264,12 @@ pub fn replan(manifest: &TrialManifest, folders: &Folders) -> Result<Plan, SpecE
         is_digest(p) || is_seed(p) || plan.resolved().iter().any(|r| r.path == p.field && r.value == p.value)
     };
     match manifest.spec.iter().find(|p| !same(p)) {
-        None => Ok(Plan { labels: manifest.labels.clone(), name: manifest.name.clone(), ..plan }),
+        None => Ok(Plan {
+            labels: manifest.labels.clone(),
+            name: manifest.name.clone(),
+            place: manifest.place,
+            ..plan
+        }),
         Some(p) => {
             let message =
                 format!("{} = {} in the manifest must be valid in a spec, but is not", p.field, p.value);

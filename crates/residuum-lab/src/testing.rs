@@ -17,9 +17,7 @@ pub mod explain {
 
 /// Of `report`.
 pub mod report {
-    pub use crate::report::latex::escape;
     pub use crate::report::layers::{BINS, Bins, pooled};
-    pub use crate::report::plot::colors;
 }
 
 /// Of `reproduce`.

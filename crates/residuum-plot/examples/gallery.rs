@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use residuum_plot::{
-    Arrow, Axis, Band, Bars, Color, ColorRamp, Compass, Contours, Dash, Figure, Grid, Legend, Line, Marker,
-    Note, Panel, Pin, Points, ReferenceLine, Scene, Surface,
+    Arrow, Axis, Band, Bars, Color, ColorRamp, Compass, Contours, Dash, Figure, FigureFormat, Grid, Legend,
+    Line, Marker, Note, Panel, Pin, Points, ReferenceLine, Scene, Surface,
 };
 
 fn linspace(low: f64, high: f64, count: usize) -> Vec<f64> {
@@ -198,8 +198,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = Path::new(&folder);
     fs::create_dir_all(folder)?;
     for (name, figure) in figures {
-        fs::write(folder.join(format!("{name}.svg")), figure.to_svg())?;
-        fs::write(folder.join(format!("{name}.png")), figure.to_png(2.0)?)?;
+        for format in FigureFormat::ALL {
+            fs::write(folder.join(format!("{name}.{}", format.extension())), figure.render(format)?)?;
+        }
     }
     Ok(())
 }

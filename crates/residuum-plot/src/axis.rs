@@ -18,17 +18,18 @@ pub struct Axis {
     scale: Scale,
     range: Option<(f64, f64)>,
     ticks: Option<Vec<(f64, String)>>,
+    whole: bool,
 }
 
 impl Axis {
     /// A linear axis that fits its range to the data.
     pub fn linear(label: impl Into<String>) -> Self {
-        Self { label: label.into(), scale: Scale::Linear, range: None, ticks: None }
+        Self { label: label.into(), scale: Scale::Linear, range: None, ticks: None, whole: false }
     }
 
     /// A logarithmic (base 10) axis that fits its range to the positive data; other points become gaps.
     pub fn log(label: impl Into<String>) -> Self {
-        Self { label: label.into(), scale: Scale::Log, range: None, ticks: None }
+        Self { label: label.into(), scale: Scale::Log, range: None, ticks: None, whole: false }
     }
 
     /// Shows exactly `[low, high]`.
@@ -49,6 +50,12 @@ impl Axis {
         self
     }
 
+    /// Marks whole numbers only: epochs, steps, counts.
+    pub fn whole(mut self) -> Self {
+        self.whole = true;
+        self
+    }
+
     pub(crate) fn fit(&self, extent: &Extent, pad: f64) -> Fitted {
         let (low, high) = self.range.unwrap_or_else(|| self.scale.padded(extent, pad));
         Fitted { scale: self.scale, low, high }
@@ -62,6 +69,7 @@ impl Axis {
         }
         let target = (length / spacing).round().max(2.0) as usize;
         match self.scale {
+            Scale::Linear if self.whole => Ticks::whole(fitted.low, fitted.high, target),
             Scale::Linear => Ticks::linear(fitted.low, fitted.high, target),
             Scale::Log => Ticks::log(fitted.low, fitted.high, target),
         }

@@ -167,7 +167,8 @@ fn draw_band(band: &Band, page: &mut Page, frame: &Frame) {
         let fill = Fill { color: band.color, opacity: band.opacity };
         page.path(Path::polygon(upper.clone().chain(back)), Some(fill), None);
         if band.stands {
-            page.path(Path::polyline(upper), None, Some(Stroke::new(band.color, 1.4)));
+            let stroke = Stroke { dash: band.dash, ..Stroke::new(band.color, 1.4) };
+            page.path(Path::polyline(upper), None, Some(stroke));
         }
     }
 }

@@ -58,6 +58,9 @@ impl Entry {
             Mark::Points(points) => {
                 (Swatch::Marker(points.color, points.marker, points.hollow), points.label.as_ref())
             }
+            Mark::Band(band) if band.dash != Dash::Solid => {
+                (Swatch::Stroke(band.color, 1.4, band.dash), band.label.as_ref())
+            }
             Mark::Band(band) => (Swatch::Patch(band.color, band.opacity), band.label.as_ref()),
             Mark::Bars(bars) if bars.steps => {
                 (Swatch::Stroke(bars.color, 1.4, Dash::Solid), bars.label.as_ref())

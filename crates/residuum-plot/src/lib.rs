@@ -1,4 +1,4 @@
-//! Figures for papers and reports: SVG written by hand, PNG (feature `png`) painted from the same shapes.
+//! Figures for papers and reports: SVG and PGF written by hand, PNG and PDF (feature `png`) painted from the same shapes.
 //!
 //! A [`Figure`] is a grid of cells, each a [`Panel`] (two axes) or a [`Scene`] (surfaces in a box). Everything is
 //! plain data with builder methods; equal data give equal bytes. Points that are not finite are gaps, never numbers
@@ -23,6 +23,9 @@ mod color_bar;
 mod draw;
 mod field;
 mod font;
+#[cfg(feature = "png")]
+mod format;
+mod latex;
 mod legend;
 mod marks;
 mod notes;
@@ -30,6 +33,7 @@ mod page;
 mod panel;
 #[cfg(feature = "png")]
 mod pdf;
+mod pgf;
 #[cfg(feature = "png")]
 mod png;
 #[cfg(feature = "png")]
@@ -44,19 +48,22 @@ mod typeset;
 pub use axis::Axis;
 pub use color::{Color, ColorRamp};
 pub use field::{Contours, Grid};
+#[cfg(feature = "png")]
+pub use format::FigureFormat;
+pub use latex::latex_escape;
 pub use legend::Legend;
 pub use marks::{Band, Bars, Line, Mark, Points};
 pub use notes::{Arrow, Compass, Marker, Note, ReferenceLine};
 pub use page::Dash;
 pub use panel::Panel;
 pub use scene::{Pin, Scene, Surface};
-pub use svg::escape;
+pub use svg::{escape, swatch};
 pub use ticks::Ticks;
 
 use page::{Page, Rect};
 use panel::{Margins, Plan, TITLE_SIZE};
 use svg::{Svg, num};
-use text::{Label, plain};
+use text::{Label, plain, width};
 
 /// Why a figure could not be rasterised.
 #[cfg(feature = "png")]
@@ -179,8 +186,8 @@ impl Figure {
 
     /// The figure as a self-contained SVG document; the same figure always gives the same bytes.
     pub fn to_svg(&self) -> String {
-        let (width, height) = self.size();
-        let (wide, high) = (num(width), num(height));
+        let size = self.size();
+        let (wide, high) = (num(size.0), num(size.1));
         let mut svg = Svg::default();
         svg.raw(&format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide}\" height=\"{high}\" viewBox=\"0 0 {wide} {high}\" \
@@ -228,8 +235,13 @@ impl Figure {
                 bottom: top + self.size.1 - shared.bottom,
             };
             if let Some(title) = self.cells[index].title() {
-                let label = Label::new(title, rect.middle().0, top + TITLE_SIZE + 5.0);
-                Label { size: TITLE_SIZE, bold: true, ..label }.draw(page);
+                // Above its frame; a long one may lean over its ends, and gets smaller rather than leave the panel.
+                let room = self.size.0 - 8.0;
+                let size = TITLE_SIZE * (room / width(title, TITLE_SIZE, true)).min(1.0);
+                let half = width(title, size, true) / 2.0;
+                let middle = rect.middle().0.clamp(left + 4.0 + half, left + self.size.0 - 4.0 - half);
+                let label = Label::new(title, middle, top + TITLE_SIZE + 5.0);
+                Label { size, bold: true, ..label }.draw(page);
             }
             match cell {
                 Planned::Panel(panel, plan) => panel.draw(page, plan, rect),
@@ -266,6 +278,12 @@ impl Figure {
         }
         let titles: Vec<String> = self.cells.iter().filter_map(Cell::title).map(plain).collect();
         if titles.is_empty() { "Figure".to_owned() } else { titles.join("; ") }
+    }
+
+    /// The figure as a PGF picture, to be `\\input` by LaTeX with `\\usepackage{pgf,amsmath}`: labels are set in the fonts of the
+    /// document. The same figure always gives the same bytes.
+    pub fn to_pgf(&self) -> String {
+        pgf::pgf(&self.page(), self.size(), &self.spoken_title())
     }
 
     /// The figure as a PNG, `scale` pixels for each pixel of the SVG.

@@ -154,6 +154,7 @@ pub struct Band {
     pub(crate) upper: Vec<f64>,
     pub(crate) stands: bool,
     pub(crate) color: Color,
+    pub(crate) dash: Dash,
     pub(crate) opacity: f64,
     pub(crate) label: Option<String>,
 }
@@ -167,7 +168,16 @@ impl Band {
         let (xs, lower, upper) = (xs.into(), lower.into(), upper.into());
         same_length("lower", xs.len(), lower.len());
         same_length("upper", xs.len(), upper.len());
-        Self { xs, lower, upper, stands: false, color: Color::BLUE, opacity: 0.18, label: None }
+        Self {
+            xs,
+            lower,
+            upper,
+            stands: false,
+            color: Color::BLUE,
+            dash: Dash::Solid,
+            opacity: 0.18,
+            label: None,
+        }
     }
 
     /// The region between zero and `ys` with the curve on top: a probability density.
@@ -180,7 +190,7 @@ impl Band {
         Self { stands: true, opacity: 0.25, ..Self::new(xs, floor, ys) }
     }
 }
-setters!(Band: color, label, opacity);
+setters!(Band: color, label, dash, opacity);
 
 /// Rectangles standing on zero, or only their outline as a step histogram.
 #[derive(Clone, Debug)]

@@ -207,11 +207,18 @@ impl Panel {
         let rect = frame.rect;
         let ink = Stroke::new(Color::hex(0x444444), 0.8);
         page.rect(rect, None, Some(ink));
+        let mut taken = f64::NEG_INFINITY;
         for (at, label) in &plan.x_ticks.major {
             let Some(x) = frame.horizontal(*at) else {
                 continue;
             };
             page.segment((x, rect.bottom), (x, rect.bottom + TICK), ink);
+            // Chosen marks may stand close together: one whose text has no room keeps its tick alone.
+            let half = width(label, SMALL_SIZE, false) / 2.0;
+            if x - half < taken + 4.0 {
+                continue;
+            }
+            taken = x + half;
             small(label, x, rect.bottom + TICK + SMALL_SIZE + 1.5, Anchor::Middle).draw(page);
         }
         for (at, label) in &plan.y_ticks.major {

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::page::{Element, Fill, Path, Rect, Step, Stroke};
+use super::color::Color;
+use super::page::{Dash, Element, Fill, Path, Rect, Step, Stroke};
 use super::text::{Anchor, HALO_OPACITY, HALO_WIDTH, Label};
 
 /// A coordinate rounded to two decimals without trailing zeros or a negative zero.
@@ -70,6 +71,12 @@ fn path_data(path: &Path) -> String {
         };
     }
     data
+}
+
+/// A short line as an SVG picture of its own, 28 by 10 pixels, for legends outside of a figure.
+pub fn swatch(color: Color, dash: Dash) -> String {
+    let stroke = stroke_attributes(&Stroke { dash, ..Stroke::new(color, 2.2) });
+    format!("<svg width=\"28\" height=\"10\"><path d=\"M1 5H27\" fill=\"none\"{stroke}/></svg>")
 }
 
 /// The body of a document, one element per line.
@@ -165,8 +172,6 @@ fn spans(label: &Label) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::color::Color;
-    use crate::page::Dash;
 
     #[test]
     fn numbers_are_short() {

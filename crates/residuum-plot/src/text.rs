@@ -21,7 +21,7 @@ const LOWERED: f64 = 0.22;
 const RAISED: f64 = -0.38;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Level {
+pub(crate) enum Level {
     Base,
     Lowered,
     Raised,
@@ -38,7 +38,8 @@ impl Level {
     }
 }
 
-fn runs(markup: &str) -> Vec<(Level, &str)> {
+/// The parts of a marked-up text, each with its level.
+pub(crate) fn runs(markup: &str) -> Vec<(Level, &str)> {
     let mut runs = Vec::new();
     let mut rest = markup;
     while !rest.is_empty() {

@@ -17,7 +17,17 @@ impl Ticks {
     /// About `target` ticks at multiples of 1, 2 or 5 times a power of ten, all inside `[low, high]`.
     pub fn linear(low: f64, high: f64, target: usize) -> Self {
         assert!(low < high && (high - low).is_finite(), "ticks need low < high, got {low} and {high}");
+        Self::stepped(low, high, nice_step((high - low) / target.max(1) as f64))
+    }
+
+    /// The same at whole numbers alone; where `[low, high]` holds none, there is no tick.
+    pub fn whole(low: f64, high: f64, target: usize) -> Self {
+        assert!(low < high && (high - low).is_finite(), "ticks need low < high, got {low} and {high}");
         let step = nice_step((high - low) / target.max(1) as f64);
+        Self::stepped(low, high, if step.size() < 1.0 { Step { digit: 1.0, power: 0 } } else { step })
+    }
+
+    fn stepped(low: f64, high: f64, step: Step) -> Self {
         // Indices rather than repeated addition, so that 0.1 + 0.2 never becomes a label; the slack keeps an end
         // that lies on a tick up to rounding.
         let slack = 1e-9;
@@ -72,6 +82,7 @@ impl Ticks {
 }
 
 /// `digit * 10^power` with `digit` one of 1, 2, 5.
+#[derive(Clone, Copy)]
 struct Step {
     digit: f64,
     power: i32,
@@ -150,6 +161,14 @@ mod tests {
         assert_eq!(ticks.major[3].0, 0.2);
         assert_eq!(labels(&Ticks::linear(0.0, 50.0, 5)), ["0", "10", "20", "30", "40", "50"]);
         assert_eq!(labels(&Ticks::linear(0.0, 0.3, 3)), ["0.0", "0.1", "0.2", "0.3"]);
+    }
+
+    #[test]
+    fn whole_numbers_have_nothing_between_them() {
+        assert_eq!(labels(&Ticks::whole(0.95, 3.05, 6)), ["1", "2", "3"]);
+        assert_eq!(labels(&Ticks::whole(0.9, 10.1, 5)), ["2", "4", "6", "8", "10"]);
+        assert_eq!(labels(&Ticks::linear(0.95, 3.05, 6))[1], "1.2");
+        assert!(Ticks::whole(0.2, 0.8, 5).major.is_empty());
     }
 
     #[test]

@@ -1,4 +1,6 @@
-#![doc = include_str!("../README.md")]
+// Only where documentation is made or tested: a change of the README must not compile the library again.
+#![cfg_attr(doc, doc = include_str!("../README.md"))]
+#![cfg_attr(not(doc), doc = "Optimisation and training on analog in-memory hardware.")]
 //!
 //! # A map of the crate
 //!

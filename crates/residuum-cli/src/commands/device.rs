@@ -5,13 +5,13 @@ use anyhow::{Context as _, bail};
 use residuum::{Range, ResponseFunction};
 use residuum_lab::device_parameters::{device_caveat, device_parameters};
 use residuum_lab::device_report::{DeviceReport, DriftProblem};
-use residuum_lab::files::{save_figure, save_pdf, write_atomic};
+use residuum_lab::files::{save_figure, write_atomic};
 use residuum_lab::spec::{catalogue, device_presets, fitted, has_device, parse_device};
 use residuum_lab::train::CATALOGUE;
 use serde_json::json;
 
 use super::Context;
-use crate::args::{DeviceAction, DeviceArgs, ListDevicesArgs, ShowArgs};
+use crate::args::{DeviceAction, DeviceArgs, FOR_PAPERS, ListDevicesArgs, ShowArgs};
 use crate::terminal;
 
 pub fn device(context: &Context, options: &DeviceArgs) -> anyhow::Result<bool> {
@@ -126,6 +126,7 @@ fn in_a_line(text: &str, path: &Path) -> String {
 }
 
 fn show(context: &Context, options: &ShowArgs) -> anyhow::Result<bool> {
+    options.formats.check(context.out.is_some(), "--out")?;
     let (text, base) = device_text(options)?;
     let spec = parse_device(&text, &base).with_context(|| options.device.clone())?;
     let fit = fitted(&text);
@@ -166,13 +167,13 @@ fn show(context: &Context, options: &ShowArgs) -> anyhow::Result<bool> {
         terminal::print(&format!("{text}{}", report.to_text()))?;
     }
     if let Some(dir) = &context.out {
-        let (svg, png) = save_figure(&report.figure(), dir, "device")?;
-        let pdf = save_pdf(&report.figure(), dir, "device")?;
+        let mut files = save_figure(&report.figure(), dir, "device", options.formats.get(&FOR_PAPERS))?;
         let csv = dir.join("device.csv");
         write_atomic(&csv, report.to_csv().as_bytes())?;
         if !context.json {
-            let files = [svg, png, pdf, csv].map(|p| p.display().to_string()).join(", ");
-            terminal::print(&format!("\nwritten: {files}\n"))?;
+            files.push(csv);
+            let files: Vec<String> = files.iter().map(|p| p.display().to_string()).collect();
+            terminal::print(&format!("\nwritten: {}\n", files.join(", ")))?;
         }
     } else if !context.json {
         terminal::print("\nUse --out DIR to write a plot of q±, R and R_c, and its numbers.\n")?;

@@ -6,17 +6,18 @@ use residuum_fit::read::{self, PulseFile};
 use residuum_fit::{Direction, FitOptions, FitProgress, Format, Measurement, ReadOptions};
 use residuum_lab::device_fit::FitReport;
 use residuum_lab::figure::Figure;
-use residuum_lab::files::{save_figure, save_pdf, write_atomic};
+use residuum_lab::files::{save_figure, write_atomic};
 use residuum_lab::progress::Progress as _;
 
 use super::Context;
-use crate::args::FitArgs;
+use crate::args::{FOR_PAPERS, FitArgs};
 use crate::terminal::{self, Bar};
 
 /// Files larger than this are no measurement of one device lab: a slip in the path is likelier.
 const LARGEST: u64 = 2 << 30;
 
 pub fn fit(context: &Context, options: &FitArgs) -> anyhow::Result<bool> {
+    options.formats.check(context.out.is_some(), "--out")?;
     let measured = measurement(options)?;
     let source = names(options).iter().map(|p| file_name(p)).collect::<Vec<_>>().join(", ");
     let fit_options = FitOptions {
@@ -105,17 +106,18 @@ fn write(context: &Context, options: &FitArgs, report: &FitReport) -> anyhow::Re
         put(path.clone(), report.to_aihwkit())?;
     }
     if let Some(dir) = &options.crosssim {
+        let [up, down] = [Direction::Up, Direction::Down].map(|d| report.to_crosssim(d));
+        let (up, down) = (up.context("--crosssim")?, down.context("--crosssim")?);
         std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
-        put(dir.join("dG_increasing.txt"), report.to_crosssim(Direction::Up))?;
-        put(dir.join("dG_decreasing.txt"), report.to_crosssim(Direction::Down))?;
+        put(dir.join("dG_increasing.txt"), up)?;
+        put(dir.join("dG_decreasing.txt"), down)?;
     }
     if let Some(dir) = &context.out {
         let single =
             |(name, _, panel)| (format!("fit-{name}"), Figure::new(1).panel_size(560.0, 400.0).panel(panel));
         let all = report.figures().into_iter().map(single);
         for (name, figure) in std::iter::once(("fit".to_string(), report.sheet())).chain(all) {
-            let (svg, png) = save_figure(&figure, dir, &name)?;
-            written.extend([svg, png, save_pdf(&figure, dir, &name)?]);
+            written.extend(save_figure(&figure, dir, &name, options.formats.get(&FOR_PAPERS))?);
         }
     }
     Ok(written)

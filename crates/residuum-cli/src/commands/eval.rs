@@ -1,5 +1,5 @@
 use anyhow::bail;
-use residuum_lab::files::save_figure;
+use residuum_lab::files::{FIGURES, save_figure};
 use residuum_lab::source::data_root;
 use residuum_lab::train::{Damage, Opened};
 use serde_json::json;
@@ -10,6 +10,7 @@ use crate::args::EvalArgs;
 use crate::terminal;
 
 pub fn eval(context: &Context, options: &EvalArgs) -> anyhow::Result<bool> {
+    options.formats.check(context.out.is_some() && !options.after.is_empty(), "--after and --out")?;
     let (store, id) = trial(&options.trial.run, &options.trial.filters)?;
     let root = data_root(options.data.as_deref());
     let damage = if options.trial.allow_older { Damage::AllowOlder } else { Damage::Refuse };
@@ -53,8 +54,8 @@ fn after(context: &Context, options: &EvalArgs, run: &mut Opened) -> anyhow::Res
     let title = title(&run.manifest);
     let mut files = Vec::new();
     if let Some(out) = &context.out {
-        let (svg, png) = save_figure(&aged.figure(&title), out, "after")?;
-        files.extend([svg.display().to_string(), png.display().to_string()]);
+        let written = save_figure(&aged.figure(&title), out, "after", options.formats.get(&FIGURES))?;
+        files.extend(written.iter().map(|path| path.display().to_string()));
     }
     if context.json {
         let mut json = aged.to_json();

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use anyhow::bail;
-use residuum_lab::files::write_atomic;
+use residuum_lab::files::{FIGURES, write_atomic};
 use residuum_lab::report::{Bands, Report, ReportOptions, check_metrics, load};
 use serde_json::json;
 
@@ -11,6 +11,7 @@ use crate::terminal;
 
 pub fn report(context: &Context, options: &ReportArgs) -> anyhow::Result<bool> {
     let render = renderer(&options.to)?;
+    options.formats.check(options.figures.is_some(), "--figures")?;
     let mut trials = Vec::new();
     for store in &options.stores {
         trials.extend(load(store)?);
@@ -30,7 +31,7 @@ pub fn report(context: &Context, options: &ReportArgs) -> anyhow::Result<bool> {
     let text = render(&report);
     write_atomic(&options.to, text.as_bytes())?;
     let figures = match &options.figures {
-        Some(dir) => report.save_figures(dir)?,
+        Some(dir) => report.save_figures(dir, options.formats.get(&FIGURES))?,
         None => Vec::new(),
     };
     if context.json {

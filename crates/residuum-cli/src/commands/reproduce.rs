@@ -2,7 +2,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::bail;
-use residuum_lab::files::write_atomic;
+use residuum_lab::files::{FIGURES, write_atomic};
 use residuum_lab::reproduce::{
     NAMES, NetworkOptions, Page, PageEntry, Profile, ReproduceError, ReproduceOptions, Reproduction,
     check_names, reproduce as reproduce_item,
@@ -33,7 +33,7 @@ pub fn reproduce(context: &Context, given: &ReproduceArgs) -> anyhow::Result<boo
         let start = Instant::now();
         let entry = match reproduce_item(name, &options, &context.bar) {
             Ok(item) => {
-                let files = item.save(out)?;
+                let files = item.save(out, given.formats.get(&FIGURES))?;
                 if !context.json {
                     show(&item)?;
                 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use anyhow::bail;
 use residuum_lab::execute::{default_store, execute as run_plans};
+use residuum_lab::files::FIGURES;
 use residuum_lab::plan::{Plan, Work, points, selected};
 use residuum_lab::run::{run as run_spec, to_csv};
 use residuum_lab::source::{SpecSource, data_root};
@@ -34,6 +35,7 @@ pub fn run(context: &Context, options: &RunArgs) -> anyhow::Result<bool> {
     };
     let plans = plans(context, &SpecSource::open(spec)?, &options.settings)?;
     let plans = selected(plans, &options.variant)?;
+    options.formats.check(!options.stdout && options.slurm.is_none(), "a run into a store")?;
     if options.stdout {
         return stream(context, &plans);
     }
@@ -48,6 +50,7 @@ pub fn run(context: &Context, options: &RunArgs) -> anyhow::Result<bool> {
         threads: context.threads,
         shard: options.shard,
         commit: crate::COMMIT.map(String::from),
+        figures: options.formats.get(&FIGURES).to_vec(),
         ..SweepOptions::new(data_root(options.settings.data.as_deref()))
     };
     execute(context, &plans, &store, &settings)

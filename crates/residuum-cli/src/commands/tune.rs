@@ -1,12 +1,12 @@
 use anyhow::bail;
 use residuum_lab::execute::default_store;
 use residuum_lab::explain::missing_data;
-use residuum_lab::files::{save_figure, write_whole};
+use residuum_lab::files::{FIGURES, save_figure, write_whole};
 use residuum_lab::plan::selected;
 use residuum_lab::source::{SpecSource, data_root};
 use residuum_lab::store::Store;
 use residuum_lab::sweep::SweepOptions;
-use residuum_lab::tune::{TuneError, TuneOptions, tune as search};
+use residuum_lab::tune::{Setting, TuneError, TuneOptions, preset_file, tune as search};
 use residuum_nn::model::Select;
 
 use super::{Context, plans};
@@ -39,6 +39,8 @@ pub fn tune(context: &Context, options: &TuneArgs) -> anyhow::Result<bool> {
         minutes: options.minutes,
         seeds: options.seeds,
         seed: context.seed.unwrap_or(0),
+        choices: options.search.clone(),
+        test: options.presets.is_some(),
     };
     let patterns = Select::Names(options.variant.clone());
     let wanted = |name: &str| options.variant.is_empty() || patterns.includes(name);
@@ -56,21 +58,35 @@ pub fn tune(context: &Context, options: &TuneArgs) -> anyhow::Result<bool> {
     for one in &tuned {
         let file = store.path().join(format!("tuned-{}.toml", one.point));
         write_whole(&file, one.spec.as_bytes())?;
-        let (svg, png) = save_figure(&one.figure(), store.path(), &format!("tuned-{}", one.point))?;
+        let name = format!("tuned-{}", one.point);
+        let figures = save_figure(&one.figure(), store.path(), &name, options.formats.get(&FIGURES))?;
+        let figures: Vec<String> = figures.iter().map(|path| path.display().to_string()).collect();
         if context.json {
             json.push(one.to_json());
         } else {
             terminal::print(&format!(
-                "{}\nspec to run:  {}\nsensitivity:  {}, {}\n\n",
+                "{}\nspec to run:  {}\nsensitivity:  {}\n\n",
                 one.to_text(),
                 file.display(),
-                svg.display(),
-                png.display()
+                figures.join(", ")
             ))?;
         }
+    }
+    if let Some(file) = &options.presets {
+        let text = preset_file(&tuned, &command(options)).map_err(anyhow::Error::msg)?;
+        write_whole(file, text.as_bytes())?;
     }
     if context.json {
         Context::print_json(&json.into())?;
     }
     Ok(true)
+}
+
+/// What of the command decides the numbers.
+fn command(options: &TuneArgs) -> String {
+    let TuneArgs { spec, trials, seeds, .. } = options;
+    let list = |values: &[Setting]| values.iter().map(Setting::to_string).collect::<Vec<_>>().join(", ");
+    let searched =
+        options.search.iter().map(|(field, values)| format!(" --search '{field}=[{}]'", list(values)));
+    format!("residuum tune {spec} --trials {trials} --seeds {seeds}{}", searched.collect::<String>())
 }

@@ -111,7 +111,7 @@ pub(super) fn why_still(measured: &Measurement) -> FitError {
     FitError::Stuck
 }
 
-/// Where a ramp turns back by a third of the usual change or more, after having gone as far.
+/// Where a ramp turns back by a third of the usual change or more, after having gone as far, or by two thirds on its way.
 fn turn(ramp: &Ramp, usual: f64) -> Option<usize> {
     let taken: Vec<f64> = ramp.taken().collect();
     let k = (taken.len() / 20).max(3);
@@ -121,6 +121,14 @@ fn turn(ramp: &Ramp, usual: f64) -> Option<usize> {
     let sign = ramp.direction.sign();
     let smooth: Vec<f64> = taken.windows(k).map(|w| sign * w.iter().sum::<f64>() / k as f64).collect();
     let (at, top) = smooth.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let (mut before, mut furthest) = ((0, smooth[0]), (0, 0.0));
+    for (at, &now) in smooth.iter().enumerate() {
+        before = if now > before.1 { (at, now) } else { before };
+        furthest = if before.1 - now > furthest.1 { (before.0, before.1 - now) } else { furthest };
+    }
+    if furthest.1 > 0.67 * usual {
+        return Some(furthest.0 + k / 2);
+    }
     let (first, last) = (smooth[0], smooth[smooth.len() - 1]);
     (top - first > 0.3 * usual && top - last > 0.33 * usual).then_some(at + k / 2)
 }
@@ -143,7 +151,10 @@ pub(super) fn weight_range(
     }
     match given {
         Some(range) if range.lo < range.hi && range.is_finite() && range.lo < ends.hi && ends.lo < range.hi => {
-            Ok(range)
+            // The filter knows states up to a quarter of the width beyond the range; reads and their noise must stay within.
+            let (width, beyond) = (range.hi - range.lo, f64::max(ends.hi - range.hi, range.lo - ends.lo));
+            let fits = beyond <= 0.2 * width && ends.hi - ends.lo >= 0.05 * width;
+            if fits { Ok(range) } else { Err(FitError::Map { range, reads: ends }) }
         }
         Some(range) => Err(FitError::Range(range)),
         None if ends.lo < ends.hi => Ok(ends),

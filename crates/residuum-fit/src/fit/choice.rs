@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use residuum::Range;
 
-use super::{Candidate, LeftOut, WEIGHTS};
+use super::{Candidate, FEW, LeftOut, WEIGHTS};
 use crate::curve::{Curve, CurveFamily};
 use crate::filter::{Prepared, Surprises};
 use crate::measurement::{Direction, Ramp};
@@ -37,8 +37,9 @@ pub(super) fn neighbours(best: &Candidate, reads: usize) -> Vec<CurveFamily> {
     let others: &[usize] = match nodes {
         3 => &[4],
         5 => &[4, 6, 7],
-        9 => &[6, 7, 8, 10, 11, 13],
-        _ => &[11, 13, 15, 21, 25, 33],
+        9 => &[4, 6, 7, 8, 10, 11, 13],
+        // Many reads prefer the finest grid to a coarser one whose nodes lie elsewhere: the right one may have few.
+        _ => &[4, 6, 7, 8, 10, 11, 13, 15, 21, 25, 33],
     };
     others.iter().copied().filter(|n| 40 * n < reads).map(with_nodes).collect()
 }
@@ -53,6 +54,8 @@ pub(super) fn candidate(
     let devices = fits.len();
     let own = model.dimension() + writes.free().iter().filter(|free| **free).count();
     let parameters = devices * own;
+    // A tanh that is wide is a pair of straight lines with as many parameters: it must be better by what one of them costs.
+    let wide = usize::from(model == CurveFamily::Tanh);
     let log_likelihood: f64 = fits.iter().map(|f| f.log_likelihood).sum();
     let mean: Vec<f64> = (0..model.dimension())
         .map(|i| fits.iter().map(|f| f.parameters[i]).sum::<f64>() / devices as f64)
@@ -78,7 +81,8 @@ pub(super) fn candidate(
         parameters,
         log_likelihood,
         aic: 2.0 * parameters as f64 - 2.0 * log_likelihood,
-        bic: own as f64 * cost(prepared) - 2.0 * log_likelihood,
+        bic: own as f64 * prepared.iter().map(ln_reads).sum::<f64>() - 2.0 * log_likelihood,
+        criterion: (own + wide) as f64 * price(prepared) - 2.0 * log_likelihood,
         held_out: None,
         note,
         writes,
@@ -86,9 +90,25 @@ pub(super) fn candidate(
     }
 }
 
-/// What one parameter of every device costs by the Bayesian criterion: the parameters of a device are known by its own reads.
-pub(super) fn cost(prepared: &[Prepared]) -> f64 {
-    prepared.iter().map(|p| (p.reads.max(1) as f64).ln()).sum()
+/// What one parameter of every device costs in −2 ln L.
+///
+/// That of one device costs L = ln(reads), by the Bayesian criterion. For k needless parameters of D devices −2 ln L falls by a
+/// χ² of kD degrees, which chance makes larger than kD + 2√(kDx) + 2x with odds of at most e⁻ˣ. The odds at which D = 1 costs kL
+/// have √x = ½√k b with b = √(2L − 1) − 1; the same odds for D devices cost k(D + √D b + ½b²), far less than kDL, which few ramps of
+/// many devices could not pay. What it lets pass, `settle` tries on simulated devices.
+fn price(prepared: &[Prepared]) -> f64 {
+    let devices = prepared.len() as f64;
+    let whole = prepared.iter().map(ln_reads).sum::<f64>();
+    if prepared.len() < FEW {
+        return whole;
+    }
+    let each = whole / devices;
+    let b = (2.0 * each.max(1.0) - 1.0).sqrt() - 1.0;
+    devices + devices.sqrt() * b + 0.5 * b * b
+}
+
+fn ln_reads(device: &Prepared) -> f64 {
+    (device.reads.max(1) as f64).ln()
 }
 
 /// What decides how straight lines are called.
@@ -106,18 +126,10 @@ impl Seen {
     }
 }
 
-/// The best first: by BIC, of the piecewise curves only the best one. A tanh that is wide is a pair of straight lines with as
-/// many parameters, so it must be better by what one parameter of every device costs.
-pub(super) fn choose(mut fitted: Vec<Candidate>, asked: Option<&str>, margin: f64) -> Vec<Candidate> {
-    fitted.retain(|c| c.bic.is_finite());
-    fitted.sort_by(|a, b| a.bic.total_cmp(&b.bic));
-    if let Some(line) = fitted.iter().position(|c| c.model == CurveFamily::Line)
-        && fitted[0].model == CurveFamily::Tanh
-        && fitted[line].bic - fitted[0].bic < margin
-    {
-        let own = fitted.remove(line);
-        fitted.insert(0, own);
-    }
+/// The best first; of the piecewise curves only the best one.
+pub(super) fn choose(mut fitted: Vec<Candidate>, asked: Option<&str>) -> Vec<Candidate> {
+    fitted.retain(|c| c.criterion.is_finite());
+    fitted.sort_by(|a, b| a.criterion.total_cmp(&b.criterion));
     let mut seen = Vec::new();
     fitted.retain(|c| {
         let first = !seen.contains(&c.name);

@@ -104,6 +104,18 @@ pub enum FitError {
     /// An invalid range.
     #[error("range must be finite with lo < hi and contain reads, got {}", short(*.0))]
     Range(Range),
+    /// A range that reads leave, or fill to a small part.
+    #[error(
+        "reads lie in {}, and the range that becomes [−1, 1] is {}: give one that the reads fill to a twentieth at least and leave by \
+         no more than a fifth of its width, in the unit of the file",
+        short(*reads), short(*range)
+    )]
+    Map {
+        /// As given.
+        range: Range,
+        /// The ends of the reads.
+        reads: Range,
+    },
     /// Too few draws.
     #[error("draws must be at least 20, got {0}")]
     Draws(usize),

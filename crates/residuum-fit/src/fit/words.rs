@@ -3,6 +3,7 @@
 use residuum::Range;
 
 use super::Candidate;
+use crate::bootstrap::Estimate;
 use crate::curve::Curve;
 use crate::measurement::{Direction, Measurement, Ramp};
 use crate::point::{FittedPoint, PointKind};
@@ -80,8 +81,8 @@ pub(super) fn sentences(
         ));
     }
     if let [best, second, ..] = fitted
-        && second.bic - best.bic < 6.0
-        && second.bic >= best.bic
+        && second.criterion - best.criterion < 6.0
+        && second.criterion >= best.criterion
     {
         said.push(format!(
             "{} describes the data almost as well as {}: more ramps would tell",
@@ -103,4 +104,18 @@ pub(super) fn beyond(curve: &Curve, soft: bool, visited: Range) -> Option<String
             100.0 * share
         )
     })
+}
+
+/// Steps that may be none.
+pub(super) fn unknown_step(states: Estimate) -> Option<String> {
+    let why = "more ramps, or longer ones, would tell";
+    if states.value.is_nan() {
+        Some(format!("the step at the symmetric point is not known, so neither is the number of states: {why}"))
+    } else if states.high.is_infinite() {
+        Some(format!(
+            "the step at the symmetric point may be 0, so there is no upper end of the number of states: {why}"
+        ))
+    } else {
+        None
+    }
 }

@@ -14,7 +14,8 @@ pub(super) struct Grid<'a> {
 pub(super) type Cells<'a> = Vec<&'a str>;
 
 impl<'a> Grid<'a> {
-    /// Splits at commas, semicolons, tabs or spaces, whichever the first row has. Blank lines and lines that start with `#` are
+    /// Splits at semicolons, tabs, commas or spaces, whichever the first rows have; beside one of the first two, commas are decimal
+    /// ones. Blank lines and lines that start with `#` are
     /// skipped.
     pub(super) fn split(source: &PulseFile<'a>) -> Result<Self, ReadError> {
         let text = source.text.strip_prefix('\u{feff}').unwrap_or(source.text);
@@ -24,8 +25,11 @@ impl<'a> Grid<'a> {
             .map(|(i, line)| (i + 1, line.trim_end_matches('\r')))
             .filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'))
             .peekable();
-        let Some((_, first)) = lines.peek() else { return Err(ReadError::Empty { file: source.name.into() }) };
-        let separator = [',', ';', '\t'].into_iter().find(|c| first.contains(*c));
+        let Some(&(_, first)) = lines.peek() else { return Err(ReadError::Empty { file: source.name.into() }) };
+        let head: Vec<&str> = lines.clone().take(5).map(|(_, line)| line).collect();
+        let in_all = |c: &char| head.iter().all(|line| line.contains(*c));
+        let separator =
+            [';', '\t', ','].into_iter().find(in_all).or_else(|| first.contains(',').then_some(','));
         let cells = |line: &'a str| -> Cells<'a> {
             match separator {
                 Some(c) => line.split(c).map(|cell| cell.trim().trim_matches('"')).collect(),
@@ -56,6 +60,9 @@ impl Grid<'_> {
             if cells().count() > 1 && cells().all(|cell| cell.parse::<f64>().is_err()) {
                 let name = self.header.as_ref().and_then(|h| h.get(column)).cloned().unwrap_or_default();
                 let text = cells().next().copied().unwrap_or_default().to_string();
+                if has_decimal_comma(&text) {
+                    return Err(ReadError::Comma { file: file.into(), text });
+                }
                 return Err(ReadError::Words { file: file.into(), column: column + 1, name, text });
             }
         }
@@ -71,8 +78,14 @@ pub(super) fn number(file: &str, line: usize, column: usize, cell: &str) -> Resu
     match cell.parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(Some(value)),
         Ok(_) => Err(ReadError::NotFinite { file: file.into(), line, column: column + 1, text: cell.into() }),
+        Err(_) if has_decimal_comma(cell) => Err(ReadError::Comma { file: file.into(), text: cell.into() }),
         Err(_) => Err(ReadError::Number { file: file.into(), line, column: column + 1, text: cell.into() }),
     }
+}
+
+/// Whether a cell would be a number with a point for its comma.
+fn has_decimal_comma(cell: &str) -> bool {
+    cell.contains(',') && cell.replacen(',', ".", 1).parse::<f64>().is_ok()
 }
 
 /// The unit that a name carries: `conductance (uS)`, `G [S]`, `conductance_mS`.

@@ -127,6 +127,16 @@ pub(super) fn read(
             Ramp { cycle, direction, ..ramp }
         })
         .collect();
+    // A length that is not that of the ramps cuts them into pieces that do not go up and down in turn.
+    let again = ramps.windows(2).position(|pair| pair[0].direction == pair[1].direction);
+    if let Some(first) = again.filter(|_| format == Format::Sequence) {
+        return Err(ReadError::Turn {
+            file: source.name.into(),
+            first: first + 1,
+            way: ramps[first].direction.word(),
+            length: options.ramp_length.unwrap_or(0),
+        });
+    }
     if guessed > 0 {
         notes.push(format!(
             "the direction of each ramp was taken from where it goes: {} up, {} down",

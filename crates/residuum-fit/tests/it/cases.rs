@@ -202,6 +202,111 @@ pub const CASES: [Case; 15] = [
     },
 ];
 
+/// None was looked at while the estimator was made; they judge it: other parameters, noises, lengths and numbers of ramps.
+#[allow(dead_code, reason = "of the study alone")]
+pub const FRESH: [Case; 9] = [
+    Case {
+        name: "constant, coarse",
+        family: "constant",
+        curve: || Curve::new(CurveFamily::Constant, vec![0.02, 0.025]),
+        noise: [0.005, 0.006, 0.0],
+        kind: PointKind::None,
+        pulses: 90,
+        cycles: 6,
+        range: WIDE,
+    },
+    Case {
+        name: "linear, long ramps",
+        family: "linear",
+        curve: || line([0.008, 0.003, 0.0025, 0.009]),
+        noise: [0.006, 0.001, 0.35],
+        kind: PointKind::Attracting,
+        pulses: 420,
+        cycles: 5,
+        range: WIDE,
+    },
+    Case {
+        name: "soft bounds, skewed",
+        family: "soft_bounds",
+        curve: || line([0.03, 0.0, 0.0, 0.012]),
+        noise: [0.008, 0.003, 0.15],
+        kind: PointKind::Attracting,
+        pulses: 300,
+        cycles: 8,
+        range: NODES,
+    },
+    Case {
+        name: "power, bounds apart",
+        family: "power",
+        curve: || Curve::new(CurveFamily::Power, vec![0.009, 0.012, 1.1, 0.95, 2.5]),
+        noise: [0.012, 0.001, 0.25],
+        kind: PointKind::Attracting,
+        pulses: 380,
+        cycles: 12,
+        range: Range { lo: -0.95, hi: 1.1 },
+    },
+    Case {
+        name: "exponential, concave",
+        family: "exponential",
+        curve: || Curve::new(CurveFamily::Exponential, vec![0.012, 0.010, 1.0, 1.0, -1.5]),
+        noise: [0.008, 0.002, 0.1],
+        kind: PointKind::Attracting,
+        pulses: 260,
+        cycles: 10,
+        range: NODES,
+    },
+    Case {
+        name: "tanh, off the middle",
+        family: "tanh",
+        curve: || Curve::new(CurveFamily::Tanh, vec![0.011, 0.75, -0.2, 0.5]),
+        noise: [0.006, 0.003, 0.0],
+        kind: PointKind::Attracting,
+        pulses: 240,
+        cycles: 8,
+        range: WIDE,
+    },
+    Case {
+        name: "piecewise, four nodes",
+        family: "piecewise",
+        curve: || {
+            let up = [0.013, 0.006, 0.010, 0.005];
+            let down = [0.005, 0.009, 0.006, 0.012];
+            Curve::new(CurveFamily::Piecewise(4, NODES), [up, down].concat())
+        },
+        noise: [0.012, 0.002, 0.1],
+        kind: PointKind::Several,
+        pulses: 250,
+        cycles: 12,
+        range: NODES,
+    },
+    Case {
+        name: "linear, both repelling",
+        family: "linear",
+        curve: || line([0.006, 0.011, 0.010, 0.007]),
+        noise: [0.02, 0.004, 0.0],
+        kind: PointKind::Repelling,
+        pulses: 300,
+        cycles: 9,
+        range: NODES,
+    },
+    Case {
+        name: "table, thirteen nodes",
+        family: "table",
+        curve: || {
+            const WAVES: [f64; 13] = [-1.0, 1.0, -1.0, 0.5, 1.0, -1.0, 1.0, -0.5, -1.0, 1.0, -1.0, 1.0, -1.0];
+            let value = |start: f64, rise: f64, i: usize| start + rise * i as f64 + 0.0018 * WAVES[i];
+            let up = (0..13).map(|i| value(0.0125, -0.0005, i));
+            let down = (0..13).map(|i| value(0.006, 0.0005, i));
+            Curve::new(CurveFamily::Table(13, NODES), up.chain(down).collect())
+        },
+        noise: [0.008, 0.003, 0.15],
+        kind: PointKind::Attracting,
+        pulses: 260,
+        cycles: 10,
+        range: NODES,
+    },
+];
+
 /// Deviations between devices: of a gain that both directions share, and of one for each.
 pub const SPREADS: [f64; 2] = [0.08, 0.03];
 /// Ramps in each direction of a device among several.

@@ -88,3 +88,20 @@ fn the_cell_of_gong_is_fitted_as_by_an_independent_program() {
     inside("ln_read_variance", 2.0 * found.read_noise.value.ln());
     inside("ln_write_variance", 2.0 * found.write_noise.value.ln());
 }
+
+/// Noise of a pulse is twenty times its step: as lines, the step at the crossing may be 0, and nobody is told 1e300 states.
+#[test]
+fn steps_that_may_be_none_have_no_largest_number_of_states() {
+    let own = text("gong-reram.csv");
+    let file = PulseFile { name: "gong", text: &own, direction: None };
+    let measured = measurement(&[file], &ReadOptions::default()).unwrap();
+    let found = fit(&measured, &quick(None, Some("linear")), &Quiet).unwrap();
+    assert!(found.step.low < 0.0 && found.step.value > 0.0, "{:?}", found.step);
+    let states = found.states;
+    assert!(states.low < states.value && states.value < 1e6 && states.high.is_infinite(), "{states:?}");
+    assert!(
+        found.warnings.iter().any(|w| w.contains("no upper end of the number of states")),
+        "{:?}",
+        found.warnings
+    );
+}

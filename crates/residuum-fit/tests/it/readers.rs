@@ -111,6 +111,37 @@ fn bad_cells_are_named_with_line_and_column() {
     assert!(measurement(&[source("1,2\n")], &forced).unwrap_err().to_string().contains("must have one column"));
 }
 
+/// Six ramps of 60 reads, up and down in turn, read with other lengths.
+#[test]
+fn a_wrong_ramp_length_is_noticed() {
+    let reads: Vec<f64> = (0..360).map(|i| f64::from(i % 120)).map(|i| i.min(120.0 - i)).collect();
+    let text: String = reads.iter().map(|y| format!("{y}\n")).collect();
+    let with = |length: usize| {
+        let options = ReadOptions { ramp_length: Some(length), ..ReadOptions::default() };
+        measurement(&[source(&text)], &options)
+    };
+    assert_eq!(with(60).unwrap().ramps.len(), 6);
+    for length in [20, 30, 40, 120] {
+        let said = with(length).map(|m| m.notes).unwrap_err().to_string();
+        assert!(said.contains("go up and down in turn") && said.contains(&length.to_string()), "{said}");
+    }
+    // Pieces that alternate are refused by the fit, since they turn.
+    let twice =
+        residuum_fit::fit(&with(180).unwrap(), &residuum_fit::FitOptions::default(), &residuum_fit::Quiet);
+    assert!(twice.unwrap_err().to_string().contains("--ramp-length"));
+}
+
+#[test]
+fn decimal_commas_are_named() {
+    for text in ["up;down\n1,5;2,5\n1,6;2,4\n", "1,5;2,5\n1,6;2,4\n", "1,5\t2,5\n1,6\t2,4\n"] {
+        let said = read(text).unwrap_err().to_string();
+        assert!(said.contains("decimal comma") && said.contains("such as \"1."), "{text:?}: {said}");
+    }
+    // A semicolon in a name does not part columns.
+    let named = read("up; SET (uS),down (uS)\n1,9\n2,8\n3,7\n4,6\n").unwrap();
+    assert_eq!((named.unit.as_str(), named.reads()), ("uS", 8));
+}
+
 #[test]
 fn units_are_never_mixed_in_silence() {
     let error =

@@ -4,13 +4,14 @@ use std::fmt::Write as _;
 
 use residuum::Range;
 use residuum_fit::{CurveFamily, Direction};
+use thiserror::Error;
 
 use super::FitReport;
 
 /// Nodes of a piecewise device in AIHWKIT, which takes fewer than 64 on a GPU.
 const NODES: usize = 33;
-/// States and quantiles of a look-up table.
-const TABLE: [usize; 2] = [50, 101];
+/// States and quantiles of a look-up table, of which CrossSim takes the nearest.
+const TABLE: [usize; 2] = [201, 201];
 
 /// A class of AIHWKIT with what sets it apart.
 struct Nearest {
@@ -162,9 +163,16 @@ impl FitReport {
     }
 
     /// CrossSim's look-up table of one direction: a title, conductances, cumulative probabilities, then a row of changes for each
-    /// probability. Written as `dG_increasing.txt` and `dG_decreasing.txt`.
-    pub fn to_crosssim(&self, direction: Direction) -> String {
+    /// probability. Written as `dG_increasing.txt` and `dG_decreasing.txt`; `tools/device/check_crosssim.py` has CrossSim read them.
+    ///
+    /// # Errors
+    /// If states are not positive: CrossSim divides by conductances.
+    pub fn to_crosssim(&self, direction: Direction) -> Result<String, NoTableError> {
         let f = &self.fit;
+        let lowest = f.conductance(f.visited.lo);
+        if lowest <= 0.0 {
+            return Err(NoTableError { lowest, unit: f.unit.clone() });
+        }
         let states = f.visited.grid(TABLE[0]);
         let join = |values: Vec<String>| values.join(",");
         let mut text = format!(
@@ -174,11 +182,12 @@ impl FitReport {
         let _ =
             writeln!(text, "{}", join(states.iter().map(|w| format!("{:.9e}", f.conductance(*w))).collect()));
         let shares: Vec<f64> = (0..TABLE[1]).map(|i| i as f64 / (TABLE[1] - 1) as f64).collect();
-        let _ = writeln!(text, "{}", join(shares.iter().map(|p| format!("{p:.4}")).collect()));
+        let _ = writeln!(text, "{}", join(shares.iter().map(|p| format!("{p:.9}")).collect()));
         let (additive, proportional) = (f.additive.value, f.proportional.value);
         for share in &shares {
-            // The ends stand for the outermost half per cent.
-            let z = normal_quantile(share.clamp(0.005, 0.995));
+            // A draw takes the nearest row, so the ends stand for half a step each, and have its middle.
+            let outermost = 0.25 / (TABLE[1] - 1) as f64;
+            let z = normal_quantile(share.clamp(outermost, 1.0 - outermost));
             let row = states.iter().map(|w| {
                 let step = f.curve.step(direction, *w).max(0.0) * f.per_weight();
                 let deviation = additive.hypot(proportional * step);
@@ -186,8 +195,21 @@ impl FitReport {
             });
             let _ = writeln!(text, "{}", join(row.collect()));
         }
-        text
+        Ok(text)
     }
+}
+
+/// States that are no conductances.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error(
+    "a look-up table of CrossSim needs conductances above 0, and the states of this device begin at {lowest:.4} {unit}: give reads as \
+     conductances, not normalised ones"
+)]
+pub struct NoTableError {
+    /// The lowest state.
+    pub lowest: f64,
+    /// Its unit.
+    pub unit: String,
 }
 
 /// As Python writes it.

@@ -15,6 +15,7 @@ use residuum_fit::{DeviceFit, Direction, Estimate, Measurement, nonlinearity};
 use serde_json::{Value, json};
 use thiserror::Error;
 
+pub use elsewhere::NoTableError;
 pub use theory::Prediction;
 
 /// A fit with what follows from it.
@@ -114,7 +115,7 @@ impl FitReport {
             .iter()
             .map(|c| {
                 json!({ "model": c.name, "parameters": c.parameters, "log_likelihood": c.log_likelihood, "aic": c.aic,
-                        "bic": c.bic, "held_out_log_likelihood": c.held_out.map(|h| h.log_likelihood),
+                        "bic": c.bic, "criterion": c.criterion, "held_out_log_likelihood": c.held_out.map(|h| h.log_likelihood),
                         "held_out_ramp_error": c.held_out.map(|h| h.ramp_error),
                         "expected_ramp_error": c.held_out.map(|h| h.expected_error), "note": c.note })
             })
@@ -173,9 +174,11 @@ impl FitReport {
 
     fn spread_json(&self) -> Value {
         let Some(s) = &self.fit.spread else { return Value::Null };
-        let n = s.names.len();
-        let rows: Vec<Vec<f64>> = s.covariance.chunks(n).map(<[f64]>::to_vec).collect();
-        json!({ "parameters": s.names, "covariance": rows,
+        let rows = |of: fn(&Estimate) -> f64| -> Vec<Vec<f64>> {
+            s.covariance.chunks(s.names.len()).map(|row| row.iter().map(of).collect()).collect()
+        };
+        json!({ "parameters": s.names, "covariance": rows(|e| e.value),
+                "covariance_low": rows(|e| e.low), "covariance_high": rows(|e| e.high),
                 "deviations": s.deviations.iter().copied().map(estimate).collect::<Vec<_>>(), "step": estimate(s.step), "imbalance": estimate(s.imbalance),
                 "bounds": s.bounds })
     }
@@ -213,14 +216,22 @@ impl FitReport {
         )
     }
 
+    /// The word for what decides: with several devices, a parameter of each costs less than by BIC.
+    fn criterion(&self) -> &'static str {
+        if self.fit.spread.is_some() { "criterion" } else { "BIC" }
+    }
+
     /// Why this model, in a sentence.
     pub fn why(&self) -> String {
         let [best, others @ ..] = self.fit.candidates.as_slice() else { return String::new() };
-        let Some(second) = others.iter().min_by(|a, b| a.bic.total_cmp(&b.bic)) else { return String::new() };
-        let how = if second.bic < best.bic {
-            format!("asked for, although {} has a BIC smaller by {:.0}", second.name, best.bic - second.bic)
+        let Some(second) = others.iter().min_by(|a, b| a.criterion.total_cmp(&b.criterion)) else {
+            return String::new();
+        };
+        let (by, criterion) = (second.criterion - best.criterion, self.criterion());
+        let how = if by < 0.0 {
+            format!("asked for, although {} has a {criterion} smaller by {:.0}", second.name, -by)
         } else {
-            format!("smallest BIC; the next, {}, is worse by {:.0}", second.name, second.bic - best.bic)
+            format!("smallest {criterion}; the next, {}, is worse by {by:.0}", second.name)
         };
         let misses = self.worst();
         format!("{how}. {misses}")
@@ -300,8 +311,11 @@ pub(crate) fn number(x: f64) -> String {
     if x == 0.0 {
         return "0".into();
     }
-    if !x.is_finite() {
-        return "–".into();
+    if x.is_nan() {
+        return "unknown".into();
+    }
+    if x.is_infinite() {
+        return if x > 0.0 { "∞".into() } else { "−∞".into() };
     }
     if (1e-3..1e5).contains(&x.abs()) {
         let digits = (3 - x.abs().log10().floor() as i32).max(0) as usize;

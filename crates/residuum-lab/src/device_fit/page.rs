@@ -132,12 +132,13 @@ impl FitReport {
 
     fn write_models(&self, page: &mut String) {
         let f = &self.fit;
+        let decided = format!("{} − best", self.criterion());
         let heads = [
             "model",
             "parameters",
             "log-likelihood",
             "AIC − best",
-            "BIC − best",
+            &decided,
             "left out: ln p",
             "ramp error",
             "remark",
@@ -145,7 +146,7 @@ impl FitReport {
         open_table(page, "Which model", &heads);
         let best =
             |of: fn(&residuum_fit::Candidate) -> f64| f.candidates.iter().map(of).fold(f64::INFINITY, f64::min);
-        let (aic, bic) = (best(|c| c.aic), best(|c| c.bic));
+        let (aic, least) = (best(|c| c.aic), best(|c| c.criterion));
         for c in &f.candidates {
             let held = c.held_out.map_or(["–".into(), "–".into()], |h| {
                 [format!("{:.4}", h.log_likelihood), number(h.ramp_error * f.per_weight())]
@@ -158,7 +159,7 @@ impl FitReport {
                 c.parameters,
                 c.log_likelihood,
                 c.aic - aic,
-                c.bic - bic,
+                c.criterion - least,
                 held[0],
                 held[1],
                 escape(c.note.as_deref().unwrap_or(""))

@@ -37,7 +37,12 @@ impl FitReport {
             ),
         );
         line("model", format!("{}: {}", f.model_name(), self.why()));
-        let estimate = |e: Estimate| format!("{}  [{}, {}]", number(e.value), number(e.low), number(e.high));
+        let estimate = |e: Estimate| {
+            if e.value.is_nan() {
+                return number(e.value);
+            }
+            format!("{}  [{}, {}]", number(e.value), number(e.low), number(e.high))
+        };
         for (name, e) in f.parameters.iter().take(12) {
             line(&format!("  {name}"), estimate(*e));
         }
@@ -76,24 +81,30 @@ impl FitReport {
         let _ = writeln!(text, "\n{}\n", self.regularity);
         let _ = writeln!(
             text,
-            "{:<12} {:>10} {:>14} {:>12} {:>12} {:>16} {:>14}",
-            "model", "parameters", "log-likelihood", "AIC − best", "BIC − best", "left out, ln p", "ramp error"
+            "{:<12} {:>10} {:>14} {:>12} {:>16} {:>16} {:>14}",
+            "model",
+            "parameters",
+            "log-likelihood",
+            "AIC − best",
+            format!("{} − best", self.criterion()),
+            "left out, ln p",
+            "ramp error"
         );
         let best =
             |of: fn(&residuum_fit::Candidate) -> f64| f.candidates.iter().map(of).fold(f64::INFINITY, f64::min);
-        let (aic, bic) = (best(|c| c.aic), best(|c| c.bic));
+        let (aic, least) = (best(|c| c.aic), best(|c| c.criterion));
         for c in &f.candidates {
             let held = c.held_out.map_or(["–".into(), "–".into()], |h| {
                 [format!("{:.4}", h.log_likelihood), number(h.ramp_error * f.per_weight())]
             });
             let _ = writeln!(
                 text,
-                "{:<12} {:>10} {:>14.1} {:>12.1} {:>12.1} {:>16} {:>14}{}",
+                "{:<12} {:>10} {:>14.1} {:>12.1} {:>16.1} {:>16} {:>14}{}",
                 c.name,
                 c.parameters,
                 c.log_likelihood,
                 c.aic - aic,
-                c.bic - bic,
+                c.criterion - least,
                 held[0],
                 held[1],
                 c.note.as_ref().map_or(String::new(), |n| format!("  {n}"))

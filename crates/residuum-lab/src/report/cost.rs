@@ -3,7 +3,7 @@
 use super::ReportOptions;
 use super::curves::{CHARTED, Palette, chart_title, charted, over_seeds, plot};
 use super::measure::{Measure, recorded};
-use super::plot::{Chart, Plot, Series};
+use super::plot::{Across, Chart, Form, Plot, Series};
 use super::study::{Block, Study};
 
 /// What is bought, the first that was recorded.
@@ -49,16 +49,16 @@ fn chart(
                 })
                 .filter(|(x, _)| *x > 0.0)
                 .unzip();
-            Series { label: arm.name.clone(), color: palette.of(arm), xs, ys, band: None, filled: false }
-                .kept(false)
+            let (label, style) = (arm.name.clone(), palette.of(&arm.name));
+            Series { label, style, xs, ys, band: None, form: Form::Curve }.kept(false)
         })
         .filter(|series| series.xs.len() > 1)
         .collect();
     (!series.is_empty()).then(|| Chart {
         title: chart_title(study, block, bought),
         x: cost.head.clone(),
+        across: Across::Decades,
         y: bought.head.clone(),
-        log_x: true,
         log: false,
         series,
         bounds: Vec::new(),

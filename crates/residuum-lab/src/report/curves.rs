@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use residuum::stats::{Summary, density};
 
 use super::measure::Measure;
-use super::plot::{Chart, Plot, Series, colors};
+use super::plot::{Across, Chart, Form, Plot, Series};
 use super::study::{Arm, Block, Study};
-use super::{Bands, ReportOptions};
-use crate::figure::Color;
+use super::{Bands, ReportOptions, slug};
 use crate::store::SpecKind;
+use crate::style::{RuleStyle, rule_styles};
 
 /// Most points of a curve; more could not be seen.
 const POINTS: usize = 160;
@@ -18,7 +18,7 @@ pub(super) const CHARTED: usize = 12;
 /// Charts of one plot.
 const CHARTS: usize = 24;
 /// A positive curve over more than this ratio is drawn on a logarithmic axis.
-const LOG_RATIO: f64 = 30.0;
+pub(super) const LOG_RATIO: f64 = 30.0;
 /// Fewest entries for a density.
 const ENTRIES: usize = 20;
 
@@ -34,28 +34,34 @@ const NETWORK: [&str; 7] = [
 ];
 const PROBLEM: [&str; 6] = ["gap", "distance", "objective", "effective_mean", "effective_std", "main_mean"];
 
-/// The learning curves of a study, a chart for each block and metric.
-pub(super) fn curves(study: &Study<'_>, options: &ReportOptions) -> Option<Plot> {
+/// The learning curves of a study: a plot for each metric, with a chart for each block.
+pub(super) fn curves(study: &Study<'_>, options: &ReportOptions) -> Vec<Plot> {
     let metrics: Vec<&str> = match study.kind {
         _ if !options.metrics.is_empty() => options.metrics.iter().map(String::as_str).collect(),
         SpecKind::Network => NETWORK.to_vec(),
         SpecKind::Problem => PROBLEM.to_vec(),
     };
     let palette = Palette::new(study);
-    let mut charts = Vec::new();
-    for block in study.blocks.iter().take(CHARTED) {
-        for metric in &metrics {
-            charts.extend(chart(study, block, &Measure::new(metric), options.spread, &palette));
-        }
-    }
     let band = match options.spread {
         Bands::StandardError => "bands: ± one standard error",
         Bands::Range => "bands: from the smallest to the largest seed",
     };
     let several = study.blocks.iter().flat_map(|b| &b.arms).any(|a| a.runs.len() > 1);
     let band = if several { format!("mean over seeds; {band}") } else { "one seed".into() };
-    let caption = format!("Learning curves ({band}).{}", charted(study));
-    plot("curves", caption, charts)
+    let of = |metric: &str| {
+        let measure = Measure::new(metric);
+        let blocks = study.blocks.iter().take(CHARTED);
+        let charts = blocks.filter_map(|block| chart(study, block, &measure, options.spread, &palette));
+        let caption = format!("{} ({band}).{}", capital(&measure.head), charted(study));
+        plot(&format!("curves-{}", slug(metric)), caption, charts.collect())
+    };
+    metrics.into_iter().filter_map(of).collect()
+}
+
+/// With a capital letter.
+pub(super) fn capital(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Charts as a plot, limited to what fits a page.
@@ -75,27 +81,28 @@ pub(super) fn charted(study: &Study<'_>) -> String {
     }
 }
 
-/// One colour for an arm in all charts of a study.
+/// One look for an arm in all charts of a study: that of its rule.
 pub(super) struct Palette {
     names: Vec<String>,
-    colors: Vec<Color>,
+    styles: Vec<RuleStyle>,
 }
 
 impl Palette {
     pub fn new(study: &Study<'_>) -> Self {
         let mut names: Vec<String> = Vec::new();
+        let mut rules: Vec<&str> = Vec::new();
         for arm in study.blocks.iter().flat_map(|b| &b.arms) {
             if !names.contains(&arm.name) {
                 names.push(arm.name.clone());
+                rules.push(arm.rule().unwrap_or(&arm.name));
             }
         }
-        let colors = colors(&names.iter().map(String::as_str).collect::<Vec<_>>());
-        Self { names, colors }
+        Self { names, styles: rule_styles(&rules) }
     }
 
-    pub fn of(&self, arm: &Arm<'_>) -> Color {
-        let place = self.names.iter().position(|n| *n == arm.name);
-        place.map_or(Color::GREY, |i| self.colors[i])
+    pub fn of(&self, arm: &str) -> RuleStyle {
+        let place = self.names.iter().position(|name| name == arm).unwrap_or(0);
+        self.styles[place]
     }
 }
 
@@ -127,18 +134,21 @@ fn chart(
             let finite = band.iter().flatten().all(|x| x.is_finite());
             Series {
                 label: arm.name.clone(),
-                color: palette.of(arm),
+                style: palette.of(&arm.name),
                 xs: of(&|p| p.at),
                 ys: of(&|p| p.mean.mean),
                 band: (several && finite).then_some(band),
-                filled: false,
+                form: Form::Curve,
             }
             .kept(log)
         })
         .collect();
-    let x = if study.kind == SpecKind::Network { "epoch" } else { "step" };
+    let (x, across) = match study.kind {
+        SpecKind::Network => ("epoch", Across::Whole),
+        SpecKind::Problem => ("step", Across::Evenly),
+    };
     let title = chart_title(study, block, measure);
-    Some(Chart { title, x: x.into(), y: measure.head.clone(), log_x: false, log, series, bounds: Vec::new() })
+    Some(Chart { title, x: x.into(), across, y: measure.head.clone(), log, series, bounds: Vec::new() })
 }
 
 /// The labels of a block, or the metric where it has none.
@@ -237,11 +247,11 @@ fn density_chart(
         .filter(|(_, s)| spread(s))
         .map(|(arm, sample)| Series {
             label: arm.name.clone(),
-            color: palette.of(arm),
+            style: palette.of(&arm.name),
             ys: density(sample, &grid),
             xs: grid.clone(),
             band: None,
-            filled: true,
+            form: Form::Filled,
         })
         .collect();
     let x = metric.replace('_', " ");
@@ -249,8 +259,8 @@ fn density_chart(
     Some(Chart {
         title: title.to_string(),
         x: x.clone(),
+        across: Across::Evenly,
         y: "density".into(),
-        log_x: false,
         log: false,
         series,
         bounds: Vec::new(),

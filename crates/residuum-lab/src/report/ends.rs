@@ -1,6 +1,8 @@
 //! The tables of a study: final values of every arm, and paired differences on common seeds.
 
+use super::findings::chance;
 use super::measure::{Goal, Measure};
+use super::number::Written;
 use super::paired::{LEVEL, Paired, holm};
 use super::study::{Block, Study};
 use super::table::{Column, Table, TableCell};
@@ -51,6 +53,30 @@ impl Contrasts {
         // Comparisons stand in the order of the ranking: the first of a block is best against runner-up.
         let first = self.list.iter().find(|c| c.block == block).filter(|_| measure.goal != Goal::Open)?;
         first.p.filter(|p| *p < LEVEL).map(|_| first.arms[0])
+    }
+
+    /// The difference between the first and the second, and whether chance would do it; how often, where there are several blocks.
+    pub fn sentence(&self, study: &Study<'_>, measure: &Measure) -> Option<String> {
+        let first_of = |block: usize| self.list.iter().find(|c| c.block == block);
+        let firsts: Vec<&Contrast> = (0..study.blocks.len()).filter_map(first_of).collect();
+        let told: Vec<&&Contrast> = firsts.iter().filter(|c| c.p.is_some()).collect();
+        let clear = told.iter().filter(|c| c.p.is_some_and(|p| p < LEVEL)).count();
+        match (firsts.as_slice(), told.len()) {
+            (_, 0) => None,
+            ([only], _) => {
+                let [a, b] = only.arms.map(|i| study.blocks[only.block].arms[i].name.as_str());
+                let difference = Written::of(&only.paired.difference).plain();
+                let chance = only.p.map_or_else(String::new, |p| format!(", {}", chance(p)));
+                Some(format!(
+                    "{a} − {b}: {difference} in {} (paired over {} seeds, Holm-corrected{chance}).",
+                    measure.head, only.paired.difference.n
+                ))
+            }
+            (_, n) => Some(format!(
+                "The first is ahead of the second by more than chance in {clear} of {n} settings (paired t-tests, Holm, {} %).",
+                100.0 * LEVEL
+            )),
+        }
     }
 
     /// As a table; none if there is nothing to compare.

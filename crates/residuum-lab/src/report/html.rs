@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use super::plot::Plot;
-use super::table::{Table, TableCell};
+use super::table::{Column, Table, TableCell};
 use super::{Report, Section, SharedSettings, slug};
-use crate::figure::escape;
+use crate::figure::{escape, swatch};
+use crate::style::RuleStyle;
 
 /// Words of more letters than this are broken into lines.
 const LONG: usize = 48;
@@ -54,6 +55,10 @@ fn write_section(page: &mut String, section: &Section, index: usize, titled: boo
     if titled {
         let _ = writeln!(page, "<h2>{}</h2>", escape(&section.heading));
     }
+    if !section.headline.is_empty() {
+        let sentences: Vec<String> = section.headline.iter().map(|s| escape(s)).collect();
+        let _ = writeln!(page, "<p class=\"headline\">{}</p>", sentences.join(" "));
+    }
     let facts = &section.provenance;
     let fact = |name: &str| facts.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
     let lead: Vec<String> = [("trials", "trials"), ("seeds", "seeds"), ("computing time", "computed in")]
@@ -100,14 +105,14 @@ fn write_table(page: &mut String, table: &Table, prefix: &str) {
         let _ = write!(page, "<th scope=\"col\"{class}>{}</th>", escape(&column.head));
     }
     page.push_str("</tr></thead>\n<tbody>\n");
-    for row in &table.rows {
+    for (row, shown) in table.rows.iter().zip(table.shown()) {
         page.push_str("<tr>");
         let mut headed = false;
-        for (cell, column) in row.iter().zip(&table.columns) {
+        for ((cell, shown), column) in row.iter().zip(&shown).zip(&table.columns) {
             // The first cell of words names the row.
             let heads = !headed && !column.numeric;
             headed |= heads;
-            write_cell(page, cell, column.numeric, heads);
+            write_cell(page, (cell, &shown.plain()), column, heads);
         }
         page.push_str("</tr>\n");
     }
@@ -118,17 +123,19 @@ fn write_table(page: &mut String, table: &Table, prefix: &str) {
     let _ = writeln!(page, "<p class=\"files\">{}</p>\n</section>", download(&id, "CSV", &table.to_csv()));
 }
 
-fn write_cell(page: &mut String, cell: &TableCell, numeric: bool, heads: bool) {
+fn write_cell(page: &mut String, (cell, shown): (&TableCell, &str), column: &Column, heads: bool) {
     let (open, close) = if heads { ("th scope=\"row\"", "th") } else { ("td", "td") };
     let class = match cell {
-        _ if numeric => " class=\"num\"",
+        _ if column.numeric => " class=\"num\"",
         TableCell::Text(text) if text.chars().count() > LONG => " class=\"long\"",
         _ => "",
     };
     let key = cell.key().map_or_else(String::new, |k| format!(" data-key=\"{k}\""));
-    let text = escape(&cell.plain());
+    // Where rows become cards, each cell tells its column.
+    let head = escape(&column.head);
+    let text = escape(shown);
     let text = if cell.is_best() { format!("<strong>{text}</strong>") } else { text };
-    let _ = write!(page, "<{open}{class}{key}>{text}</{close}>");
+    let _ = write!(page, "<{open}{class}{key} data-head=\"{head}\"><span>{text}</span></{close}>");
 }
 
 /// A link that holds its file.
@@ -175,17 +182,18 @@ fn write_plot(page: &mut String, plot: &Plot, id: &str, prefix: &str) {
 
 /// Names and colours of all series of a plot, once for all its charts.
 fn legend(plot: &Plot) -> String {
-    let mut seen: Vec<(String, &str)> = Vec::new();
+    let mut seen: Vec<(RuleStyle, &str)> = Vec::new();
     for series in plot.charts.iter().flat_map(|c| &c.series) {
-        let entry = (series.color.css(), series.label.as_str());
+        let entry = (series.style, series.label.as_str());
         if !seen.contains(&entry) {
             seen.push(entry);
         }
     }
-    let entry = |(color, label): &(String, &str)| {
+    let entry = |(style, label): &(RuleStyle, &str)| {
         format!(
-            "<li data-color=\"{color}\"><svg class=\"swatch\" width=\"18\" height=\"10\" aria-hidden=\"true\">\
-             <path d=\"M0 5H18\" stroke=\"{color}\" stroke-width=\"2.5\"/></svg>{}</li>\n",
+            "<li data-color=\"{}\">{}{}</li>\n",
+            style.color.css(),
+            swatch(style.color, style.dash).replace("<svg", "<svg class=\"swatch\" aria-hidden=\"true\""),
             escape(label)
         )
     };
@@ -217,7 +225,7 @@ fn write_settings(page: &mut String, settings: &SharedSettings) {
         return;
     }
     page.push_str(
-        "<details class=\"block\">\n<summary>SharedSettings</summary>\n<div class=\"scroll\" tabindex=\"0\">\n",
+        "<details class=\"block\">\n<summary>Settings</summary>\n<div class=\"scroll\" tabindex=\"0\">\n",
     );
     let table = |page: &mut String, caption: &str, rows: &[(String, String, &str)]| {
         if rows.is_empty() {

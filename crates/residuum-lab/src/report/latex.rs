@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::Report;
-use super::number::{Written, written};
-use super::table::{Table, TableCell};
+use super::table::{ShownCell, Table, TableCell};
+use crate::figure::latex_escape as escape;
 
 impl Report {
     /// The tables of the report; the preamble needs `booktabs` and `amsmath`.
@@ -30,8 +30,8 @@ impl Table {
             super::slug(&self.name)
         );
         let _ = writeln!(text, "    \\toprule\n    {} \\\\\n    \\midrule", heads.join(" & "));
-        for row in &self.rows {
-            let cells: Vec<String> = row.iter().map(shown).collect();
+        for (row, shown) in self.rows.iter().zip(self.shown()) {
+            let cells: Vec<String> = row.iter().zip(&shown).map(|(cell, shown)| written(cell, shown)).collect();
             let _ = writeln!(text, "    {} \\\\", cells.join(" & "));
         }
         text += "    \\bottomrule\n  \\end{tabular}\n";
@@ -42,125 +42,11 @@ impl Table {
     }
 }
 
-fn shown(cell: &TableCell) -> String {
-    match cell {
-        TableCell::Number(x) => written(*x, None).latex(),
-        TableCell::Estimate { summary, best: true } => format!("\\boldmath {}", Written::of(summary).latex()),
-        TableCell::Estimate { summary, best: false } => Written::of(summary).latex(),
-        TableCell::Missing => "--".into(),
-        other => escape(&other.plain()),
+fn written(cell: &TableCell, shown: &ShownCell) -> String {
+    match (cell, shown) {
+        (TableCell::Missing, _) => "--".into(),
+        (_, ShownCell::Number(number)) if cell.is_best() => format!("\\boldmath {}", number.latex()),
+        (_, ShownCell::Number(number)) => number.latex(),
+        (_, ShownCell::Words(words)) => escape(words),
     }
-}
-
-/// Text that stands for itself in LaTeX: commands are escaped, letters that pdfLaTeX does not know are written as mathematics or
-/// by their number.
-pub fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    // A mark above a letter follows it in the text but goes before it in LaTeX.
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        if letters.next_if_eq(&'\u{304}').is_some() {
-            let _ = write!(safe, "$\\bar{{{letter}}}$");
-            continue;
-        }
-        match letter {
-            '&' | '%' | '$' | '#' | '_' | '{' | '}' => {
-                safe.push('\\');
-                safe.push(letter);
-            }
-            // At the start of a row a bare bracket would belong to the line break before it.
-            '[' => safe.push_str("{[}"),
-            '\\' => safe.push_str("\\textbackslash{}"),
-            '~' => safe.push_str("\\textasciitilde{}"),
-            '^' => safe.push_str("\\textasciicircum{}"),
-            '<' => safe.push_str("$<$"),
-            '>' => safe.push_str("$>$"),
-            '|' => safe.push_str("$|$"),
-            '"' => safe.push_str("''"),
-            '–' => safe.push_str("--"),
-            '—' => safe.push_str("---"),
-            '−' => safe.push_str("$-$"),
-            '…' => safe.push_str("\\dots{}"),
-            '\u{a0}' | '\u{202f}' => safe.push('~'),
-            other if other.is_ascii_control() => safe.push(' '),
-            other if other.is_ascii() => safe.push(other),
-            other => match symbol(other) {
-                Some(command) => {
-                    let _ = write!(safe, "${command}$");
-                }
-                None if ('\u{c0}'..='\u{17f}').contains(&other) => safe.push(other),
-                None => {
-                    let _ = write!(safe, "{{[}}U+{:04X}]", other as u32);
-                }
-            },
-        }
-    }
-    safe
-}
-
-/// Mathematics for a letter.
-fn symbol(letter: char) -> Option<&'static str> {
-    const SYMBOLS: [(char, &str); 60] = [
-        ('α', "\\alpha"),
-        ('β', "\\beta"),
-        ('γ', "\\gamma"),
-        ('δ', "\\delta"),
-        ('ε', "\\varepsilon"),
-        ('η', "\\eta"),
-        ('θ', "\\theta"),
-        ('κ', "\\kappa"),
-        ('λ', "\\lambda"),
-        ('μ', "\\mu"),
-        ('µ', "\\mu"),
-        ('ν', "\\nu"),
-        ('ξ', "\\xi"),
-        ('π', "\\pi"),
-        ('ρ', "\\rho"),
-        ('σ', "\\sigma"),
-        ('τ', "\\tau"),
-        ('φ', "\\varphi"),
-        ('χ', "\\chi"),
-        ('ω', "\\omega"),
-        ('Δ', "\\Delta"),
-        ('Σ', "\\Sigma"),
-        ('Ω', "\\Omega"),
-        ('₀', "{}_0"),
-        ('₁', "{}_1"),
-        ('₂', "{}_2"),
-        ('₃', "{}_3"),
-        ('₄', "{}_4"),
-        ('₅', "{}_5"),
-        ('₆', "{}_6"),
-        ('₇', "{}_7"),
-        ('₈', "{}_8"),
-        ('₉', "{}_9"),
-        ('₊', "{}_+"),
-        ('₋', "{}_-"),
-        ('⁰', "{}^0"),
-        ('¹', "{}^1"),
-        ('²', "{}^2"),
-        ('³', "{}^3"),
-        ('⁴', "{}^4"),
-        ('⁵', "{}^5"),
-        ('⁶', "{}^6"),
-        ('⁷', "{}^7"),
-        ('⁸', "{}^8"),
-        ('⁹', "{}^9"),
-        ('⁻', "{}^-"),
-        ('±', "\\pm"),
-        ('×', "\\times"),
-        ('·', "\\cdot"),
-        ('≤', "\\le"),
-        ('≥', "\\ge"),
-        ('≈', "\\approx"),
-        ('≠', "\\ne"),
-        ('→', "\\to"),
-        ('∞', "\\infty"),
-        ('√', "\\surd"),
-        ('⋄', "\\diamond"),
-        ('∇', "\\nabla"),
-        ('°', "{}^\\circ"),
-        ('½', "\\tfrac12"),
-    ];
-    SYMBOLS.iter().find(|(l, _)| *l == letter).map(|(_, command)| *command)
 }

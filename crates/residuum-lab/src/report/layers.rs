@@ -4,7 +4,7 @@ use residuum::stats::Summary;
 
 use super::curves::{CHARTED, Palette, charted, plot};
 use super::ends::head;
-use super::plot::{Chart, Plot, Series};
+use super::plot::{Across, Chart, Form, Plot, Series};
 use super::study::{Arm, Study};
 use super::table::{Column, Table, TableCell};
 use crate::store::Row;
@@ -144,8 +144,15 @@ pub(super) fn histograms(study: &Study<'_>) -> Option<Plot> {
                 .collect();
             let words = block.words(&study.others);
             let title = if words.is_empty() { name.to_string() } else { format!("{name}; {words}") };
-            let (x, y) = ("weight".into(), "density".into());
-            charts.push(Chart { title, x, y, log_x: false, log: false, series, bounds });
+            charts.push(Chart {
+                title,
+                x: "weight".into(),
+                across: Across::Evenly,
+                y: "density".into(),
+                log: false,
+                series,
+                bounds,
+            });
         }
     }
     let caption =
@@ -186,11 +193,11 @@ fn histogram(arm: &Arm<'_>, part: &str, palette: &Palette) -> Option<Series> {
     let edge = |i: usize| low + width * i as f64;
     Some(Series {
         label: arm.name.clone(),
-        color: palette.of(arm),
+        style: palette.of(&arm.name),
         xs: (0..BINS).flat_map(|i| [edge(i), edge(i + 1)]).collect(),
         ys: heights.iter().flat_map(|h| [*h, *h]).collect(),
         band: None,
-        filled: true,
+        form: Form::Filled,
     })
 }
 

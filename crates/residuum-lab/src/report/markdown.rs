@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Report;
-use super::table::{Table, TableCell};
+use super::table::Table;
 
 impl Report {
     /// Tables, provenance and settings as Markdown; the figures are listed by the names under which they are saved.
@@ -11,6 +11,9 @@ impl Report {
         let mut text = format!("# {}\n", line(&self.title));
         for section in &self.sections {
             let _ = write!(text, "\n## {}\n", line(&section.heading));
+            if !section.headline.is_empty() {
+                let _ = write!(text, "\n{}\n", line(&section.headline.join(" ")));
+            }
             for table in &section.tables {
                 let _ = write!(text, "\n{}", table.to_markdown());
             }
@@ -19,7 +22,7 @@ impl Report {
                 let _ = writeln!(text, "- {}: {}", line(name), line(value));
             }
             let settings = &section.settings;
-            text += "\n<details><summary>SharedSettings</summary>\n\n| field | value |\n|---|---|\n";
+            text += "\n<details><summary>Settings</summary>\n\n| field | value |\n|---|---|\n";
             for (field, values) in &settings.varied {
                 let _ = writeln!(text, "| {} | {} |", line(field), line(values));
             }
@@ -45,10 +48,12 @@ impl Table {
             text += if column.numeric { "---:|" } else { ":---|" };
         }
         text += "\n";
-        for row in &self.rows {
+        for (row, shown) in self.rows.iter().zip(self.shown()) {
             text += "|";
-            for cell in row {
-                let _ = write!(text, " {} |", shown(cell));
+            for (cell, shown) in row.iter().zip(shown) {
+                let words = line(&shown.plain());
+                let words = if cell.is_best() { format!("**{words}**") } else { words };
+                let _ = write!(text, " {words} |");
             }
             text += "\n";
         }
@@ -57,11 +62,6 @@ impl Table {
         }
         text
     }
-}
-
-fn shown(cell: &TableCell) -> String {
-    let text = line(&cell.plain());
-    if cell.is_best() { format!("**{text}**") } else { text }
 }
 
 /// Text that stays in its line and its cell, and is no markup.

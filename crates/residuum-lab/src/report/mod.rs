@@ -4,12 +4,14 @@
 //! trials ─▶ study     experiments, their blocks, arms and seeds
 //!             ▼
 //!           ends      means with errors; paired differences, tested
+//!           findings  the main finding in sentences
+//!           swept     ends against a swept number
 //!           curves    learning curves and densities
 //!           cost      accuracy against energy and time
 //!           layers    κ₂, drift, pulses, weights in their range
 //!           settings  every parameter, and the time taken
 //!             ▼
-//!           Report ─▶ html, markdown, latex; SVG and PNG by `figure`
+//!           Report ─▶ html, markdown, latex; figures in every format
 //! ```
 //!
 //! A report only reads records and runs no trial; equal records give equal bytes.
@@ -17,8 +19,9 @@
 mod cost;
 mod curves;
 mod ends;
+mod findings;
 mod html;
-pub(crate) mod latex;
+mod latex;
 pub(crate) mod layers;
 mod load;
 mod markdown;
@@ -29,18 +32,21 @@ pub mod paired;
 pub(crate) mod plot;
 mod settings;
 mod study;
+mod swept;
 pub mod table;
 
 use std::path::{Path, PathBuf};
 
+use crate::figure::FigureFormat;
 use crate::files::{FigureError, save_figure};
 use crate::store::{Row, StoredParameter, TrialManifest};
 use ends::Contrasts;
 pub use load::load;
+pub(crate) use measure::tail;
 pub use measure::{UnknownMetric, check_metrics, end};
 pub(crate) use measure::{head_of, main_metric};
 pub use outcome::{RunOutcome, trials_of};
-pub use plot::{Chart, Plot, Series};
+pub use plot::{Across, Chart, Form, Plot, Series};
 use table::Table;
 
 /// A trial with its records.
@@ -89,6 +95,8 @@ pub struct Report {
 pub struct Section {
     /// Its name.
     pub heading: String,
+    /// The main finding, in sentences with numbers.
+    pub headline: Vec<String>,
     /// Its tables, the most important first.
     pub tables: Vec<Table>,
     /// Its figures.
@@ -119,17 +127,16 @@ impl Report {
         Self { title, sections: studies.iter().map(|s| section(s, options)).collect() }
     }
 
-    /// Writes every figure as SVG and PNG into a folder and gives their paths.
+    /// Writes every figure in these formats into a folder and gives their paths.
     ///
     /// # Errors
     /// If a file cannot be written.
-    pub fn save_figures(&self, dir: &Path) -> Result<Vec<PathBuf>, FigureError> {
+    pub fn save_figures(&self, dir: &Path, formats: &[FigureFormat]) -> Result<Vec<PathBuf>, FigureError> {
         let mut paths = Vec::new();
         for section in &self.sections {
             for plot in &section.plots {
                 let name = format!("{}-{}", slug(&section.heading), plot.name);
-                let (svg, png) = save_figure(&plot.figure(), dir, &name)?;
-                paths.extend([svg, png]);
+                paths.extend(save_figure(&plot.figure(), dir, &name, formats)?);
             }
         }
         Ok(paths)
@@ -146,16 +153,16 @@ fn section(study: &study::Study<'_>, options: &ReportOptions) -> Section {
     tables.extend(tested.iter().filter_map(|(measure, contrasts)| contrasts.table(study, measure)));
     tables.extend(layers::hardware(study));
     tables.extend(layers::pulses(study));
-    let plots = [
-        curves::curves(study, options),
-        cost::costs(study, options),
-        curves::densities(study),
-        layers::histograms(study),
-    ];
+    let mut plots = swept::against(study, &tested.iter().map(|(measure, _)| *measure).collect::<Vec<_>>());
+    plots.extend(curves::curves(study, options));
+    plots.extend(cost::costs(study, options));
+    plots.extend(curves::densities(study));
+    plots.extend(layers::histograms(study));
     Section {
         heading: study.name.to_string(),
         tables,
-        plots: plots.into_iter().flatten().collect(),
+        headline: findings::headline(study, tested.first().map(|(measure, contrasts)| (*measure, contrasts))),
+        plots,
         trials: Some(settings::trials_table(study, &measures)),
         provenance: settings::provenance(study),
         settings: settings::settings(study),

@@ -52,6 +52,49 @@ pub fn written(mean: f64, error: Option<f64>) -> Written {
     }
 }
 
+/// Powers of ten by which numbers of one column may differ and still share their decimals.
+const ALIKE: i32 = 3;
+
+/// The numbers of one column, with as many decimals and the same power of ten in every row where their sizes allow it.
+pub fn column(numbers: &[(f64, Option<f64>)]) -> Vec<Written> {
+    let own: Vec<Written> = numbers.iter().map(|(mean, error)| written(*mean, *error)).collect();
+    let told = || numbers.iter().zip(&own).filter(|((mean, _), _)| mean.is_finite());
+    // Zero is zero in any unit.
+    let sizes: Vec<i32> = told()
+        .filter(|((mean, _), _)| *mean != 0.0)
+        .map(|((mean, _), w)| w.exponent.unwrap_or(magnitude(*mean)))
+        .collect();
+    let is_scaled = told().any(|(_, w)| w.exponent.is_some());
+    let exponent = match (sizes.iter().max(), sizes.iter().min()) {
+        (Some(most), Some(least)) if is_scaled && most - least <= ALIKE => Some(*most),
+        _ if is_scaled => return own,
+        _ => None,
+    };
+    let scale = 10f64.powi(exponent.unwrap_or(0));
+    let places = |((mean, error), w): (&(f64, Option<f64>), &Written)| {
+        let error = error.filter(|e| *e > 0.0 && w.error.as_deref() != Some("0"));
+        // A number that is exact needs no decimals of its own.
+        let exact = error.is_none() && (*mean == 0.0 || exponent.is_none() && *mean == mean.trunc());
+        let own = error.map_or_else(|| DIGITS - 1 - magnitude(mean / scale), |e| 1 - magnitude(e / scale));
+        (!exact).then_some(own.max(0))
+    };
+    let decimals: Vec<i32> = told().filter_map(places).collect();
+    let (Some(most), Some(least)) = (decimals.iter().max(), decimals.iter().min()) else { return own };
+    if most - least > ALIKE {
+        return own;
+    }
+    let decimals = usize::try_from(*most).unwrap_or(0).min(10);
+    let digits = |x: f64| signed(&format!("{:.decimals$}", x / scale));
+    let shown = |(&(mean, error), own): (&(f64, Option<f64>), Written)| {
+        if !mean.is_finite() {
+            return own;
+        }
+        let error = own.error.zip(error).map(|(text, e)| if text == "0" { text } else { digits(e) });
+        Written { mean: digits(mean), error, exponent }
+    };
+    numbers.iter().zip(own).map(shown).collect()
+}
+
 /// With a true minus, and none before zero.
 fn signed(text: &str) -> String {
     match text.strip_prefix('-') {

@@ -4,8 +4,8 @@ use residuum::stats::Summary;
 use serde_json::{Map, Value, json};
 
 use super::curves::{curves, densities};
-use super::measure::{Goal, Measure, measures, tail};
-use super::number::written;
+use super::findings::{deviating, findings, joined, judged};
+use super::measure::{Measure, measures, tail};
 use super::study::{Arm, Study, studies};
 use super::table::{Column, Table, TableCell};
 use super::{Bands, ReportOptions, StoredTrial};
@@ -13,12 +13,6 @@ use crate::figure::Figure;
 use crate::plan::Plan;
 use crate::store::{SpecKind, Store, StoreError, TrialState};
 
-/// Below this test accuracy, a network of ten classes has learned practically nothing.
-const FAILED: f64 = 0.5;
-/// Accuracies closer than this count as equal.
-const MATCH: f64 = 0.01;
-/// Rounding error of a difference of shares.
-const ROUNDING: f64 = 1e-12;
 /// Most rows of the table; `residuum report` shows all.
 const ROWS: usize = 60;
 /// Metrics of problems that fit a terminal.
@@ -40,6 +34,7 @@ pub fn trials_of(plans: &[Plan], store: &Store) -> Result<Vec<StoredTrial>, Stor
             manifest.experiment.clone_from(&plan.experiment);
             manifest.name.clone_from(&plan.name);
             manifest.labels.clone_from(&plan.labels);
+            manifest.place = plan.place;
             trials.push(StoredTrial { rows: store.records(&id)?, manifest });
         }
     }
@@ -66,50 +61,16 @@ impl<'a> RunOutcome<'a> {
         self.study.blocks.iter().flat_map(move |b| b.arms.iter().map(move |arm| (words(b), arm)))
     }
 
-    /// The points that are compared with one another, under the words of their block. Where no block has more than one, all are.
-    fn groups(&self) -> Vec<(String, Vec<End>)> {
-        let measure = self.judged();
-        let end = |title: String, arm: &Arm<'a>| End {
-            title,
-            is_digital: is_digital(arm),
-            summary: measure.as_ref().map_or_else(|| Summary::of([]), |m| m.summary(arm)),
-        };
-        if self.study.blocks.iter().all(|b| b.arms.len() == 1) {
-            return vec![(
-                String::new(),
-                self.points().map(|(w, arm)| end(joined(&w, &arm.name), arm)).collect(),
-            )];
-        }
-        let of = |b: &super::study::Block<'a>| b.arms.iter().map(|arm| end(arm.name.clone(), arm)).collect();
-        self.study.blocks.iter().map(|b| (b.words(&self.study.others), of(b))).collect()
-    }
-
-    /// What the points are judged by, if anything.
-    fn judged(&self) -> Option<Measure> {
-        let measures = measures(&self.study, &[]);
-        let goal = if self.study.kind == SpecKind::Network { Goal::Higher } else { Goal::Lower };
-        measures.into_iter().find(|m| m.goal == goal)
-    }
-
     /// What was seen, one sentence for each block.
     pub fn findings(&self) -> Vec<String> {
-        let said = |ends: &[End]| match self.study.kind {
-            SpecKind::Network => Some(accuracies(ends)),
-            SpecKind::Problem => smallest(ends, &self.judged()?),
-        };
-        let groups = self.groups();
-        let of = |(words, ends): &(String, Vec<End>)| {
-            let sentence = said(ends)?;
-            Some(if words.is_empty() { sentence } else { format!("{words}: {sentence}") })
-        };
-        groups.iter().filter_map(of).collect()
+        findings(&self.study)
     }
 
     /// A row for each point: where it ended, with the deviation between seeds.
     pub fn table(&self) -> Table {
         let (columns, row): (Vec<Column>, Box<dyn Fn(&Arm<'a>) -> Vec<String> + '_>) = match self.study.kind {
             SpecKind::Network => {
-                let judged = self.judged().unwrap_or_else(|| Measure::new(ACCURACY));
+                let judged = judged(&self.study).unwrap_or_else(|| Measure::new(ACCURACY));
                 (network_columns(&judged), Box::new(move |arm| network_cells(arm, &judged)))
             }
             SpecKind::Problem => {
@@ -150,7 +111,7 @@ impl<'a> RunOutcome<'a> {
         }
         let epochs = tail(self.points().map(|(_, arm)| epochs(arm)).max().unwrap_or(0));
         let over = if epochs > 1 { format!("mean of the last {epochs} epochs") } else { "last epoch".into() };
-        let what = self.judged().map_or("accuracy".into(), |measure| measure.head);
+        let what = judged(&self.study).map_or("accuracy".into(), |measure| measure.head);
         let what = if what == Measure::new(ACCURACY).head { "accuracy" } else { &what };
         format!("{what}: {over}; ± deviation between seeds")
     }
@@ -165,12 +126,19 @@ impl<'a> RunOutcome<'a> {
     /// Curves over time, or densities where there is one time alone; none if there is nothing to draw.
     pub fn figure(&self) -> Option<Figure> {
         let metrics = match self.study.kind {
-            SpecKind::Network => vec![self.judged().map_or_else(|| ACCURACY.into(), |measure| measure.metric)],
+            SpecKind::Network => {
+                vec![judged(&self.study).map_or_else(|| ACCURACY.into(), |measure| measure.metric)]
+            }
             SpecKind::Problem => Vec::new(),
         };
         let options = ReportOptions { metrics, spread: Bands::Range, ..ReportOptions::default() };
-        let plot = curves(&self.study, &options).or_else(|| densities(&self.study))?;
-        let described = format!("{} {}", plot.caption, self.findings().join(" "));
+        let several = curves(&self.study, &options).into_iter().reduce(|mut all, one| {
+            all.charts.extend(one.charts);
+            all
+        });
+        let plot = several.or_else(|| densities(&self.study))?;
+        let several = if plot.charts.len() > 1 { "Learning curves." } else { &plot.caption };
+        let described = format!("{several} {}", self.findings().join(" "));
         Some(plot.figure().title(&self.title).description(described))
     }
 
@@ -234,15 +202,6 @@ fn run_json(trial: &StoredTrial) -> Value {
     run
 }
 
-fn joined(block: &str, arm: &str) -> String {
-    [block, arm].into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", ")
-}
-
-fn is_digital(arm: &Arm<'_>) -> bool {
-    let parameters = arm.runs.first().into_iter().flat_map(|t| &t.manifest.spec);
-    parameters.into_iter().any(|p| p.field == "rule.kind" && p.value == "\"digital\"")
-}
-
 fn epochs(arm: &Arm<'_>) -> usize {
     let last = |t: &&StoredTrial| t.rows.iter().filter_map(|r| r.epoch).max();
     arm.runs.iter().filter_map(last).max().unwrap_or(0) as usize
@@ -281,104 +240,4 @@ fn network_cells(arm: &Arm<'_>, judged: &Measure) -> Vec<String> {
 fn problem_cells(arm: &Arm<'_>, measures: &[Measure]) -> Vec<String> {
     let value = |m: &Measure| deviating(&m.summary(arm));
     [arm.runs.len().to_string()].into_iter().chain(measures.iter().map(value)).chain([seconds(arm)]).collect()
-}
-
-/// A mean with the deviation between seeds.
-fn deviating(summary: &Summary) -> String {
-    written(summary.mean, (summary.n > 1).then_some(summary.std)).plain()
-}
-
-/// A point as sentences speak of it.
-struct End {
-    title: String,
-    is_digital: bool,
-    /// Of what points are judged by; accuracies in per cent.
-    summary: Summary,
-}
-
-impl End {
-    fn accuracy(&self) -> f64 {
-        self.summary.mean / 100.0
-    }
-
-    fn words(&self) -> String {
-        format!("{} ({:.1} %)", self.title, self.summary.mean)
-    }
-}
-
-/// Which problem came closest.
-fn smallest(ends: &[End], measure: &Measure) -> Option<String> {
-    let known = ends.iter().filter(|end| !end.summary.mean.is_nan());
-    let best = known.min_by(|a, b| a.summary.mean.total_cmp(&b.summary.mean))?;
-    let (head, value) = (&measure.head, deviating(&best.summary));
-    Some(match ends {
-        [_] => format!("The {head} ends at {value}."),
-        _ => format!("{} ends with the smallest {head}, {value}.", best.title),
-    })
-}
-
-/// Which networks failed, and which matched the digital one, or did best if there is none.
-fn accuracies(ends: &[End]) -> String {
-    match ends {
-        [] => "Nothing was run.".into(),
-        [only] => format!("{} reaches {:.1} %.", only.title, only.summary.mean),
-        _ => match ends.iter().position(|end| end.is_digital) {
-            Some(place) => against(&ends[place], &others(ends, place)),
-            None => ranked(ends),
-        },
-    }
-}
-
-fn others(ends: &[End], place: usize) -> Vec<&End> {
-    ends.iter().enumerate().filter(|(i, _)| *i != place).map(|(_, end)| end).collect()
-}
-
-/// The points for which it holds, with the singular or plural verb.
-fn list(ends: &[&End], holds: impl Fn(f64) -> bool, verbs: [&str; 2]) -> Option<String> {
-    let named: Vec<String> = ends.iter().filter(|e| holds(e.accuracy())).map(|e| e.words()).collect();
-    let verb = verbs[usize::from(named.len() > 1)];
-    (!named.is_empty()).then(|| format!("{} {verb}", named.join(", ")))
-}
-
-/// The others beside the digital network.
-fn against(digital: &End, others: &[&End]) -> String {
-    let (first, goal) = (digital.words(), digital.accuracy());
-    if goal < FAILED {
-        let all_fail = others.iter().all(|e| e.accuracy() < FAILED);
-        let best = others.iter().max_by(|a, b| a.accuracy().total_cmp(&b.accuracy()));
-        let all = if all_fail { ", and so do all others" } else { "" };
-        return format!(
-            "{first} fails{all}; the best of them is {}.",
-            best.map_or(String::new(), |e| e.words())
-        );
-    }
-    let failed = list(others, |a| a < FAILED, ["fails", "fail"]);
-    let matched = list(others, |a| a >= FAILED && (a - goal).abs() <= MATCH + ROUNDING, ["matches", "match"]);
-    let ahead = list(others, |a| a > goal + MATCH + ROUNDING, ["is ahead of", "are ahead of"]);
-    let level = [matched, ahead].into_iter().flatten().collect::<Vec<_>>().join(", ");
-    match (failed, level.is_empty()) {
-        (None, true) => format!("{first} is ahead of the others."),
-        (None, false) => format!("{level} {first}."),
-        (Some(failed), true) => format!("{failed}; {first} is ahead of the others."),
-        (Some(failed), false) => format!("{failed} where {level} {first}."),
-    }
-}
-
-/// Networks on tiles among themselves.
-fn ranked(ends: &[End]) -> String {
-    let best = (0..ends.len()).max_by(|&a, &b| ends[a].accuracy().total_cmp(&ends[b].accuracy()));
-    let place = best.unwrap_or(0);
-    let (first, goal) = (ends[place].words(), ends[place].accuracy());
-    if goal < FAILED {
-        return format!("All fail; the best of them is {first}.");
-    }
-    let others = others(ends, place);
-    let matched = list(&others, |a| a >= (goal - MATCH - ROUNDING).max(FAILED), ["matches", "match"]);
-    let failed = list(&others, |a| a < FAILED, ["fails", "fail"]);
-    match (failed, matched) {
-        (None, None) => format!("{first} is ahead of the others."),
-        (None, Some(matched)) => format!("{matched} {first}, the best."),
-        (Some(failed), None) => format!("{failed}; {first} is the best."),
-        (Some(failed), Some(matched)) => format!("{failed} where {matched} {first}, the best."),
-    }
 }

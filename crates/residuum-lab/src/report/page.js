@@ -32,6 +32,16 @@
     });
   }
 
+  // A table that does not fit becomes a list of cards, and a table again where there is room.
+  const fit = () => {
+    for (const table of document.querySelectorAll("table.sortable")) {
+      table.classList.remove("stacked");
+      table.classList.toggle("stacked", table.scrollWidth > table.parentElement.clientWidth + 1);
+    }
+  };
+  fit();
+  window.addEventListener("resize", fit);
+
   const number = x => {
     const size = Math.abs(x);
     const text = size !== 0 && (size < 1e-3 || size >= 1e6) ? x.toExponential(3) : String(Number(x.toPrecision(5)));

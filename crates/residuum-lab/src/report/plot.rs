@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::figure::{Axis, Band, Color, Figure, Legend, Line, Panel, ReferenceLine};
+use crate::figure::{Axis, Band, Color, Figure, Legend, Line, Panel, Points, ReferenceLine};
 use crate::files::csv_field;
+use crate::style::RuleStyle;
 
 /// Charts that belong together.
 #[derive(Clone, Debug)]
@@ -23,10 +24,10 @@ pub struct Chart {
     pub title: String,
     /// Along the horizontal axis.
     pub x: String,
+    /// How the horizontal axis is divided.
+    pub across: Across,
     /// Along the vertical axis.
     pub y: String,
-    /// Whether the horizontal axis is logarithmic; all positions must then be positive.
-    pub log_x: bool,
     /// Whether the vertical axis is logarithmic.
     pub log: bool,
     /// What is drawn, each in a colour of its own.
@@ -35,47 +36,70 @@ pub struct Chart {
     pub bounds: Vec<(f64, String)>,
 }
 
+/// How a horizontal axis is divided.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Across {
+    /// Evenly.
+    #[default]
+    Evenly,
+    /// Evenly, with marks at whole numbers alone.
+    Whole,
+    /// By decades; all positions must be positive.
+    Decades,
+    /// Marked at these values of a swept field, evenly or by decades.
+    Swept {
+        /// Value, and how the spec writes it.
+        values: Vec<(f64, String)>,
+        /// By decades.
+        log: bool,
+    },
+}
+
+impl Across {
+    fn axis(&self, label: &str) -> Axis {
+        match self {
+            Self::Evenly => Axis::linear(label),
+            Self::Whole => Axis::linear(label).whole(),
+            Self::Decades => Axis::log(label),
+            Self::Swept { values, log } => {
+                let axis = if *log { Axis::log(label) } else { Axis::linear(label) };
+                axis.ticks(values.iter().cloned())
+            }
+        }
+    }
+}
+
 /// A curve with a name.
 #[derive(Clone, Debug)]
 pub struct Series {
     /// In the legend.
     pub label: String,
-    /// Its colour, which no other series of the chart has.
-    pub color: Color,
+    /// Its colour, which no other series of the chart has, and its dash.
+    pub style: RuleStyle,
     /// Positions.
     pub xs: Vec<f64>,
     /// Values.
     pub ys: Vec<f64>,
     /// Lower and upper ends of a band.
     pub band: Option<[Vec<f64>; 2]>,
-    /// Whether the space below is filled, as for a density.
-    pub filled: bool,
+    /// What it is drawn as.
+    pub form: Form,
+}
+
+/// What a series is drawn as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// A line, with its band around it.
+    #[default]
+    Curve,
+    /// A density: the space below is filled.
+    Filled,
+    /// Points joined by a line, each with its band as an error bar.
+    Marked,
 }
 
 /// Outer size of a chart: legible in half a page and on a telephone.
 const SIZE: (f64, f64) = (430.0, 300.0);
-
-/// A colour for each name: fixed ones for the paper's rules, others from the palette and lighter copies of it.
-pub fn colors(names: &[&str]) -> Vec<Color> {
-    let own = |name: &str| match name.to_lowercase() {
-        n if n.contains("digital") => Some(Color::DIGITAL_SGD),
-        n if n.contains("residual") => Some(Color::RESIDUAL_LEARNING),
-        n if n.contains("analog") => Some(Color::ANALOG_SGD),
-        _ => None,
-    };
-    let mut colors: Vec<Option<Color>> = Vec::new();
-    for name in names {
-        let color = own(name).filter(|c| !colors.contains(&Some(*c)));
-        colors.push(color);
-    }
-    let palette = [Color::GREEN, Color::ORANGE, Color::PURPLE, Color::SKY_BLUE, Color::BLUE, Color::VERMILLION];
-    let shades = (0..).flat_map(|round| {
-        palette.map(|color| color.mix(Color::hex(0x8a8a8a), f64::from(round) / f64::from(round + 2)))
-    });
-    let mut free: Vec<Color> = shades.filter(|c| !colors.contains(&Some(*c))).take(names.len()).collect();
-    free.reverse();
-    colors.iter().map(|c| c.or_else(|| free.pop()).unwrap_or(Color::GREY)).collect()
-}
 
 impl Series {
     /// Drops points that have no place on the axes, so that each point drawn has its number.
@@ -95,20 +119,37 @@ impl Series {
     }
 
     fn draw(&self, mut panel: Panel) -> Panel {
-        if self.filled {
-            return panel
-                .band(Band::area(&*self.xs, &*self.ys).color(self.color).opacity(0.14).label(&self.label));
+        let RuleStyle { color, dash } = self.style;
+        let line = Line::new(&*self.xs, &*self.ys).color(color).dash(dash).label(&self.label);
+        match (self.form, &self.band) {
+            (Form::Filled, _) => {
+                let area = Band::area(&*self.xs, &*self.ys).color(color).dash(dash);
+                panel.band(area.opacity(0.14).label(&self.label))
+            }
+            (Form::Curve, band) => {
+                if let Some([low, high]) = band {
+                    panel = panel.band(Band::new(&*self.xs, &**low, &**high).color(color).opacity(0.18));
+                }
+                panel.line(line)
+            }
+            (Form::Marked, band) => {
+                let points = Points::new(&*self.xs, &*self.ys).color(color);
+                let points = match band {
+                    Some([low, high]) => {
+                        let half = |(low, high): (&f64, &f64)| 0.5 * (high - low);
+                        points.errors(low.iter().zip(high).map(half).collect::<Vec<_>>())
+                    }
+                    None => points,
+                };
+                panel.line(line).points(points)
+            }
         }
-        if let Some([low, high]) = &self.band {
-            panel = panel.band(Band::new(&*self.xs, &**low, &**high).color(self.color).opacity(0.18));
-        }
-        panel.line(Line::new(&*self.xs, &*self.ys).color(self.color).label(&self.label))
     }
 
     fn hover(&self) -> Value {
         let short = |values: &[f64]| values.iter().map(|x| rounded(*x)).collect::<Vec<f64>>();
         let mut value = json!({
-            "label": self.label, "color": self.color.css(), "x": short(&self.xs), "y": short(&self.ys)
+            "label": self.label, "color": self.style.color.css(), "x": short(&self.xs), "y": short(&self.ys)
         });
         if let Some([low, high]) = &self.band {
             value["low"] = json!(short(low));
@@ -125,9 +166,8 @@ fn rounded(x: f64) -> f64 {
 
 impl Chart {
     fn panel(&self, legend: Legend) -> Panel {
-        let axis = |log: bool, title: &str| if log { Axis::log(title) } else { Axis::linear(title) };
-        let (x, y) = (axis(self.log_x, &self.x), axis(self.log, &self.y));
-        let mut panel = Panel::new(&self.title).x_axis(x).y_axis(y).legend(legend);
+        let y = if self.log { Axis::log(&self.y) } else { Axis::linear(&self.y) };
+        let mut panel = Panel::new(&self.title).x_axis(self.across.axis(&self.x)).y_axis(y).legend(legend);
         for series in &self.series {
             panel = series.draw(panel);
         }

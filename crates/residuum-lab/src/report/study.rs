@@ -41,15 +41,28 @@ pub(super) struct Arm<'a> {
     pub runs: Vec<&'a StoredTrial>,
 }
 
+impl Arm<'_> {
+    /// The kind of its rule, if its trials say so.
+    pub fn rule(&self) -> Option<&str> {
+        let value = value(self.runs.first()?, "rule.kind")?;
+        Some(value.trim_matches('"'))
+    }
+}
+
 impl Block<'_> {
     /// Its labels in words: `radius = 0.6, shape = 2`, or the value alone where the label says nothing.
     pub fn words(&self, others: &[String]) -> String {
         let words = |(label, value): (&String, &String)| match label.as_str() {
             "cell" | SETTINGS => value.clone(),
-            label => format!("{} = {value}", label.rsplit('.').next().unwrap_or(label)),
+            label => format!("{} = {value}", short(label)),
         };
         others.iter().zip(&self.values).filter(|(_, v)| !v.is_empty()).map(words).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// The last part of a field's name: what tells a reader enough.
+pub(super) fn short(label: &str) -> String {
+    label.rsplit('.').next().unwrap_or(label).replace('_', " ")
 }
 
 /// The label added for trials with equal labels but different settings.

@@ -2,7 +2,7 @@
 
 use residuum::stats::Summary;
 
-use super::number::{Written, probability, written};
+use super::number::{Written, column, probability, written};
 use crate::files::csv_field;
 
 /// A table with a caption and footnotes.
@@ -93,17 +93,65 @@ impl TableCell {
         .filter(|x| x.is_finite())
     }
 
+    /// A mean and its error, if it is a number that shares the decimals of its column.
+    fn measured(&self) -> Option<(f64, Option<f64>)> {
+        match self {
+            Self::Number(x) => Some((*x, None)),
+            Self::Estimate { summary, .. } => Some((summary.mean, (summary.n > 1).then_some(summary.se))),
+            _ => None,
+        }
+    }
+
     /// Whether it is marked.
     pub fn is_best(&self) -> bool {
         matches!(self, Self::Estimate { best: true, .. })
     }
 }
 
+/// A cell as it is written in its column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShownCell {
+    /// Words.
+    Words(String),
+    /// A number.
+    Number(Written),
+}
+
+impl ShownCell {
+    /// As people read it.
+    pub fn plain(&self) -> String {
+        match self {
+            Self::Words(words) => words.clone(),
+            Self::Number(written) => written.plain(),
+        }
+    }
+}
+
 impl Table {
+    /// Every cell as it is written: the numbers of a column have the same decimals.
+    pub fn shown(&self) -> Vec<Vec<ShownCell>> {
+        let mut shown: Vec<Vec<ShownCell>> = self
+            .rows
+            .iter()
+            .map(|row| row.iter().map(|cell| ShownCell::Words(cell.plain())).collect())
+            .collect();
+        for i in 0..self.columns.len() {
+            let numbers: Vec<(f64, Option<f64>)> =
+                self.rows.iter().filter_map(|row| row.get(i)?.measured()).collect();
+            let mut written = column(&numbers).into_iter();
+            for (row, shown) in self.rows.iter().zip(&mut shown) {
+                if row.get(i).is_some_and(|cell| cell.measured().is_some()) {
+                    shown[i] = written.next().map_or_else(|| shown[i].clone(), ShownCell::Number);
+                }
+            }
+        }
+        shown
+    }
+
     /// The table for a terminal.
     pub fn to_text(&self) -> String {
         let mut lines: Vec<Vec<String>> = vec![self.columns.iter().map(|c| c.head.clone()).collect()];
-        lines.extend(self.rows.iter().map(|row| row.iter().map(TableCell::plain).collect()));
+        lines.extend(self.shown().iter().map(|row| row.iter().map(ShownCell::plain).collect()));
         let width = |i: usize| lines.iter().map(|line| line[i].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
         let mut text = format!("{}\n\n", self.caption);

@@ -5,12 +5,12 @@
 
 use serde::Serialize;
 
-use super::curves::{claim, curve_table, number, panel, trial_settings};
+use super::curves::{Ends, claim, curve_table, ends_panel, number, panel, trial_settings};
 use super::networks::{NetworkPoints, Wanted, obtain};
 use super::paper::{CIFAR_EXPONENTIAL, CIFAR_POWER, CifarCell, Printed};
 use super::verdict::{PaperVerdict, same_order};
 use super::{Finding, ReproduceError, ReproduceOptions, Reproduction, table};
-use crate::figure::Figure;
+use crate::figure::{Axis, Figure};
 use crate::progress::Progress;
 
 /// The experiment that stands in where the paper's cannot be run.
@@ -92,11 +92,7 @@ fn run(
     let mut experiments: Vec<(&str, &NetworkPoints)> =
         obtained.iter().map(|(experiment, points)| (experiment.as_str(), points)).collect();
     experiments.push((SMALL, &small));
-    let figure = panel("CIFAR-10 at 32 pixels, perceptron, head on tiles", small.iter()).map(|panel| {
-        Figure::new(1).panel_size(520.0, 400.0).panel(panel).description(format!(
-            "Test accuracy after each epoch; {SMALL_WORDS}, {response} response, three rules."
-        ))
-    });
+    let figure = draw(cells, response, &obtained, &small);
     Ok(Reproduction {
         name,
         figure,
@@ -106,6 +102,51 @@ fn run(
         summary: String::new(),
         findings,
     })
+}
+
+/// The paper's table as points, ours beside them where they could be run, and the small network that stands in.
+fn draw(
+    cells: &[CifarCell],
+    response: &str,
+    obtained: &[(String, NetworkPoints)],
+    small: &NetworkPoints,
+) -> Option<Figure> {
+    let own = |cell: &CifarCell, rule: &str| {
+        let name = format!("{}-{response}-{rule}", cell.network);
+        let experiment = format!("{}-resnet", cell.set);
+        obtained.iter().filter(|(own, _)| *own == experiment).find_map(|(_, points)| points.get(&name))
+    };
+    let title = |rule: &str| match rule {
+        "digital" => "Digital SGD",
+        "analog" => "Analog SGD",
+        _ => "Residual Learning (Tiki-Taka, mixing 0.4)",
+    };
+    let ends = RULES.map(|rule| Ends {
+        rule: if rule == RULES[2] { "tiki_taka" } else { rule },
+        title: title(rule),
+        at: (cells.iter().enumerate())
+            .map(|(i, cell)| {
+                let paper = match rule {
+                    "digital" => cell.digital,
+                    "analog" => cell.analog,
+                    _ => cell.residual,
+                };
+                (i as f64 + 1.0, own(cell, rule), Some(paper))
+            })
+            .collect(),
+    });
+    let short =
+        |cell: &CifarCell| format!("C{} R{}", &cell.set["cifar".len()..], &cell.network["resnet".len()..]);
+    let ticks = cells.iter().enumerate().map(|(i, cell)| (i as f64 + 1.0, short(cell)));
+    let axis = Axis::linear("data set and network (C10 R18: CIFAR-10, ResNet-18)")
+        .range(0.5, cells.len() as f64 + 0.5)
+        .ticks(ticks);
+    let figure = Figure::new(2).panel_size(560.0, 400.0).description(format!(
+        "Left: test errors of fine-tuned ResNets at the end, {response} response, the paper's numbers and ours where they were run. \
+         Right: test error after each epoch, {SMALL_WORDS}."
+    ));
+    let right = panel("A small network in its place: perceptron, head on tiles", small.iter())?;
+    Some(figure.panel(ends_panel("Fine-tuned ResNets", axis, &ends)).panel(right))
 }
 
 /// The three numbers of a cell.

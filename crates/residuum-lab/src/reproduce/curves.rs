@@ -7,46 +7,25 @@ use super::networks::{NetworkPoint, NetworkPoints};
 use super::paper::Printed;
 use super::verdict::{ONE_RUN_TOLERANCE, PaperVerdict};
 use super::{Finding, ReproduceError, ReproduceOptions, settings, table};
-use crate::figure::{Axis, Band, Color, Dash, Legend, Line, Panel};
+use crate::figure::{Axis, Band, Color, Legend, Line, Marker, Panel, Points};
+use crate::style::{RuleStyle, rule_styles};
 
-/// How one of the paper's rules is called in specs, and what it looks like.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Style {
-    pub(super) color: Color,
-    pub(super) dash: Dash,
-}
-
-/// The same rule looks the same in every figure.
-pub(super) fn style(variant: &str) -> Style {
-    let (color, dash) = match variant {
-        name if name.ends_with("tiki-taka-mixed") || name.ends_with("mixing-0.4") => {
-            (Color::RESIDUAL_LEARNING, Dash::Solid)
-        }
-        name if name.ends_with("tiki-taka") => (Color::PURPLE, Dash::Dashed),
-        name if name.ends_with("residual") => (Color::GREEN, Dash::Dashed),
-        name if name.ends_with("analog") => (Color::ANALOG_SGD, Dash::Solid),
-        _ => (Color::DIGITAL_SGD, Dash::Solid),
-    };
-    Style { color, dash }
-}
-
-/// Test accuracy against epochs; bands are the range over seeds. Nothing where nothing was run.
+/// Test error against epochs; bands are the range over seeds. Nothing where nothing was run.
+///
+/// Errors stand on a logarithmic axis: networks that reach 97 and 98 % are as far apart as those that reach 50 and 67 %.
 pub(super) fn panel<'a>(title: &str, points: impl Iterator<Item = &'a NetworkPoint>) -> Option<Panel> {
+    let points: Vec<&NetworkPoint> =
+        points.filter(|p| p.curves(ACCURACY).iter().any(|c| !c.is_empty())).collect();
+    let rules: Vec<&str> = points.iter().map(|point| point.rule.as_str()).collect();
     let mut panel = Panel::new(title)
-        .x_axis(Axis::linear("epoch"))
-        .y_axis(Axis::linear("test accuracy (%)").range(0.0, 102.0))
+        .x_axis(Axis::linear("epoch").whole())
+        .y_axis(Axis::log("test error (%)").range(1.0, 100.0))
         .legend(Legend::Below);
-    let mut any = false;
-    for point in points {
-        let curves = point.curves("test_accuracy");
+    for (point, RuleStyle { color, dash }) in points.iter().zip(rule_styles(&rules)) {
+        let curves = point.curves(ACCURACY);
         let length = curves.iter().map(Vec::len).min().unwrap_or(0);
-        if length == 0 {
-            continue;
-        }
-        any = true;
-        let Style { color, dash } = style(&point.name);
         let epochs: Vec<f64> = (1..=length).map(|e| e as f64).collect();
-        let at = |e: usize| curves.iter().map(move |curve| 100.0 * curve[e]);
+        let at = |e: usize| curves.iter().map(move |curve| 100.0 * (1.0 - curve[e]));
         let means: Vec<f64> = (0..length).map(|e| Summary::of(at(e)).mean).collect();
         if curves.len() > 1 {
             let low: Vec<f64> = (0..length).map(|e| at(e).fold(f64::INFINITY, f64::min)).collect();
@@ -55,7 +34,44 @@ pub(super) fn panel<'a>(title: &str, points: impl Iterator<Item = &'a NetworkPoi
         }
         panel = panel.line(Line::new(epochs, means).color(color).dash(dash).label(&point.title));
     }
-    any.then_some(panel)
+    (!points.is_empty()).then_some(panel)
+}
+
+/// The metric behind the curves.
+const ACCURACY: &str = "test_accuracy";
+
+/// One rule at some places along an axis: ours, filled, with the deviation between seeds, and the paper's, hollow.
+pub(super) struct Ends<'a> {
+    /// Decides the look.
+    pub rule: &'a str,
+    pub title: &'a str,
+    /// Place, our network if it was asked for, the paper's number if it prints one.
+    pub at: Vec<(f64, Option<&'a NetworkPoint>, Option<Printed>)>,
+}
+
+/// Test errors at the end, ours beside the paper's.
+pub(super) fn ends_panel(title: &str, axis: Axis, ends: &[Ends<'_>]) -> Panel {
+    let rules: Vec<&str> = ends.iter().map(|end| end.rule).collect();
+    let mut panel = Panel::new(title)
+        .x_axis(axis)
+        .y_axis(Axis::log("test error at the end (%)").range(1.0, 100.0))
+        .legend(Legend::Below);
+    for (end, RuleStyle { color, dash }) in ends.iter().zip(rule_styles(&rules)) {
+        let ours: Vec<(f64, Summary)> = (end.at.iter())
+            .filter_map(|(x, point, _)| Some((*x, Summary::of((*point)?.measured().ok()?.ends))))
+            .collect();
+        let (xs, means): (Vec<f64>, Vec<f64>) = ours.iter().map(|(x, s)| (*x, 100.0 - s.mean)).unzip();
+        let bars: Vec<f64> = ours.iter().map(|(_, s)| if s.n > 1 { s.std } else { 0.0 }).collect();
+        panel = panel
+            .line(Line::new(xs.clone(), means.clone()).color(color).dash(dash).label(end.title))
+            .points(Points::new(xs, means).errors(bars).color(color));
+        let (xs, paper): (Vec<f64>, Vec<f64>) =
+            end.at.iter().filter_map(|(x, _, paper)| Some((*x, 100.0 - (*paper)?.level()))).unzip();
+        panel = panel.points(Points::new(xs, paper).color(color).marker(Marker::Diamond).hollow());
+    }
+    panel.points(
+        Points::new([], []).color(Color::GREY).marker(Marker::Diamond).hollow().label("the paper's number"),
+    )
 }
 
 #[derive(Serialize)]

@@ -4,12 +4,12 @@
 //! Analog SGD ends on the CNN (about 80 %). What the paper's scripts run as Residual Learning is Tiki-Taka with mixing 0.4; its
 //! recursion with a full transfer at every step is shown besides.
 
-use super::curves::{claim, curve_table, panel, trial_settings};
+use super::curves::{Ends, claim, curve_table, ends_panel, panel, trial_settings};
 use super::networks::{NetworkPoints, Wanted, obtain};
-use super::paper::{CNN_ANALOG, MNIST_DROP};
+use super::paper::{CNN_ANALOG, MNIST, MNIST_DIGITAL, MNIST_DROP};
 use super::verdict::{ONE_RUN_TOLERANCE, PaperVerdict, off_by, points as signed, same_fate};
 use super::{Finding, Profile, ReproduceError, ReproduceOptions, Reproduction};
-use crate::figure::Figure;
+use crate::figure::{Axis, Figure, Panel};
 use crate::progress::Progress;
 
 const NAME: &str = "fig-mnist";
@@ -66,23 +66,57 @@ pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result
 
 fn draw(networks: &Networks, profile: Profile) -> Option<Figure> {
     let Networks { fcn, radii, cnn } = networks;
-    let within = |cell: String| radii.iter().filter(move |point| point.name.starts_with(&cell));
-    let mut panels = vec![panel("FCN, power response, τ = 0.6", fcn.iter())];
-    panels.extend(RADII[1..].iter().map(|radius| {
-        let own = within(format!("power-1-{radius}-")).chain(fcn.get("digital"));
-        panel(&format!("FCN, power response, τ = {radius}"), own)
-    }));
-    panels.extend(cnn_radii(profile).iter().map(|radius| {
-        let cell = format!("radius-{radius}-");
-        let own = cnn.iter().filter(|point| point.name.starts_with(&cell));
-        panel(&format!("CNN, power response, τ = {radius}"), own)
-    }));
-    let panels: Vec<_> = panels.into_iter().flatten().collect();
-    let figure = Figure::new(panels.len().clamp(1, 3)).panel_size(460.0, 400.0).description(
-        "Test accuracy after each epoch of the fully connected and the convolutional network on MNIST under Digital SGD, Analog \
-         SGD, Tiki-Taka and Residual Learning, for several radii of the power response.",
+    let mut panels = vec![panel("FCN, τ = 0.6", fcn.iter())];
+    let own = cnn.iter().filter(|point| point.name.starts_with("radius-0.6-"));
+    panels.push(panel("CNN, τ = 0.6", own));
+    let paper = |radius: f64| MNIST.iter().find(|c| (c.response, c.shape, c.radius) == ("power", 1.0, radius));
+    let rules = [
+        ("digital", "Digital SGD", "digital"),
+        ("analog", "Analog SGD", "analog"),
+        ("tiki_taka", "Tiki-Taka, mixing 0.4", "tiki-taka-mixed"),
+    ];
+    let fcn_ends = rules.map(|(rule, title, variant)| Ends {
+        rule,
+        title,
+        at: (RADII.iter())
+            .map(|&radius| {
+                let own = if rule == "digital" || radius == RADII[0] {
+                    fcn.get(variant)
+                } else {
+                    radii.get(&format!("power-1-{radius}-{variant}"))
+                };
+                let paper = match rule {
+                    "digital" => Some(MNIST_DIGITAL),
+                    "analog" => paper(radius).map(|cell| cell.analog),
+                    _ => paper(radius).map(|cell| cell.residual),
+                };
+                (radius, own, paper)
+            })
+            .collect(),
+    });
+    let axis = || Axis::linear("radius τ").range(0.57, 0.83).ticks(RADII.map(|r| (r, r.to_string())));
+    let mut figure = Figure::new(3).panel_size(430.0, 380.0).description(
+        "Test error after each epoch of the fully connected and the convolutional network on MNIST with the power response \
+         under Digital SGD, Analog SGD, Tiki-Taka and Residual Learning, and at the end against the radius, beside the paper's \
+         numbers.",
     );
-    (!panels.is_empty()).then(|| panels.into_iter().fold(figure, Figure::panel))
+    let panels: Vec<Panel> = panels.into_iter().flatten().collect();
+    if panels.is_empty() {
+        return None;
+    }
+    for panel in panels {
+        figure = figure.panel(panel);
+    }
+    figure = figure.panel(ends_panel("FCN, at the end", axis(), &fcn_ends));
+    if profile == Profile::Full {
+        let cnn_ends = rules.map(|(rule, title, variant)| Ends {
+            rule,
+            title,
+            at: RADII.iter().map(|&r| (r, cnn.get(&format!("radius-{r}-{variant}")), None)).collect(),
+        });
+        figure = figure.panel(ends_panel("CNN, at the end", axis(), &cnn_ends));
+    }
+    Some(figure)
 }
 
 /// Residual Learning less than a point below Digital SGD.

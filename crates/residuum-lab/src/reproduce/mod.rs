@@ -34,7 +34,7 @@ pub use networks::NetworkOptions;
 pub use page::{Page, PageEntry};
 pub use verdict::{ONE_RUN_TOLERANCE, PaperVerdict};
 
-use crate::figure::Figure;
+use crate::figure::{Figure, FigureFormat};
 use crate::files::{FigureError, save_figure, write_atomic};
 use crate::progress::{Cancelled, Progress};
 use crate::spec::SpecError;
@@ -204,16 +204,15 @@ impl Reproduction {
         serde_json::json!({ "name": self.name, "settings": self.settings, "findings": self.findings })
     }
 
-    /// Writes `NAME.svg` and `NAME.png` if there is a figure, the tables as `STEM.csv` and the settings as `NAME.toml`, each whole or not at
+    /// Writes the figure, if there is one, as `NAME.svg` and so on, the tables as `STEM.csv` and the settings as `NAME.toml`, each whole or not at
     /// all, and returns the paths in this order.
     ///
     /// # Errors
     /// If the picture cannot be rasterised (nothing is written then) or a file cannot be written.
-    pub fn save(&self, dir: &Path) -> Result<Vec<PathBuf>, FigureError> {
+    pub fn save(&self, dir: &Path, formats: &[FigureFormat]) -> Result<Vec<PathBuf>, FigureError> {
         let mut paths = Vec::new();
         if let Some(figure) = &self.figure {
-            let (svg, png) = save_figure(figure, dir, self.name)?;
-            paths.extend([svg, png]);
+            paths.extend(save_figure(figure, dir, self.name, formats)?);
         }
         let texts = self.tables.iter().map(|(stem, bytes)| (format!("{stem}.csv"), bytes.as_slice()));
         for (file, bytes) in texts.chain([(format!("{}.toml", self.name), self.settings.as_bytes())]) {

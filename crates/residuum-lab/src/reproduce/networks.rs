@@ -50,6 +50,8 @@ pub struct NetworkPoint {
     pub name: String,
     /// The rule in words.
     pub title: String,
+    /// The kind of its rule, which decides how it is drawn.
+    pub rule: String,
     /// What was done, in words: epochs, seeds, and what the profile leaves out.
     pub words: String,
     /// Whether nothing was omitted.
@@ -221,6 +223,7 @@ fn collect(
     Ok(NetworkPoint {
         name: own.name.clone(),
         title: own.title.clone(),
+        rule: plans.first().map_or_else(String::new, |plan| plan.work.rule().to_string()),
         words: words(&own, &full, &seeds, &left_out),
         complete: left_out.is_empty() && own.training.epochs == full.training.epochs,
         runs: reason.map_or(Ok(runs), Err),

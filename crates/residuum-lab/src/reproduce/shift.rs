@@ -23,8 +23,8 @@ use super::{
     Finding, PaperVerdict, Profile, ReproduceError, ReproduceOptions, Reproduction, key, settings, table,
 };
 use crate::figure::{
-    Axis, Band, Color, Compass, Contours, Figure, Grid, Legend, Marker, Note, Panel, Pin, ReferenceLine, Scene,
-    Surface,
+    Axis, Band, Color, Compass, Contours, Dash, Figure, Grid, Legend, Line, Marker, Note, Panel, Points,
+    ReferenceLine,
 };
 use crate::progress::{Cancelled, Progress};
 
@@ -279,46 +279,61 @@ pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result
     })
 }
 
-/// f in blue and the penalty in red over the plane.
-fn scene(title: &str, name: &str, of: &dyn Fn(f64, f64) -> (f64, f64), penalty: &str, f: &str) -> Scene {
-    let nodes = || Range { lo: -1.0, hi: 1.0 }.grid(27);
-    Scene::new(title)
-        .axes(Axis::linear(format!("{name}_{{1}}")), Axis::linear(format!("{name}_{{2}}")), Axis::linear(""))
-        .surface(Surface::new(Grid::sample(nodes(), nodes(), |x, y| of(x, y).0)).color(Color::BLUE).label(f))
-        .surface(
-            Surface::new(Grid::sample(nodes(), nodes(), |x, y| of(x, y).1))
-                .color(Color::VERMILLION)
-                .label(penalty),
-        )
+/// f, the penalty and their sum along the line from W⋄ (0) to W* (1), with the minimum of the sum.
+fn section(title: &str, names: [&str; 3], ends: [&str; 2], of: &dyn Fn(f64) -> (f64, f64)) -> Panel {
+    let xs = Range { lo: -0.6, hi: 1.6 }.grid(221);
+    let curve = |value: &dyn Fn((f64, f64)) -> f64| {
+        Line::new(xs.clone(), xs.iter().map(|&t| value(of(t))).collect::<Vec<_>>())
+    };
+    let sum = |t: f64| of(t).0 + of(t).1;
+    let least = xs.iter().copied().min_by(|a, b| sum(*a).total_cmp(&sum(*b))).unwrap_or(0.0);
+    let top = 1.35 * xs.iter().map(|&t| sum(t)).fold(0.0, f64::max);
+    let mut panel = Panel::new(title)
+        .x_axis(Axis::linear(format!("place on the line through {} (0) and W^{{*}} (1)", ends[0])))
+        .y_axis(Axis::linear("value").range(0.0, top))
+        .legend(Legend::Below)
+        .line(curve(&|(f, _)| f).color(Color::BLUE).label(names[0]))
+        .line(curve(&|(_, penalty)| penalty).color(Color::VERMILLION).dash(Dash::Dashed).label(names[1]))
+        .line(curve(&|(f, penalty)| f + penalty).color(Color::BLACK).dash(Dash::DashDotted).label("their sum"))
+        .points(Points::new([least], [sum(least)]).color(Color::BLACK).label(names[2]));
+    for (at, name) in [(0.0, ends[0]), (1.0, ends[1])] {
+        if !name.is_empty() {
+            panel = panel.reference(ReferenceLine::vertical(at).color(Color::GREY).label(name).along(0.95));
+        }
+    }
+    panel
 }
 
 fn draw(setting: &Setting, surfaces: &Surfaces, drift: &DriftPrediction, weighed: &Weighed) -> Figure {
-    let (a, b) = (drift.minimizer[0], drift.minimizer[1]);
-    let (sx, sy) = (drift.symmetric_point[0], drift.symmetric_point[1]);
-    let before = scene("Before shifting: W", "W", &|x, y| surfaces.before(x, y), "⟨Σ, R_{c}(W)⟩", "f(W)")
-        .pin(Pin::new(a, b, 0.0, "W^{*}").color(Color::BLUE).marker(Marker::Star).side(Compass::East))
-        .pin(
-            Pin::new(sx, sy, 0.0, "W^{⋄}").color(Color::VERMILLION).marker(Marker::Diamond).side(Compass::West),
-        );
-    let after = scene(
-        "After shifting: P, with W = W^{*}",
-        "P",
-        &|x, y| surfaces.after(x, y),
-        "γ⟨Σ, R_{c}(P)⟩",
-        "f(W^{*} + γ(P − W^{⋄}))",
-    )
-    .pin(
-        Pin::new(sx, sy, 0.0, "P^{*} = W^{⋄}").color(Color::BLACK).marker(Marker::Diamond).side(Compass::West),
-    );
+    let (start, end) = (&drift.symmetric_point, &drift.minimizer);
+    let place = |t: f64| [0, 1].map(|i| start[i] + t * (end[i] - start[i]));
+    let before = |t: f64| {
+        let [x, y] = place(t);
+        surfaces.before(x, y)
+    };
+    let after = |t: f64| {
+        let [x, y] = place(t);
+        surfaces.after(x, y)
+    };
     Figure::new(2)
-        .panel_size(460.0, 400.0)
+        .panel_size(460.0, 380.0)
         .description(
-            "The objective and its implicit penalty before shifting, with different minimizers, and after it, with \
+            "The objective and its implicit penalty along a line, before shifting, with different minimizers, and after it, with \
              one minimizer; contours of the penalized objective; and the law of P, which tells the penalty with the \
              factor γ from the one without.",
         )
-        .panel(before)
-        .panel(after)
+        .panel(section(
+            "Before shifting: the sum is least between W^{⋄} and W^{*}",
+            ["f(W)", "⟨Σ, R_{c}(W)⟩", "its minimum"],
+            ["W^{⋄}", "W^{*}"],
+            &before,
+        ))
+        .panel(section(
+            "After shifting: P, with W = W^{*}, has one minimum",
+            ["f(W^{*} + γ(P − W^{⋄}))", "γ⟨Σ, R_{c}(P)⟩", "its minimum"],
+            ["P^{*} = W^{⋄}", ""],
+            &after,
+        ))
         .panel(contours(surfaces, drift))
         .panel(weights(&setting.weighing, weighed))
 }

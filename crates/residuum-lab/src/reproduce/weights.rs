@@ -5,12 +5,13 @@
 
 use serde::Serialize;
 
-use super::curves::{Style, curve_table, style, trial_settings};
+use super::curves::{curve_table, trial_settings};
 use super::networks::{NetworkPoint, NetworkPoints, Wanted, obtain};
 use super::{Finding, PaperVerdict, ReproduceError, ReproduceOptions, Reproduction, table};
 use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Panel, ReferenceLine};
 use crate::progress::Progress;
 use crate::store::Row;
+use crate::style::rule_style;
 
 const NAME: &str = "fig-weights";
 /// τ of the devices.
@@ -165,7 +166,7 @@ fn draw(fcn: &NetworkPoints, mild: &NetworkPoints) -> Option<Figure> {
             [fcn.get("digital"), fcn.get("analog"), mild.get("power-0.5-0.6-analog")].into_iter().flatten()
         {
             let Some(histogram) = cells(point, layer) else { continue };
-            let Style { color, .. } = style(&point.name);
+            let color = rule_style(&point.rule).map_or(Color::GREY, |style| style.color);
             // The milder device is distinguished by its line style.
             let (shape, dash) = if point.name.starts_with("power-0.5") {
                 (", γ_{res} = 0.5", Dash::Dashed)

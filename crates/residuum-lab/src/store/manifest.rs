@@ -32,6 +32,9 @@ pub struct TrialManifest {
     pub kind: SpecKind,
     /// What distinguishes the trial from others of its experiment, apart from the seed.
     pub labels: Vec<(String, String)>,
+    /// The place of its point in the grid of the spec that ran it, counted from 0.
+    #[serde(default)]
+    pub place: usize,
     /// Its seed.
     pub seed: u64,
     /// Every parameter.
@@ -51,9 +54,9 @@ pub struct TrialManifest {
 }
 
 impl TrialManifest {
-    /// Sort key of trials.
-    pub(super) fn place(&self) -> (&str, &[(String, String)], u64) {
-        (&self.experiment, &self.labels, self.seed)
+    /// Sort key of trials: the order of the spec, seeds innermost.
+    pub(super) fn order(&self) -> (&str, usize, &[(String, String)], u64) {
+        (&self.experiment, self.place, &self.labels, self.seed)
     }
 }
 

@@ -8,6 +8,7 @@
 //!                   run/              of a network: checkpoints, metrics, events
 //!                   checkpoints/      of an unfinished problem: its state so far
 //!                   .lock             locked by the process that runs the trial
+//!       tensorboard/<name>            link to the run/ of a network, named by what distinguishes its trial
 //! ```
 //!
 //! Any number of processes may use a store at once.
@@ -15,6 +16,7 @@
 mod error;
 mod lease;
 mod manifest;
+mod names;
 mod row;
 
 use std::fs;
@@ -28,6 +30,7 @@ pub use crate::spec::SpecKind;
 pub use error::StoreError;
 pub use lease::Lease;
 pub use manifest::{Failure, StoredParameter, TrialManifest};
+pub use names::run_name;
 pub use row::{Row, RowError, rows_from_csv, rows_to_csv};
 
 use crate::files::{probe, tidy, write_atomic};
@@ -220,7 +223,7 @@ impl Store {
                 trials.push(self.manifest(&id)?);
             }
         }
-        trials.sort_by(|a, b| a.place().cmp(&b.place()));
+        trials.sort_by(|a, b| a.order().cmp(&b.order()));
         Ok(trials)
     }
 
@@ -235,7 +238,7 @@ impl Store {
                 failures.push(self.failure(&id)?);
             }
         }
-        failures.sort_by(|a: &Failure, b| a.manifest.place().cmp(&b.manifest.place()));
+        failures.sort_by(|a: &Failure, b| a.manifest.order().cmp(&b.manifest.order()));
         Ok(failures)
     }
 
@@ -345,7 +348,11 @@ impl Store {
             return Err(StoreError::NotOne { prefix: id.into(), count: 0 });
         }
         match Lease::take(&self.folder(id))? {
-            Some(lease) => lease.discard(),
+            Some(lease) => {
+                lease.discard()?;
+                self.forget_run(id);
+                Ok(())
+            }
             None => Err(StoreError::Busy { id: id.into() }),
         }
     }

@@ -21,6 +21,8 @@ pub use estimate::{Cost, Memory};
 pub use listener::{End, Listener};
 pub use network::network_rows;
 
+use crate::figure::FigureFormat;
+use crate::files::FIGURES;
 use crate::plan::Plan;
 use crate::store::{Store, StoreError, TrialState};
 use queue::Queue;
@@ -41,6 +43,8 @@ pub struct SweepOptions {
     pub commit: Option<String>,
     /// Time between checkpoints; those of networks are written after an epoch, or after `training.checkpoint_every` steps.
     pub checkpoint_every: Duration,
+    /// What the figure that ends a run is written as.
+    pub figures: Vec<FigureFormat>,
 }
 
 impl SweepOptions {
@@ -53,6 +57,7 @@ impl SweepOptions {
             data_root: data_root.into(),
             commit: None,
             checkpoint_every: Duration::from_secs(5),
+            figures: FIGURES.to_vec(),
         }
     }
 

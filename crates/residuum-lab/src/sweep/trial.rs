@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::run::{self, Keep, trial};
 use crate::spec::{Spec, TrialSpec};
 use crate::store::{
-    Failure, Lease, Row, SpecKind, Store, StoredParameter, TrialClaim, TrialManifest, TrialState,
+    Failure, Lease, Row, SpecKind, Store, StoredParameter, TrialClaim, TrialManifest, TrialState, run_name,
 };
 use crate::train::{NetworkError, Trained, TrialFolders, train_in};
 
@@ -82,6 +82,7 @@ pub fn manifest_of(plan: &Plan) -> TrialManifest {
             Work::Network(_) => SpecKind::Network,
         },
         labels: plan.labels.clone(),
+        place: plan.place,
         seed: plan.seed,
         spec: plan.resolved().iter().map(parameter).collect(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -120,7 +121,10 @@ pub(super) fn run_trial(
     let watch = Watch { plan: job.plan, environment, listener, steps: 0, done: AtomicU64::new(0) };
     let outcome = match &job.plan.work {
         Work::Problem(spec) => problem(job, spec, &lease, watch)?,
-        Work::Network(spec) => network(job, spec, &lease, watch)?,
+        Work::Network(spec) => {
+            environment.store.name_run(&job.id, &run_name(&job.plan.labels, job.plan.seed));
+            network(job, spec, &lease, watch)?
+        }
     };
     let end = match outcome {
         Outcome::Rows { rows, seconds } => {

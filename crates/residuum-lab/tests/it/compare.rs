@@ -55,6 +55,7 @@ fn trial(id: String, seed: u64, gap: f64) -> StoredTrial {
             name: String::new(),
             kind: SpecKind::Problem,
             labels: Vec::new(),
+            place: 0,
             seed,
             spec: Vec::new(),
             version: "0.1.0".into(),

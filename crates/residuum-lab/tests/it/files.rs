@@ -3,7 +3,8 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use residuum_lab::files::{FigureError, FileError, csv_field, open_lock, save_figure, save_pdf, write_atomic};
+use residuum_lab::figure::FigureFormat;
+use residuum_lab::files::{FIGURES, FigureError, FileError, csv_field, open_lock, save_figure, write_atomic};
 use residuum_lab::store::Store;
 use residuum_plot::Figure;
 
@@ -120,17 +121,20 @@ fn failure_names_the_path_and_cleans_up() {
 }
 
 #[test]
-fn a_figure_is_two_files_and_nothing_else() {
+fn a_figure_is_the_files_that_were_asked_for_and_nothing_else() {
     let figure = Figure::new(1).panel(residuum_plot::Panel::new("p"));
     let folder = tempfile::tempdir().unwrap();
-    let (svg, png) = save_figure(&figure, folder.path().join("figures"), "all").unwrap();
-    assert_eq!(fs::read_to_string(&svg).unwrap(), figure.to_svg());
-    assert_eq!(fs::read(&png).unwrap(), figure.to_png(2.0).unwrap());
+    let paths = save_figure(&figure, folder.path().join("figures"), "all", &FIGURES).unwrap();
+    assert_eq!(fs::read_to_string(&paths[0]).unwrap(), figure.to_svg());
+    assert_eq!(fs::read(&paths[1]).unwrap(), figure.to_png(2.0).unwrap());
     assert_eq!(names(&folder.path().join("figures")), ["all.png", "all.svg"]);
-    let pdf = save_pdf(&figure, folder.path(), "all").unwrap();
-    assert_eq!(fs::read(&pdf).unwrap(), figure.to_pdf().unwrap());
+    let papers = [FigureFormat::Pdf, FigureFormat::Pgf];
+    let paths = save_figure(&figure, folder.path().join("papers"), "all", &papers).unwrap();
+    assert_eq!(fs::read(&paths[0]).unwrap(), figure.to_pdf().unwrap());
+    assert_eq!(fs::read_to_string(&paths[1]).unwrap(), figure.to_pgf());
+    assert_eq!(names(&folder.path().join("papers")), ["all.pdf", "all.pgf"]);
 
     let blocked = folder.path().join("file");
     fs::write(&blocked, "").unwrap();
-    assert!(matches!(save_figure(&figure, &blocked, "all"), Err(FigureError::File(_))));
+    assert!(matches!(save_figure(&figure, &blocked, "all", &FIGURES), Err(FigureError::File(_))));
 }

@@ -1,6 +1,5 @@
 //! Reports: the numbers on the page against numbers computed here, and a page that is whole, closed and small.
 
-mod latex;
 mod layers;
 mod number;
 mod outcome;
@@ -10,6 +9,7 @@ mod table;
 
 use std::fmt::Write as _;
 
+use residuum_lab::figure::FigureFormat;
 use residuum_lab::report::number::Written;
 use residuum_lab::report::paired::{LEVEL, Paired};
 use residuum_lab::report::table::{Table, TableCell};
@@ -28,6 +28,7 @@ fn trial(kind: SpecKind, experiment: &str, labels: &[(&str, &str)], seed: u64, r
             name: String::new(),
             kind,
             labels,
+            place: 0,
             seed,
             spec: vec![spec("steps", "100"), spec("seeds", &seed.to_string())],
             version: "0.1.0".into(),
@@ -267,6 +268,60 @@ fn curves_are_means_with_bands() {
     assert!(close(end(Bands::Range), (12.0, 93.0, 91.0, 95.0)));
 }
 
+/// A figure for each metric, and one of the main metric against the field that was swept.
+#[test]
+fn a_swept_number_is_an_axis() {
+    let swept = |radius: &str, rule: &str, mean: f64| {
+        let mut trial = network(rule, 0, [mean, mean]);
+        trial.manifest.labels.insert(0, ("device.radius".into(), radius.into()));
+        trial.manifest.id += radius;
+        trial
+    };
+    let cells = [("0.6", 0.9, 0.5), ("1.2", 0.8, 0.7), ("0.3", 0.95, 0.2)];
+    let mut trials: Vec<StoredTrial> =
+        cells.iter().flat_map(|(r, a, b)| [swept(r, "A", *a), swept(r, "B", *b)]).collect();
+    let report = Report::new(&trials, &ReportOptions::default());
+    let names: Vec<&str> = report.sections[0].plots.iter().map(|p| p.name.as_str()).collect();
+    assert_eq!(names, ["against-radius", "curves-test-accuracy", "curves-train-loss", "weights"]);
+    let series = &report.sections[0].plots[0].charts[0].series;
+    assert_eq!((series[0].label.as_str(), &series[0].xs), ("A", &vec![0.3, 0.6, 1.2]));
+    assert!(series[1].ys.iter().zip([20.0, 50.0, 70.0]).all(|(y, end)| (y - end).abs() < 1e-9));
+    assert_eq!(report.sections[0].headline[0], "Highest test accuracy (%): A in 3 of 3 settings.");
+    // Broken twin: words are no axis.
+    trials[0].manifest.labels[0].1 = "wide".into();
+    let plots = &Report::new(&trials, &ReportOptions::default()).sections[0].plots;
+    assert!(!plots.iter().any(|p| p.name.starts_with("against")));
+}
+
+#[test]
+fn the_headline_tells_the_finding_with_its_numbers() {
+    let trials = [three_seeds("A", [0.9, 0.92, 0.94]), three_seeds("B", [0.8, 0.81, 0.85])].concat();
+    let report = Report::new(&trials, &ReportOptions::default());
+    let headline = report.sections[0].headline.join(" ");
+    assert_eq!(
+        headline,
+        "A (92.0 %) is ahead of the others. A − B: 10.00 ± 0.58 in test accuracy (%) (paired over 3 seeds, Holm-corrected, p = 0.0033)."
+    );
+    assert!(report.to_html().contains(&headline) && report.to_markdown().contains("A − B: 10.00 ± 0.58"));
+}
+
+/// Rows stand as the spec has them, not by the alphabet.
+#[test]
+fn rows_follow_the_spec() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(folder.path()).unwrap();
+    for (place, rule) in ["Z", "M", "A"].into_iter().enumerate() {
+        let mut trial = network(rule, 0, [0.9, 0.9]);
+        trial.manifest.id = format!("{}", 9 - place);
+        trial.manifest.place = place;
+        let TrialClaim::Ours(lease) = store.claim(&trial.manifest.id).unwrap() else { panic!() };
+        lease.finish(&trial.manifest, &trial.rows).unwrap();
+    }
+    let report = Report::new(&load(folder.path()).unwrap(), &ReportOptions::default());
+    let names: Vec<String> = find(&report, "ends").rows.iter().map(|row| row[0].plain()).collect();
+    assert_eq!(names, ["Z", "M", "A"]);
+}
+
 /// A vector of a problem becomes a density around where it lies.
 #[test]
 fn entries_of_vectors_become_densities() {
@@ -445,8 +500,9 @@ fn large_stores_give_small_pages() {
 fn figures_are_saved() {
     let folder = tempfile::tempdir().unwrap();
     let report = Report::new(&three_seeds("A", [0.9, 0.92, 0.94]), &ReportOptions::default());
-    let paths = report.save_figures(folder.path()).unwrap();
-    assert_eq!(paths.len(), 4);
+    let paths = report.save_figures(folder.path(), &FigureFormat::ALL).unwrap();
+    // Accuracy, loss and weights, each in four formats.
+    assert_eq!(paths.len(), 12);
     for path in paths {
         assert!(std::fs::metadata(path).unwrap().len() > 1000);
     }

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use residuum::stats::Z;
+use residuum_lab::files::FIGURES;
 use residuum_lab::progress::{Progress, Silent};
 use residuum_lab::reproduce::{
     NAMES, PaperVerdict, Profile, ReproduceError, ReproduceOptions, Reproduction, reproduce,
@@ -200,8 +201,8 @@ fn saving_writes_every_file_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("new/figures");
     let r = quick("fig-bias");
-    let paths = r.save(&dir).unwrap();
-    assert_eq!(r.save(&dir).unwrap(), paths);
+    let paths = r.save(&dir, &FIGURES).unwrap();
+    assert_eq!(r.save(&dir, &FIGURES).unwrap(), paths);
     let mut listed: Vec<String> =
         fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     listed.sort();
@@ -217,7 +218,7 @@ fn saving_writes_every_file_and_nothing_else() {
 
     let blocked = folder.path().join("taken");
     fs::write(&blocked, b"").unwrap();
-    let error = r.save(&blocked).unwrap_err();
+    let error = r.save(&blocked, &FIGURES).unwrap_err();
     assert!(error.to_string().contains("taken"), "{error}");
     assert_eq!(fs::read(&blocked).unwrap(), b"");
 }

@@ -103,7 +103,10 @@ fn manifests_say_what_was_run_and_nothing_of_the_machine() {
     let mut files = 0;
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(next).unwrap().map(|e| e.unwrap().path()) {
-            if entry.is_dir() {
+            if entry.is_symlink() {
+                // The name of a run: it leads to a folder that is looked at by itself.
+                assert!(fs::read_link(&entry).unwrap().is_relative(), "{}", entry.display());
+            } else if entry.is_dir() {
                 folders.push(entry);
             } else {
                 files += 1;
@@ -386,4 +389,34 @@ fn a_folder_that_is_removed_during_the_work_is_noticed() {
         let error = sweep(&plans[..1], &store, &options(1, 1), &Begun(folder.path())).unwrap_err();
         assert!(error.to_string().contains("was removed while its trial ran"), "{error}");
     }
+}
+
+/// Runs stand under what differs between them, for TensorBoard; two trials with the same labels do not share a name, and a removed
+/// trial leaves none.
+#[cfg(unix)]
+#[test]
+fn runs_are_named_by_what_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(folder.path()).unwrap();
+    let plans = networks();
+    sweep(&plans, &store, &options(2, 2), &Silent).unwrap();
+    let names = |folder: &Path| {
+        let mut names: Vec<String> = std::fs::read_dir(folder.join("tensorboard"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(
+        names(folder.path()),
+        ["analog, seed 0", "analog, seed 1", "residual, seed 0", "residual, seed 1"]
+    );
+    let link = folder.path().join("tensorboard/residual, seed 1");
+    assert!(link.join("events.out.tfevents.residuum").is_file(), "the link leads nowhere");
+    store.remove(&plans[0].id()).unwrap();
+    assert_eq!(names(folder.path()), ["analog, seed 1", "residual, seed 0", "residual, seed 1"]);
+    let label = |name: &str, value: &str| (name.to_string(), value.to_string());
+    let labels = [label("variant", "A/B"), label("device.step_spread", "0.3")];
+    assert_eq!(residuum_lab::store::run_name(&labels, 7), "A_B, step spread 0.3, seed 7");
 }

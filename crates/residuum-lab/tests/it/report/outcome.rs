@@ -24,6 +24,7 @@ fn trial(
         name: variant.into(),
         kind,
         labels: cell.into_iter().chain([label("variant", variant)]).collect(),
+        place: 0,
         seed,
         spec: vec![StoredParameter { field: "rule.kind".into(), value: rule.into(), given: true }],
         version: String::new(),

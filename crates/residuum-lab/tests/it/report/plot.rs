@@ -1,31 +1,50 @@
-//! Colours and points of a chart.
+//! Looks and points of a chart.
 
-use residuum_lab::figure::Color;
-use residuum_lab::report::Series;
-use residuum_lab::testing::report::colors;
+use residuum_lab::figure::{Color, Dash};
+use residuum_lab::report::{Form, Series};
+use residuum_lab::style::{RuleStyle, rule_style, rule_styles};
 
 #[test]
-fn every_series_has_its_own_color() {
-    let names: Vec<String> = (0..30).map(|i| format!("rule {i}")).collect();
+fn every_series_has_its_own_color_and_every_rule_its_look() {
+    let names: Vec<String> = (0..30).map(|i| format!("setting {i}")).collect();
     let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
-    names.extend(["Residual Learning", "Residual Learning, 2", "Digital SGD", "Analog SGD"]);
-    let colors = colors(&names);
-    assert_eq!(colors[30], Color::RESIDUAL_LEARNING);
-    assert_eq!(colors[33], Color::ANALOG_SGD);
-    for (i, color) in colors.iter().enumerate() {
-        assert!(!colors[..i].contains(color), "{} is taken again by {}", color.css(), names[i]);
+    names.extend([
+        "Residual Learning",
+        "Residual Learning, 2",
+        "Digital SGD",
+        "Analog SGD",
+        "tiki_taka",
+        "Tiki-Taka v2",
+    ]);
+    names.extend(["Residual Learning, 3", "Residual Learning, 4"]);
+    let styles = rule_styles(&names);
+    assert_eq!(styles[30], RuleStyle { color: Color::RESIDUAL_LEARNING, dash: Dash::Solid });
+    assert_eq!(styles[33].color, Color::ANALOG_SGD);
+    assert_ne!(styles[30].dash, styles[33].dash);
+    for (i, style) in styles.iter().enumerate() {
+        assert!(
+            !styles[..i].iter().any(|s| s.color == style.color),
+            "{} is taken again by {}",
+            style.color.css(),
+            names[i]
+        );
     }
+    // The same rule by its kind and by its title, alone and among others.
+    assert_eq!(rule_style("tiki_taka"), Some(styles[34]));
+    assert_eq!(rule_style("Tiki-Taka, mixing 0.4"), Some(styles[34]));
+    assert_ne!(rule_style("tiki_taka_2"), rule_style("tiki_taka"));
+    assert_eq!(rule_style("something else"), None);
 }
 
 #[test]
 fn points_without_a_place_are_left_out_with_their_band() {
     let series = Series {
         label: "s".into(),
-        color: Color::BLUE,
+        style: RuleStyle { color: Color::BLUE, dash: Dash::Solid },
         xs: vec![0.0, 1.0, 2.0, 3.0],
         ys: vec![1.0, 0.0, f64::NAN, 2.0],
         band: Some([vec![-1.0, 0.0, 0.0, 1.0], vec![2.0, 1.0, 1.0, 3.0]]),
-        filled: false,
+        form: Form::Curve,
     };
     let kept = series.kept(true);
     assert_eq!((kept.xs, kept.ys), (vec![0.0, 3.0], vec![1.0, 2.0]));

@@ -77,6 +77,7 @@ pub fn problems(text: &str, seeds: impl IntoIterator<Item = u64>) -> Vec<Plan> {
         title: None,
         name: "residual_learning".into(),
         labels: vec![("rule".into(), "residual_learning".into())],
+        place: 0,
         seed,
         work: Work::Problem(Arc::new(Spec { seeds: vec![seed], ..spec.clone() })),
     };
