@@ -20,8 +20,13 @@ use residuum_bench::tiles::{Case, REGIMES, models, rules, time_rule, uniform};
 use residuum_nn::model::{DigitalFactory, cnn, fcn};
 use residuum_nn::{Loss, SampleShape, Sgd, Tensor};
 
-/// How many times what is stored a kernel may take.
+/// How many times what is stored a kernel may take, at the level of vectors at which it was stored.
 const MARGIN: f64 = 1.5;
+const STORED_AT: Level = Level::Avx2;
+/// The same at other levels, whose ratios are not stored: what is four times too slow is found there, what is twice is not.
+const MARGIN_ELSEWHERE: f64 = 3.0;
+/// How often a kernel that seems slow is measured again before it is called slow: a neighbour on the machine goes away, a lost vector stays.
+const REPEATS: usize = 3;
 /// Turns that everything gets.
 const TURNS: usize = 20;
 /// Calls of less than a millisecond: on a busy machine most of them run undisturbed.
@@ -160,23 +165,41 @@ fn stored(name: &str) -> f64 {
 fn kernels_take_no_longer_than_is_stored() {
     let mut kernels: Vec<Kernel> = tiles().into_iter().chain(others()).collect();
     assert_eq!(kernels.len(), STORED.len(), "every stored time belongs to a kernel");
-    let times = measure(&mut kernels, TURNS);
-    let mut slow = Vec::new();
-    println!("{:<34} {:>10} {:>8}", "lane operations", "measured", "stored");
-    for (kernel, time) in kernels.iter().zip(&times) {
-        let stored = stored(&kernel.name);
-        println!("{:<34} {time:>10.1} {stored:>8.1}", kernel.name);
-        if *time > MARGIN * stored {
-            slow.push(format!("{}: {time:.1}, at most {:.1}", kernel.name, MARGIN * stored));
+    let margin = if simd::level() == STORED_AT { MARGIN } else { MARGIN_ELSEWHERE };
+    println!(
+        "{:<34} {:>10} {:>8}   (lane operations; at most {margin} times what is stored)",
+        "kernel", "measured", "stored"
+    );
+    let mut slow = kernels.iter().map(|kernel| kernel.name.clone()).collect::<Vec<_>>();
+    for _ in 0..=REPEATS {
+        kernels.retain(|kernel| slow.contains(&kernel.name));
+        slow.clear();
+        let times = measure(&mut kernels, TURNS);
+        for (kernel, time) in kernels.iter().zip(&times) {
+            let stored = stored(&kernel.name);
+            println!("{:<34} {time:>10.1} {stored:>8.1}", kernel.name);
+            if *time > margin * stored {
+                slow.push(kernel.name.clone());
+            }
+        }
+        if slow.is_empty() {
+            break;
         }
     }
-    assert!(slow.is_empty(), "slower than stored, in lane operations:\n{}", slow.join("\n"));
-    if simd::level() > Level::Scalar {
+    assert!(
+        slow.is_empty(),
+        "more than {margin} times what is stored, {} times measured: {}",
+        REPEATS + 1,
+        slow.join("; ")
+    );
+    if simd::level() == STORED_AT {
         let mut kernels = tiles();
         let narrow = simd::at(Level::Scalar, || measure(&mut kernels, 3));
         for (kernel, time) in kernels.iter().zip(&narrow) {
             let bound = MARGIN * stored(&kernel.name);
             assert!(*time > bound, "{} without vectors: {time:.1} passes the bound {bound:.1}", kernel.name);
         }
+    } else {
+        println!("the twin without vectors is measured at {STORED_AT:?} alone");
     }
 }

@@ -10,7 +10,6 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-CRATES_IO = "registry+https://github.com/rust-lang/crates.io-index"
 
 
 def allowed(expression, allow):
@@ -51,8 +50,8 @@ def faults(packages, rules):
         name, version = package["name"], package["version"]
         if package["source"] is None:
             continue
-        if package["source"] != CRATES_IO:
-            yield f"{name} {version} must come from crates.io, got {package['source']}"
+        if not package["source"].startswith("registry+"):
+            yield f"{name} {version} must come from the registry, got {package['source']}"
         if not allowed(package["license"] or "none", rules["licenses"]["allow"]):
             yield f"{name} {version} must have a licence of deny.toml, got {package['license']}"
         if not any(name == n and (version + ".").startswith(v + ".") for n, v in skip):

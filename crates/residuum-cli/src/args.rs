@@ -194,19 +194,23 @@ pub struct ConvertArgs {
     pub to: PathBuf,
 }
 
-/// Compute rates for a spec: those the convergence theorem prescribes (or which condition fails, and the smallest K
-/// that would do), and practical ones from the stationary laws, with the bias and variance they predict.
+/// Compute rates for every point of a spec: those the convergence theorem prescribes (or which condition fails, and the
+/// smallest K that would do), and practical ones from the stationary laws, with the bias and variance they predict.
 ///
-/// If the theorem's lemma does not apply, prints the practical rates and exits with 2. To use either in a spec, set
-/// `rates = "lemma"` or `rates = "practical"` under [rule].
+/// If the theorem's lemma does not apply to a problem, prints the practical rates and exits with 2. To use either in a spec, set
+/// `rates = "lemma"` or `rates = "practical"` under [rule]. No theorem applies to a network: its rates are those of the stationary
+/// laws at an assumed curvature, for its device and steps, where `residuum tune` begins to search.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Example:
-  residuum rates experiments/toy.toml")]
+Examples:
+  residuum rates experiments/toy.toml
+  residuum rates digits")]
 pub struct RatesArgs {
-    /// The spec; its rule may omit the rates by setting rates = "practical".
-    #[arg(value_name = "SPEC.toml")]
-    pub spec: PathBuf,
+    /// A spec file, or the name of a built-in spec; the rule of a problem may omit the rates by setting rates = "practical".
+    #[arg(value_name = "NAME|SPEC.toml")]
+    pub spec: String,
+    #[command(flatten)]
+    pub settings: SpecSettings,
 }
 
 /// Fit a device to measured pulses, list what can be a device, or report on one.

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use residuum_lab::spec::reference;
+use residuum_lab::spec::{reference, rule_presets};
 
 #[test]
 fn the_reference_of_fields_is_up_to_date() {
@@ -47,4 +47,27 @@ fn paths_of_arrays_parts_and_forms_find_their_fields() {
     assert_eq!(meaning("rule.transfer_rate.constant"), Some("the rate in every step"));
     assert_eq!(meaning("training.schedule.factor"), Some("factor of each drop"));
     assert_eq!(meaning("rule.mixin"), None);
+}
+
+#[test]
+fn the_table_of_rule_presets_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/rule-presets.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once("<!-- made from rule_presets.toml -->\n").unwrap();
+    let (_, after) = rest.split_once("<!-- until here -->").unwrap();
+    let digital = rule_presets().find("digital", None).unwrap();
+    let made = format!(
+        "<!-- made from rule_presets.toml -->\nDigital SGD: {:.1} ± {:.1} %.\n\n{}<!-- until here -->",
+        100.0 * digital.accuracy,
+        100.0 * digital.deviation,
+        rule_presets().table()
+    );
+    let whole = format!("{before}{made}{after}");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(&path, &whole).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(&path).unwrap() == whole,
+        "docs/results/rule-presets.md: see the top of this test"
+    );
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use residuum_lab::tune::Setting;
+
 use super::{Formats, SpecSettings};
 
 /// Check a spec and its whole grid, and count its trials.
@@ -145,8 +147,8 @@ fn parse_shard(text: &str) -> Result<(usize, usize), String> {
 
 /// Search settings for the rule of a network, judged on held-out training samples, never on the test samples.
 ///
-/// Searches every point of the spec (or those of --variant) for the fields that its rule has: rates, and mixing. Most trials are
-/// short and start from a quasi-random sequence around what the stationary laws and the steps of the device suggest; some look
+/// Searches every point of the spec (or those of --variant) for the fields that its rule has: rates and mixing, and how often and by
+/// how many columns W is written. Most trials are short and start from a quasi-random sequence around what the stationary laws and the steps of the device suggest; some look
 /// around the best of these; the best are trained with all epochs, and the best of those with further seeds. Trials go to the same
 /// store as those of `residuum run`: a search that was killed continues with the same command and ends with the same bits. Writes
 /// the spec to run and a picture of how much each field matters.
@@ -155,7 +157,8 @@ fn parse_shard(text: &str) -> Result<(usize, usize), String> {
 Examples:
   residuum tune digits --variant residual
   residuum tune my.toml --trials 30 --jobs 2
-  residuum tune my.toml --minutes 20")]
+  residuum tune my.toml --minutes 20
+  residuum tune my.toml --search 'rule.every=[1]' --search 'rule.order=[\"cyclic\", \"random\"]'")]
 pub struct TuneArgs {
     /// A spec file with [network], or the name of a built-in spec.
     #[arg(value_name = "NAME|SPEC.toml")]
@@ -169,6 +172,14 @@ pub struct TuneArgs {
     /// Most minutes for each point, beside --trials. The number of trials that fit is decided from the first of them and kept.
     #[arg(long, value_name = "MINUTES")]
     pub minutes: Option<f64>,
+    /// Search a field over these values, in TOML notation, instead of its own range or besides; one value holds it. A rule
+    /// that does not have the field is searched without; may be repeated.
+    #[arg(long, value_name = "FIELD=[VALUES]", value_parser = parse_choice)]
+    pub search: Vec<(String, Vec<Setting>)>,
+    /// Write the best settings as rule presets: trains them with nothing held out and measures them on the test samples. The spec
+    /// must have one device.preset and one rule in each point.
+    #[arg(long, value_name = "FILE")]
+    pub presets: Option<PathBuf>,
     /// Seeds with which the best settings are tried.
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub seeds: usize,
@@ -182,6 +193,14 @@ pub struct TuneArgs {
     pub settings: SpecSettings,
     #[command(flatten)]
     pub formats: Formats,
+}
+
+fn parse_choice(text: &str) -> Result<(String, Vec<Setting>), String> {
+    let wrong = || format!("must be FIELD=[VALUES], like 'rule.every=[1, 2]', got {text:?}");
+    let (field, values) = text.split_once('=').ok_or_else(wrong)?;
+    let values = Setting::read(values.trim()).map_err(|e| format!("{e} in {text:?}"))?;
+    let values = values.items().filter(|values| !values.is_empty()).ok_or_else(wrong)?;
+    Ok((field.trim().to_string(), values))
 }
 
 /// List, show, remove and export the trials of a store.

@@ -24,11 +24,9 @@ pub mod verify;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use residuum_data::disk::{DOCUMENT, read_text};
 use residuum_lab::files::probe;
 use residuum_lab::plan::Plan;
 use residuum_lab::source::{SpecSource, data_root};
-use residuum_lab::spec::Spec;
 
 use crate::args::{Common, SpecSettings};
 use crate::terminal::{self, Bar};
@@ -77,17 +75,6 @@ impl Context {
 fn check_writable(dir: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(dir).with_context(|| format!("--out: cannot create {}", dir.display()))?;
     probe(dir, 0).with_context(|| format!("--out: cannot write in {}", dir.display()))
-}
-
-/// Reads a spec file; `--seed` replaces its seeds.
-pub fn read_spec(path: &Path, seed: Option<u64>) -> anyhow::Result<(Spec, String)> {
-    let text = read_text(path, DOCUMENT).with_context(|| format!("cannot read {}", path.display()))?;
-    let base = path.parent().unwrap_or(Path::new("."));
-    let mut spec = Spec::parse(&text, base).with_context(|| path.display().to_string())?;
-    if let Some(seed) = seed {
-        spec.seeds = vec![seed];
-    }
-    Ok((spec, text))
 }
 
 /// The trials of a spec; --seed replaces its own seeds.

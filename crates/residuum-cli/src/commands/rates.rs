@@ -1,18 +1,25 @@
-use anyhow::anyhow;
-use residuum_lab::rates::RatesReport;
+use residuum_lab::rates::PointRates;
+use residuum_lab::source::{SpecSource, data_root};
+use residuum_lab::spec::Folders;
 
-use super::{Context, read_spec};
+use super::Context;
 use crate::args::RatesArgs;
 use crate::terminal;
 
-/// Prints the rates from theory. If the lemma does not apply, prints the practical rates and then fails.
+/// Prints the rates of every point. If the lemma does not apply to a problem, prints the practical rates and then fails.
 pub fn rates(context: &Context, options: &RatesArgs) -> anyhow::Result<bool> {
-    let (spec, _) = read_spec(&options.spec, context.seed)?;
-    let report = RatesReport::new(&spec).map_err(|e| anyhow!(e))?;
+    let source = SpecSource::open(&options.spec)?;
+    let folders = Folders::new(&source.base).with_data(data_root(options.settings.data.as_deref()));
+    let points = PointRates::of(&source, &folders, options.settings.profile.as_deref(), context.seed)?;
     if context.json {
-        Context::print_json(&report.to_json())?;
+        let all: Vec<_> = points.iter().map(PointRates::to_json).collect();
+        Context::print_json(&if let [one] = all.as_slice() { one.clone() } else { all.into() })?;
     } else {
-        terminal::print(&report.to_text())?;
+        let texts: Vec<String> = points.iter().map(PointRates::to_text).collect();
+        terminal::print(&texts.join("\n"))?;
     }
-    report.lemma.map(|_| true).map_err(anyhow::Error::from)
+    match points.iter().find_map(PointRates::lemma_error) {
+        Some(error) => Err(error.clone().into()),
+        None => Ok(true),
+    }
 }

@@ -6,7 +6,7 @@ use residuum_lab::plan::selected;
 use residuum_lab::source::{SpecSource, data_root};
 use residuum_lab::store::Store;
 use residuum_lab::sweep::SweepOptions;
-use residuum_lab::tune::{TuneError, TuneOptions, tune as search};
+use residuum_lab::tune::{Setting, TuneError, TuneOptions, preset_file, tune as search};
 use residuum_nn::model::Select;
 
 use super::{Context, plans};
@@ -48,6 +48,8 @@ pub fn tune(context: &Context, options: &TuneArgs) -> anyhow::Result<bool> {
         minutes: options.minutes,
         seeds: options.seeds,
         seed: context.seed.unwrap_or(0),
+        choices: options.search.clone(),
+        test: options.presets.is_some(),
     };
     let patterns = Select::Names(options.variant.clone());
     let wanted = |name: &str| options.variant.is_empty() || patterns.includes(name);
@@ -79,8 +81,21 @@ pub fn tune(context: &Context, options: &TuneArgs) -> anyhow::Result<bool> {
             ))?;
         }
     }
+    if let Some(file) = &options.presets {
+        let text = preset_file(&tuned, &command(options)).map_err(anyhow::Error::msg)?;
+        write_whole(file, text.as_bytes())?;
+    }
     if context.json {
         Context::print_json(&json.into())?;
     }
     Ok(true)
+}
+
+/// What of the command decides the numbers.
+fn command(options: &TuneArgs) -> String {
+    let TuneArgs { spec, trials, seeds, .. } = options;
+    let list = |values: &[Setting]| values.iter().map(Setting::to_string).collect::<Vec<_>>().join(", ");
+    let searched =
+        options.search.iter().map(|(field, values)| format!(" --search '{field}=[{}]'", list(values)));
+    format!("residuum tune {spec} --trials {trials} --seeds {seeds}{}", searched.collect::<String>())
 }

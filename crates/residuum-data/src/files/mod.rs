@@ -27,13 +27,22 @@ fn refused(path: &Path, place: impl Into<String>, message: impl Into<String>) ->
 /// If a file is missing or damaged, or a label is out of range.
 pub fn read_idx(images: &Path, labels: &Path, classes: Option<usize>) -> Result<super::Dataset, DataError> {
     let name = images.display().to_string();
-    let all = idx::read(&name, images, labels, classes.unwrap_or(256))?;
+    let read = |classes: usize| {
+        idx::read(&name, images, labels, classes).map_err(|error| match error {
+            // The data set goes by its images; a label stands in the other file.
+            DataError::Label { index, label, classes, .. } => {
+                DataError::Label { name: labels.display().to_string(), index, label, classes }
+            }
+            other => other,
+        })
+    };
+    let all = read(classes.unwrap_or(256))?;
     match classes {
         Some(_) => Ok(all),
         None => {
             let most = all.labels().iter().max().map_or(1, |&label| label as usize + 1);
             at_least_two(labels, most)?;
-            idx::read(&name, images, labels, most)
+            read(most)
         }
     }
 }

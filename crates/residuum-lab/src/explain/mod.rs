@@ -4,6 +4,7 @@ pub(crate) mod report;
 mod shapes;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 pub use shapes::{DataShapes, ExplainedLayer, NetworkShapes, shapes, shapes_text};
@@ -17,7 +18,7 @@ pub use crate::sweep::{Cost, Memory};
 use crate::plan::{Plan, Work, points};
 use crate::rates::RatesReport;
 use crate::spec::reference;
-use crate::spec::{Model, NetworkSpec, TrialSpec};
+use crate::spec::{Model, NetworkSpec, TrialSpec, rule_presets};
 use residuum_nn::model::{DigitalFactory, Factory, Select};
 use residuum_nn::weights::Parameter as Digital;
 use residuum_nn::{SampleShape, Weights};
@@ -37,6 +38,8 @@ pub struct Explanation {
     pub rates: Vec<PointRates>,
     /// What theory says about the rates of the first point, if it applies.
     pub theory: Option<String>,
+    /// What is known of the settings that points take from presets, each once.
+    pub presets: Vec<String>,
     /// The cost of the trials, or why it cannot be estimated.
     pub cost: Result<Cost, String>,
     /// Missing data sets.
@@ -143,6 +146,7 @@ impl Explanation {
             trials: plans.len(),
             parameters: parameters(&points),
             rates: rates(&points),
+            presets: presets(&points),
             theory: points.first().and_then(|plan| theory(plan)),
             cost: Cost::estimate(plans, jobs),
             missing: missing_data(plans, root),
@@ -271,6 +275,23 @@ impl Factory for Columns<'_> {
     fn parameter(&mut self, name: &str, initial: Vec<f32>) -> Digital {
         DigitalFactory(None).parameter(name, initial)
     }
+}
+
+/// The presets of rules, with what the spec changes of them.
+fn presets(points: &[&Plan]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for plan in points {
+        let Work::Network(spec) = &plan.work else { continue };
+        let Some(used) = &spec.preset else { continue };
+        let mut line = rule_presets().words(used.preset);
+        if !used.changed.is_empty() {
+            let _ = write!(line, "; the spec has its own {}", used.changed.join(", "));
+        }
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 /// One line from the theory on the rates of a problem.

@@ -72,6 +72,9 @@ impl Explanation {
         if self.rates.len() > SHOWN_POINTS {
             let _ = writeln!(text, "  … {} points in total", self.rates.len());
         }
+        for preset in &self.presets {
+            let _ = writeln!(text, "preset    {preset}");
+        }
         if let Some(theory) = &self.theory {
             let _ = writeln!(text, "theory: {theory}");
         }
@@ -115,6 +118,7 @@ impl Explanation {
             "trials": self.trials,
             "parameters": parameters,
             "effective_rates": rates,
+            "presets": self.presets,
             "theory": self.theory,
             "networks": self.networks.iter().map(NetworkShapes::to_json).collect::<Vec<_>>(),
             "data": self.data.iter().map(DataShapes::to_json).collect::<Vec<_>>(),

@@ -13,7 +13,7 @@ use crate::store::{Row, SpecKind};
 const TAIL: usize = 5;
 
 /// Epochs over which the end of a network is averaged.
-pub(super) fn tail(epochs: usize) -> usize {
+pub(crate) fn tail(epochs: usize) -> usize {
     (epochs / 6).clamp(1, TAIL)
 }
 

@@ -42,6 +42,7 @@ use crate::files::{FigureError, save_figure};
 use crate::store::{Row, StoredParameter, TrialManifest};
 use ends::Contrasts;
 pub use load::load;
+pub(crate) use measure::tail;
 pub use measure::{UnknownMetric, check_metrics, end};
 pub(crate) use measure::{head_of, main_metric};
 pub use outcome::{RunOutcome, trials_of};

@@ -19,6 +19,7 @@ use super::node::{Node, SpecError};
 use super::readout::ReadoutSpec;
 use super::resolved::{Resolved, describe};
 use super::rule::{ResidualSpec, RuleKind, RuleSpec};
+use super::rule_preset::{UsedPreset, with_preset};
 use super::section::Section as _;
 use super::table::{Context, Table};
 use super::training::{DigitalSpec, TrainingSpec};
@@ -51,6 +52,8 @@ pub struct TrialSpec {
     pub devices: Option<Devices>,
     /// How weights learn.
     pub rule: RuleSpec,
+    /// Where its settings come from, if the spec named a preset.
+    pub preset: Option<UsedPreset>,
     /// How everything else learns.
     pub digital: DigitalSpec,
     /// Converters.
@@ -94,7 +97,9 @@ impl TrialSpec {
     /// Reads one point of a grid.
     pub(crate) fn read(point: &Point<'_>, folders: &Folders) -> Result<Self, SpecError> {
         let context = Context::new(SpecKind::Network, folders);
-        let root = Table::root(&point.node, context.clone())?;
+        let (node, preset) =
+            with_preset(&point.node)?.map_or((None, None), |(node, used)| (Some(node), Some(used)));
+        let root = Table::root(node.as_ref().unwrap_or(&point.node), context.clone())?;
         let file = FileTable::read(&root)?;
         let missing = |name: &str| root.missing(name);
         let at = |name: &'static str| {
@@ -161,6 +166,7 @@ impl TrialSpec {
             data,
             devices,
             rule,
+            preset,
             digital,
             readout,
             mapping,

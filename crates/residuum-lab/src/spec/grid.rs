@@ -167,7 +167,7 @@ impl Grid {
         if let Some(sweep) = &sweep {
             grid.line = sweep.line;
             grid.axes = read_axes(sweep)?;
-            let of_rule = |axis: &Axis| axis.path.starts_with("rule.") && axis.path != "rule.kind";
+            let of_rule = |axis: &Axis| axis.path.starts_with("rule.") && !names_rule(&axis.path);
             grid.sweeps_rule = grid.axes.iter().flatten().any(of_rule);
             let kinds = grid.all_kinds();
             let lacks = |axis: &Axis| !kinds.iter().any(|kind| Self::applies(axis, kind.as_deref()));
@@ -206,13 +206,14 @@ impl Grid {
     fn rule_kind(&self, place: &[usize]) -> Option<String> {
         let (cell, variant) = (self.cells[place[0]].as_ref(), self.variants[place[1]].as_ref());
         let changes = [cell, variant].into_iter().flatten().map(|change| &change.changes);
-        let own = |rule: &Node| rule.field("kind")?.as_text().map(String::from);
+        let own =
+            |rule: &Node| rule.field("kind").or_else(|| rule.field("preset"))?.as_text().map(String::from);
         let kind = |node: &Node| own(node.field("rule")?);
         let below = [&self.common].into_iter().chain(changes).chain(&self.profile).filter_map(kind).next_back();
         let swept = (self.axes.iter().zip(&place[2..])).flat_map(|(zip, &i)| {
             zip.iter().filter_map(move |axis| match axis.path.as_str() {
                 "rule" => own(&axis.values[i].node),
-                "rule.kind" => axis.values[i].node.as_text().map(String::from),
+                "rule.kind" | "rule.preset" => axis.values[i].node.as_text().map(String::from),
                 _ => None,
             })
         });
@@ -223,7 +224,9 @@ impl Grid {
     fn all_kinds(&self) -> Vec<Option<String>> {
         let (cells, variants) = (0..self.cells.len(), 0..self.variants.len());
         let swept: usize = (self.axes.iter())
-            .filter(|zip| zip.iter().any(|axis| axis.path == "rule" || axis.path == "rule.kind"))
+            .filter(|zip| {
+                zip.iter().any(|axis| ["rule", "rule.kind", "rule.preset"].contains(&axis.path.as_str()))
+            })
             .map(|zip| zip[0].values.len())
             .max()
             .unwrap_or(1);
@@ -245,7 +248,10 @@ impl Grid {
 
     /// Whether a swept field is one of a rule of this kind; fields of other tables always are.
     fn applies(axis: &Axis, kind: Option<&str>) -> bool {
-        let Some(field) = axis.path.strip_prefix("rule.").filter(|field| *field != "kind") else { return true };
+        if names_rule(&axis.path) {
+            return true;
+        }
+        let Some(field) = axis.path.strip_prefix("rule.") else { return true };
         let field = field.split('.').next().unwrap_or(field);
         kind.is_none_or(|kind| rule_has(kind, field))
     }
@@ -398,6 +404,11 @@ impl Point<'_> {
         }
         SpecError { message: format!("{} (at {})", error.message, labels.join(", ")), ..error }
     }
+}
+
+/// Whether a field says which rule it is.
+fn names_rule(path: &str) -> bool {
+    ["rule.kind", "rule.preset"].contains(&path)
 }
 
 /// The place of a point in each dimension.

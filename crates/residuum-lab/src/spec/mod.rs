@@ -31,6 +31,7 @@ pub mod reference;
 mod resolved;
 mod response;
 mod rule;
+mod rule_preset;
 mod schema;
 mod section;
 mod seeds;
@@ -72,6 +73,8 @@ pub(crate) use resolved::describe;
 pub use response::{CatalogueEntry, ResponseSpec, catalogue};
 pub(crate) use rule::rule_has;
 pub use rule::{CellGain, RateChoice, ResidualSpec, RuleKind, RuleSpec};
+pub(crate) use rule_preset::device_preset;
+pub use rule_preset::{RULE_PRESETS_VERSION, RulePreset, RulePresets, UsedPreset, rule_presets};
 pub use schema::schema;
 pub use section::{Declaration, Default, Field, FieldCondition};
 pub use setup::{ArraySetup, Setup, noisy_problem};
@@ -126,7 +129,8 @@ impl Document {
         for place in grid.places()? {
             let point = grid.point(&place)?;
             let changes = [point.cell, point.variant].into_iter().flatten().map(|change| change.name.as_str());
-            let words: Vec<&str> = changes.chain(point.swept.iter().map(|(_, label)| *label)).collect();
+            let swept = point.swept.iter().map(|(_, label)| label.replace(|c| !grid::is_plain(c), "_"));
+            let words: Vec<String> = changes.map(String::from).chain(swept).collect();
             points.push(((!words.is_empty()).then(|| words.join("-")), point.node));
         }
         Ok(points)

@@ -22,11 +22,14 @@ use super::types::{TakesExt as _, choice, count, flag, list, number, table, word
 section! {
     /// How weights learn. Residual Learning is W̄ = W + γ(P − W⋄); P ← P + A(−α ∇f(W̄; ξ); P); W ← W + A(βγ(P − W⋄); W), with
     /// the gradient at W̄.
-    pub(crate) struct RuleTable by kind {
+    pub(crate) struct RuleTable by kind or preset {
         /// `digital` and `analog` SGD, Tiki-Taka 1 and 2, chopped Tiki-Taka (version 3) and AGAD, mixed precision, Residual
         /// Learning, the same through a digital buffer, the cascade, and the
-        /// Manhattan rule, which sends one pulse against the sign of each gradient and has no learning rate
+        /// Manhattan rule, which sends one pulse against the sign of each gradient and has no learning rate; `preset` may stand in its
+        /// place
         kind: &'static str = word(RATED.iter().copied().chain(["manhattan"])), "–", Required;
+        /// a kind with the settings that `residuum tune` found for it on the `device.preset` of the spec; other fields change them
+        preset: Option<&'static str> = word(RATED.iter().copied().chain(["manhattan"])), "–", Optional("none");
         /// α
         learning_rate: Option<Rate> = rate(), "weight²/objective per step", Optional("required unless `rates` chooses it"), of kind RATED;
         /// of a gradient, at and below which a cell gets no pulse
@@ -433,6 +436,11 @@ impl Takes for RuleField {
 
     fn read(&self, at: &At<'_>) -> Result<RuleSpec, SpecError> {
         let table = at.table()?;
+        // With a network it has become the settings it stands for.
+        if let Some(preset) = table.node("preset") {
+            let message = "rule.preset must stand in a spec with [network]: its settings were found by training networks on tiles";
+            return Err(preset.error(message));
+        }
         RuleTable::read(&table)?.rule(&table)
     }
 
@@ -456,6 +464,7 @@ impl Takes for RuleField {
 impl RuleTable {
     fn rule(self, at: &Table<'_>) -> Result<RuleSpec, SpecError> {
         let name = self.kind;
+        debug_assert!(self.preset.is_none(), "a preset has become its settings");
         let chosen = self.rates.filter(|_| self.rates.is_some());
         if chosen.is_some()
             && let Some(name) =

@@ -69,10 +69,12 @@ fn collect(table: &'static Declaration, definitions: &mut BTreeMap<&'static str,
 fn definition(table: &'static Declaration) -> Json {
     let all = || table.fields.iter();
     let object = |fields: Map<String, Json>| json!({ "type": "object", "properties": fields, "additionalProperties": false });
+    let presets = all().any(|field| field.conditions.iter().any(|c| c.values.contains(&"preset")));
     let chosen = |value: &str| {
         let here = |field: &&Field| {
             let on_choice = field.conditions.iter().find(|c| c.field == table.by[0]);
-            on_choice.is_none_or(|condition| condition.values.contains(&value))
+            // A preset stands for any of the words.
+            on_choice.is_none_or(|condition| condition.values.contains(&value) || value == "preset" && !presets)
         };
         properties(all().filter(here))
     };

@@ -17,6 +17,7 @@ use super::node::{Node, SpecError, Value};
 use super::problem::{NoiseTable, ProblemSpec, ProblemTable, noise};
 use super::readout::{ReadoutField, ReadoutSpec};
 use super::rule::{RATED, RuleField, RuleKind, RuleSpec, TRANSFERRING, TrainsTable, scheme};
+use super::rule_preset::with_preset;
 use super::section::{Optional, Or, Section as _, section};
 use super::table::{Context, Table};
 use super::types::{TakesExt as _, table};
@@ -88,7 +89,12 @@ impl Setup {
     /// # Errors
     /// The first fault.
     pub fn of(Document(document): &Document, kind: SpecKind, base: &Path) -> Result<Self, SpecError> {
-        let (document, [has_learning_rate, has_transfer_rate]) = with_rates(document);
+        let expanded = match kind {
+            SpecKind::Network => with_preset(document)?.map(|(node, _)| node),
+            SpecKind::Problem => None,
+        };
+        let (document, [has_learning_rate, has_transfer_rate]) =
+            with_rates(expanded.as_ref().unwrap_or(document));
         let folders = Folders::new(base);
         let root = Table::root(&document, Context::new(kind, &folders))?;
         let fields = SetupTable::read(&root)?;

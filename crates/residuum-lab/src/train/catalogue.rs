@@ -20,6 +20,7 @@ pub const CATALOGUE: &[Shipped] = shipped![
     "digits",
     "coarse-states",
     "wrong-references",
+    "rule-presets",
     "symmetric-point",
     "mnist-fcn",
     "mnist-cnn",

@@ -1,23 +1,32 @@
 //! `residuum tune`: settings of a rule that do best on held-out training samples, never on the test samples.
 
+mod centre;
+mod presets;
 mod report;
 mod search;
+mod setting;
 mod space;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use residuum::Key;
 use residuum::stats::Summary;
 use thiserror::Error;
 
+pub use centre::Centre;
+pub use presets::preset_file;
 pub use report::Sensitivity;
 pub use search::{Halving, Search};
-pub use space::{Centre, Tunable, space};
+pub use setting::{Setting, Tunable, Values};
+pub use space::Space;
+pub(crate) use space::own_setting;
 
 use crate::files::{FileError, write_whole};
 use crate::plan::{Plan, Work, plans_of, points};
+use crate::report::tail;
 use crate::source::SpecSource;
-use crate::spec::{Document, Folders, Node, SpecError, TrialSpec, Value};
+use crate::spec::{Document, Folders, Node, SpecError, TrialSpec, Value, device_preset, rule_has};
 use crate::store::{Row, Store, StoreError, TrialState};
 use crate::sweep::{Listener, SweepError, SweepOptions, sweep};
 
@@ -31,7 +40,7 @@ const MOST: usize = 1_000_000;
 const TIMED: usize = 4;
 
 /// How to search.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TuneOptions {
     /// Most trials.
     pub trials: usize,
@@ -41,6 +50,12 @@ pub struct TuneOptions {
     pub seeds: usize,
     /// Decides where the search looks, and the first seed of trials.
     pub seed: u64,
+    /// Values of fields that are searched instead of their own ranges, or besides; one value holds a field. A field that a rule
+    /// does not have is left out for it.
+    pub choices: Vec<(String, Vec<Setting>)>,
+    /// Whether the best setting is in the end trained with nothing held out and measured on the test samples, with every seed. Nothing
+    /// is chosen by it.
+    pub test: bool,
 }
 
 /// Why a search cannot be done.
@@ -75,6 +90,14 @@ pub enum TuneError {
     /// A budget that cannot hold a search.
     #[error("tune needs a budget of {FEWEST} to {MOST} trials, got {0}")]
     Budget(usize),
+    /// A choice for a field that none of the rules has.
+    #[error("search: {field} must be a field of a rule that is searched, which are {}", rules.join(", "))]
+    NoRule {
+        /// The field.
+        field: String,
+        /// The rules.
+        rules: Vec<String>,
+    },
     /// A time that is none.
     #[error("tune needs minutes above 0, got {0}")]
     Minutes(f64),
@@ -97,7 +120,7 @@ pub struct Tried {
     /// Place in the space.
     pub place: Vec<f64>,
     /// Values of the fields.
-    pub values: Vec<f64>,
+    pub settings: Vec<Setting>,
     /// Its epochs.
     pub epochs: u64,
     /// Its seed.
@@ -118,15 +141,27 @@ pub struct Tuned {
     /// The metric that was maximised.
     pub metric: &'static str,
     /// What was searched.
-    pub space: Vec<Tunable>,
+    pub space: Space,
     /// How.
     pub schedule: Halving,
     /// Every trial, in order.
     pub trials: Vec<Tried>,
     /// The best values.
-    pub best: Vec<f64>,
+    pub best: Vec<Setting>,
     /// What they reached over seeds.
     pub score: Summary,
+    /// What they reached over seeds on the test samples, if it was asked for.
+    pub test: Option<Summary>,
+    /// Why the first of the settings that failed did.
+    pub failure: Option<String>,
+    /// The `device.preset` of all arrays, if it is one.
+    pub device: Option<String>,
+    /// The fields of `[rule]` but its kind, in TOML notation.
+    pub settings: String,
+    /// Network, data and length of training in words.
+    pub evidence: String,
+    /// Accuracy of guessing.
+    pub chance: f64,
     /// The spec to run, without anything held out.
     pub spec: String,
     /// Seconds of all trials.
@@ -142,10 +177,13 @@ struct PointSearch<'a> {
     sweep: &'a SweepOptions,
     listener: &'a dyn Listener,
     metric: &'static str,
-    space: Vec<Tunable>,
+    space: Space,
     trials: Vec<Tried>,
     failure: Option<String>,
 }
+
+/// A setting and its place in the space.
+type Candidate = (Vec<f64>, Vec<Setting>);
 
 /// Searches for every point of a spec that `wanted` selects, one after the other.
 ///
@@ -166,7 +204,7 @@ pub fn tune(
         return Err(TuneError::Minutes(minutes));
     }
     let folders = Folders::new(&source.base).with_data(&sweep.data_root);
-    let mut all = Vec::new();
+    let mut searches = Vec::new();
     for (name, node) in source.document.points(profile)? {
         let document = Document(node.clone());
         let plans = plans_of(&document, &folders, None, &source.stem)?;
@@ -177,8 +215,11 @@ pub fn tune(
         }
         let Work::Network(spec) = &plan.work else { return Err(TuneError::NoNetwork) };
         let metric = if spec.data.is_regression() { "validation_r2" } else { "validation_accuracy" };
-        let space = search_space(spec)?;
-        let search = PointSearch {
+        let (_, mut space) = search_space(spec, &node)?;
+        for (field, values) in options.choices.iter().filter(|(field, _)| has_field(spec, field)) {
+            space.replace(field, values.clone());
+        }
+        searches.push(PointSearch {
             node,
             folders: &folders,
             store,
@@ -189,46 +230,51 @@ pub fn tune(
             trials: Vec::new(),
             failure: None,
             plan: Plan { name: point, ..plan },
-        };
-        all.push(search.run(options, &source.base)?);
+        });
     }
-    Ok(all)
+    for (field, _) in &options.choices {
+        if !searches.iter().any(|search| search.space.fields.iter().any(|tunable| tunable.field == *field)) {
+            let mut rules: Vec<String> = searches.iter().map(|s| s.plan.work.rule().to_string()).collect();
+            rules.dedup();
+            return Err(TuneError::NoRule { field: field.clone(), rules });
+        }
+    }
+    searches.into_iter().map(|search| search.run(&options, &source.base)).collect()
 }
 
-/// The fields of a trial's rule, around their centre.
+/// Whether the rule of a trial has a field; fields of other tables are read with the spec.
+fn has_field(spec: &TrialSpec, field: &str) -> bool {
+    let Some(field) = field.strip_prefix("rule.") else { return true };
+    rule_has(spec.rule.name, field.split('.').next().unwrap_or(field))
+}
+
+/// Where a search of this trial looks, and what the laws give for it.
 ///
 /// # Errors
-/// If the numbers of samples are not known.
-pub fn search_space(spec: &TrialSpec) -> Result<Vec<Tunable>, SpecError> {
-    let samples = spec.data.samples().map_err(|e| SpecError { line: None, message: format!("data: {e}") })?;
-    let steps = samples[0].div_ceil(spec.training.batch_size) as u64 * spec.training.epochs;
-    let centre = Centre::new(spec, steps);
-    let (image, outputs) = spec.data.image();
-    let shapes = spec.network.model.layers(outputs).shapes(spec.network.model.input().unwrap_or(image));
-    let matrices = shapes.iter().flatten().flat_map(|shape| &shape.matrices);
-    let columns = matrices.map(|[_, cols]| (*cols).min(spec.mapping.max_cols)).max().unwrap_or(1);
-    Ok(space(&spec.rule, &centre, columns))
+/// If the spec cannot be read, or the numbers of samples are not known.
+pub(crate) fn search_space(spec: &TrialSpec, node: &Node) -> Result<(Centre, Space), SpecError> {
+    let centre = Centre::new(spec)?;
+    Ok((centre, Space::new(spec, node, &centre)))
 }
 
 impl PointSearch<'_> {
-    fn run(mut self, options: TuneOptions, base: &Path) -> Result<Tuned, TuneError> {
+    fn run(mut self, options: &TuneOptions, base: &Path) -> Result<Tuned, TuneError> {
         let Work::Network(spec) = &self.plan.work else { return Err(TuneError::NoNetwork) };
         let epochs = spec.training.epochs;
         let key = Key::new(options.seed).named("tune").named(&self.plan.name);
-        let space = self.space.clone();
-        let search = Search { space: &space, key };
+        let search = Search { dimensions: self.space.fields.len(), key };
         let mut schedule = Halving::new(options.trials, epochs, options.seeds);
         // The setting of the spec and the centre come first: the search never ends below what was there.
-        let mut places = self.own_place().into_iter().collect::<Vec<_>>();
-        places.push(vec![0.5; space.len()]);
-        places.extend((0..).map(|i| search.quasi_random(i)).take(schedule.start));
+        let mut first = self.space.own(spec, &self.node).into_iter().collect::<Vec<Candidate>>();
+        first.push(self.at(self.space.centre()));
+        first.extend((0..schedule.start).map(|i| self.at(search.quasi_random(i))));
         if let Some(minutes) = options.minutes {
-            self.evaluate(&places[..TIMED.min(schedule.start)], schedule.short_epochs, options.seed)?;
+            self.evaluate(&first[..TIMED.min(schedule.start)], schedule.short_epochs, options.seed)?;
             schedule = self.timed(schedule, minutes, options)?;
             self.trials.clear();
         }
-        places.truncate(schedule.start);
-        self.evaluate(&places, schedule.short_epochs, options.seed)?;
+        first.truncate(schedule.start);
+        self.evaluate(&first, schedule.short_epochs, options.seed)?;
         for round in 0..2 {
             // Two rounds: the second looks around what the first found.
             let share = if round == 0 { schedule.around.div_ceil(2) } else { schedule.around / 2 };
@@ -237,8 +283,8 @@ impl PointSearch<'_> {
                 break;
             }
             let first = round * schedule.around.div_ceil(2);
-            let near: Vec<Vec<f64>> =
-                (0..share).map(|i| search.around(&best[i % best.len()], first + i)).collect();
+            let near: Vec<Candidate> =
+                (0..share).map(|i| self.at(search.around(&best[i % best.len()].0, first + i))).collect();
             self.evaluate(&near, schedule.short_epochs, options.seed)?;
         }
         let best = self.best(schedule.short_epochs, schedule.long);
@@ -249,40 +295,49 @@ impl PointSearch<'_> {
         for seed in 1..=schedule.seeds as u64 {
             self.evaluate(&finalists, schedule.epochs, options.seed + seed)?;
         }
-        self.finish(schedule, &finalists, base)
+        self.finish(schedule, &finalists, options, base)
     }
 
-    /// The place of the spec's own setting, if it gives every field as a number.
-    fn own_place(&self) -> Option<Vec<f64>> {
-        let own = |tunable: &Tunable| {
-            let node = tunable.field.split('.').try_fold(&self.node, |node, name| node.field(name))?;
-            node.as_number().filter(|value| *value > 0.0).map(|value| tunable.place(value))
-        };
-        self.space.iter().map(own).collect()
+    fn at(&self, place: Vec<f64>) -> Candidate {
+        let settings = self.space.at(&place);
+        (place, settings)
     }
 
     /// The best settings with so many epochs under the first seed, each once.
-    fn best(&self, epochs: u64, count: usize) -> Vec<Vec<f64>> {
+    fn best(&self, epochs: u64, count: usize) -> Vec<Candidate> {
         let first = self.trials.first().map_or(0, |t| t.seed);
         let mut ranked: Vec<&Tried> =
             self.trials.iter().filter(|t| t.epochs == epochs && t.seed == first && t.score.is_some()).collect();
         ranked.sort_by(|a, b| better(b.score, a.score));
-        let mut places: Vec<Vec<f64>> = Vec::new();
+        let mut best: Vec<Candidate> = Vec::new();
         for tried in ranked {
-            if places.len() < count && !places.contains(&tried.place) {
-                places.push(tried.place.clone());
+            if best.len() < count && !best.iter().any(|(_, settings)| *settings == tried.settings) {
+                best.push((tried.place.clone(), tried.settings.clone()));
             }
         }
-        places
+        best
     }
 
-    /// Runs what is not in the store, and reads what came of it.
-    fn evaluate(&mut self, places: &[Vec<f64>], epochs: u64, seed: u64) -> Result<(), TuneError> {
-        let mut plans = Vec::new();
-        for place in places {
-            let values: Vec<f64> = self.space.iter().zip(place).map(|(t, &p)| t.at(p)).collect();
-            plans.push(self.plan_at(&values, epochs, seed)?);
+    /// Runs what is not in the store, and reads what came of it. Places whose listed values are the same share a trial.
+    fn evaluate(&mut self, candidates: &[Candidate], epochs: u64, seed: u64) -> Result<(), TuneError> {
+        let mut plans: Vec<(String, Plan)> = Vec::new();
+        let mut ids = Vec::new();
+        for (_, settings) in candidates {
+            let plan = match self.plan_at(settings, epochs, seed) {
+                Ok(plan) => plan,
+                // Values that do not go together are one more setting that cannot be trained.
+                Err(error) => {
+                    self.failure.get_or_insert_with(|| error.to_string());
+                    ids.push(String::new());
+                    continue;
+                }
+            };
+            ids.push(plan.id());
+            if !plans.iter().any(|(id, _)| *id == plan.id()) {
+                plans.push((plan.id(), plan));
+            }
         }
+        let plans: Vec<Plan> = plans.into_iter().map(|(_, plan)| plan).collect();
         let summary = sweep(&plans, self.store, self.sweep, self.listener)?;
         if summary.interrupted {
             return Err(TuneError::Interrupted);
@@ -290,29 +345,37 @@ impl PointSearch<'_> {
         if let Some(failed) = summary.failed.first() {
             self.failure.get_or_insert_with(|| failed.sentence.clone());
         }
-        for (plan, place) in plans.iter().zip(places) {
-            let id = plan.id();
+        for (id, (place, settings)) in ids.into_iter().zip(candidates) {
             let score = match self.store.state(&id) {
+                _ if id.is_empty() => None,
                 TrialState::Done => score(&self.store.records(&id)?, self.metric),
                 _ => None,
             };
-            let values = self.space.iter().zip(place).map(|(t, &p)| t.at(p)).collect();
-            self.trials.push(Tried { place: place.clone(), values, epochs, seed, score, id });
+            self.trials.push(Tried {
+                place: place.clone(),
+                settings: settings.clone(),
+                epochs,
+                seed,
+                score,
+                id,
+            });
         }
         Ok(())
     }
 
-    /// The spec with these values; with a seed, measured on its validation part.
-    fn node_at(&self, values: &[f64]) -> Result<Node, SpecError> {
+    /// The spec with these values.
+    fn node_at(&self, settings: &[Setting]) -> Result<Node, SpecError> {
         let mut node = self.node.clone();
-        for (tunable, &value) in self.space.iter().zip(values) {
-            node.put(tunable.field, &Node { line: None, value: Value::Number(value) })?;
+        for (tunable, setting) in self.space.fields.iter().zip(settings) {
+            let path: Vec<String> = tunable.field.split('.').map(String::from).collect();
+            node = node.with(&path, None);
+            node.put(&tunable.field, setting.node())?;
         }
         Ok(node)
     }
 
-    fn plan_at(&self, values: &[f64], epochs: u64, seed: u64) -> Result<Plan, TuneError> {
-        let mut node = self.node_at(values)?;
+    fn plan_at(&self, settings: &[Setting], epochs: u64, seed: u64) -> Result<Plan, SpecError> {
+        let mut node = self.node_at(settings)?;
         let plain = |value| Node { line: None, value };
         let held_out = node.field("data").is_some_and(|data| data.field("validation").is_some());
         if !held_out {
@@ -324,16 +387,16 @@ impl PointSearch<'_> {
         node = node.with(&["training".into(), "seeds".into()], Some(&seeds));
         let mut plans = plans_of(&Document(node), self.folders, None, &self.plan.experiment)?;
         let mut plan = plans.remove(0);
-        let words = |value: f64| value.to_string();
         plan.name = format!("tune-{}", self.plan.name);
         plan.labels = vec![("variant".into(), format!("tune {}", self.plan.name))];
-        plan.labels.extend(self.space.iter().zip(values).map(|(t, &v)| (t.field.to_string(), words(v))));
+        plan.labels
+            .extend(self.space.fields.iter().zip(settings).map(|(t, v)| (t.field.clone(), v.to_string())));
         plan.labels.push(("training.epochs".into(), epochs.to_string()));
         Ok(plan)
     }
 
     /// The schedule that fits into some minutes, decided once and kept in the store.
-    fn timed(&self, most: Halving, minutes: f64, options: TuneOptions) -> Result<Halving, TuneError> {
+    fn timed(&self, most: Halving, minutes: f64, options: &TuneOptions) -> Result<Halving, TuneError> {
         let name = format!("tune-{}-{}-{minutes}.json", self.plan.name, options.seed);
         let path = self.store.path().join(name);
         if let Ok(text) = std::fs::read_to_string(&path) {
@@ -360,31 +423,74 @@ impl PointSearch<'_> {
         Ok(sum)
     }
 
-    fn finish(self, schedule: Halving, finalists: &[Vec<f64>], base: &Path) -> Result<Tuned, TuneError> {
+    /// What a setting reaches on the test samples with nothing held out.
+    fn tested(&self, settings: &[Setting], seeds: std::ops::Range<u64>) -> Result<Summary, TuneError> {
+        let plain = |value| Node { line: None, value };
+        let seeds = seeds.map(|seed| plain(Value::Integer(seed.cast_signed()))).collect();
+        let seeds = plain(Value::List(seeds));
+        let node = self.node_at(settings)?.with(&["training".into(), "seeds".into()], Some(&seeds));
+        let plans = plans_of(&Document(node), self.folders, None, &self.plan.experiment)?;
+        if sweep(&plans, self.store, self.sweep, self.listener)?.interrupted {
+            return Err(TuneError::Interrupted);
+        }
+        let metric = self.metric.replace("validation", "test");
+        let mut reached = Vec::new();
+        for plan in &plans {
+            reached.extend(ending(&self.store.records(&plan.id())?, &metric));
+        }
+        Ok(Summary::of(reached))
+    }
+
+    /// Network, data and length of training, in words.
+    fn evidence(&self, spec: &TrialSpec) -> String {
+        let training = &spec.training;
+        let length = format!("{} epochs, mini-batches of {}", training.epochs, training.batch_size);
+        let title = self.plan.title.as_ref().unwrap_or(&self.plan.experiment);
+        format!("{title}, {length}")
+    }
+
+    fn finish(
+        self,
+        schedule: Halving,
+        finalists: &[Candidate],
+        options: &TuneOptions,
+        base: &Path,
+    ) -> Result<Tuned, TuneError> {
         // Of the finalists the one with the best mean over its seeds.
-        let summary = |place: &Vec<f64>| {
-            let own = self.trials.iter().filter(|t| t.place == *place && t.epochs == schedule.epochs);
-            let scores: Vec<(f64, f64)> = own.filter_map(|t| t.score).collect();
+        let summary = |settings: &[Setting]| {
+            let own = self.trials.iter().filter(|t| t.settings == settings && t.epochs == schedule.epochs);
+            let mut seen = BTreeSet::new();
+            let scores: Vec<(f64, f64)> = own.filter(|t| seen.insert(t.seed)).filter_map(|t| t.score).collect();
             (Summary::of(scores.iter().map(|s| s.0)), Summary::of(scores.iter().map(|s| s.1)).mean)
         };
-        let best = finalists.iter().max_by(|a, b| {
+        let best = finalists.iter().max_by(|(_, a), (_, b)| {
             let ((a, loss_a), (b, loss_b)) = (summary(a), summary(b));
             better(Some((a.mean, loss_a)), Some((b.mean, loss_b)))
         });
-        let Some(best) = best else {
+        let Some((_, best)) = best else {
             let sentence = self.failure.clone().unwrap_or_else(|| "no trial was run".into());
             return Err(TuneError::AllFailed { point: self.plan.name.clone(), sentence });
         };
-        let values: Vec<f64> = self.space.iter().zip(best).map(|(t, &p)| t.at(p)).collect();
         let base = base.canonicalize().unwrap_or_else(|_| base.to_owned());
-        let spec = self.node_at(&values)?.rebased(&base).to_toml();
+        let node = self.node_at(best)?;
+        let spec = node.rebased(&base).to_toml();
+        let seeds = options.seed..options.seed + 1 + schedule.seeds as u64;
+        let test = if options.test { Some(self.tested(best, seeds)?) } else { None };
+        let Work::Network(trial) = &self.plan.work else { return Err(TuneError::NoNetwork) };
+        let classes = if trial.data.is_regression() { f64::INFINITY } else { trial.data.image().1 as f64 };
         let seconds = self.seconds()?;
         Ok(Tuned {
             point: self.plan.name.clone(),
             rule: self.plan.work.rule().to_string(),
             metric: self.metric,
             score: summary(best).0,
-            best: values,
+            best: best.clone(),
+            test,
+            failure: self.failure.clone(),
+            device: device_preset(&self.node).map(String::from),
+            settings: node.field("rule").map(|rule| rule.without(&["kind"]).inline()).unwrap_or_default(),
+            evidence: self.evidence(trial),
+            chance: classes.recip(),
             spec,
             seconds,
             schedule,
@@ -412,10 +518,16 @@ pub fn kept_trials(text: &str, most: usize) -> Result<usize, String> {
     }
 }
 
-/// What a trial reached after its last epoch, with its loss.
+/// What a trial reached in its last epochs, as reports have it.
+fn ending(rows: &[Row], metric: &str) -> Option<f64> {
+    let own: Vec<f64> = rows.iter().filter(|row| row.metric == metric).map(|row| row.value).collect();
+    let from = own.len().saturating_sub(tail(own.len()));
+    (!own.is_empty()).then(|| Summary::of(own[from..].iter().copied()).mean)
+}
+
+/// What a trial reached, with its loss.
 fn score(rows: &[Row], metric: &str) -> Option<(f64, f64)> {
-    let last = |metric: &str| rows.iter().rfind(|row| row.metric == metric).map(|row| row.value);
-    let (score, loss) = (last(metric)?, last("validation_loss")?);
+    let (score, loss) = (ending(rows, metric)?, ending(rows, "validation_loss")?);
     (score.is_finite() && loss.is_finite()).then_some((score, loss))
 }
 

@@ -5,17 +5,18 @@ use std::fmt::Write as _;
 use residuum::stats::Summary;
 use serde_json::{Value as Json, json};
 
-use super::{Tried, Tuned};
+use super::{Setting, Tried, Tunable, Tuned, Values};
 use crate::figure::{Axis, Color, Figure, Panel, Points};
 
-/// How much a field matters: means of the score over quarters of its range.
+/// How much a field matters: means of the score over parts of its range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
     /// The field.
-    pub field: &'static str,
-    /// Mean score of the short trials in each quarter of the range, from low to high; none where there was no trial.
-    pub quarters: [Option<f64>; 4],
-    /// The best quarter minus the worst.
+    pub field: String,
+    /// Mean score of the short trials in each quarter of the range, from low to high, or at each listed value; none where there
+    /// was no trial.
+    pub parts: Vec<Option<f64>>,
+    /// The best part minus the worst.
     pub effect: f64,
 }
 
@@ -25,23 +26,22 @@ impl Tuned {
         let short = || self.trials.iter().filter(|t| t.epochs == self.schedule.short_epochs);
         // A trial that failed reached nothing, and one that is worse than the mean of the targets no more than that.
         let reached = |t: &Tried| t.score.map_or(0.0, |s| s.0.max(0.0));
-        let of = |(j, tunable): (usize, &super::Tunable)| {
-            let quarter = |q: usize| {
-                let own = short().filter(|t| ((4.0 * t.place[j]) as usize).min(3) == q);
-                let summary = Summary::of(own.map(reached));
+        let of = |(j, tunable): (usize, &Tunable)| {
+            let mean = |part: usize| {
+                let summary = Summary::of(short().filter(|t| tunable.part(t.place[j]) == part).map(reached));
                 (summary.n > 0).then_some(summary.mean)
             };
-            let quarters = [0, 1, 2, 3].map(quarter);
-            let known = || quarters.iter().flatten().copied();
+            let parts: Vec<Option<f64>> = (0..tunable.parts()).map(mean).collect();
+            let known = || parts.iter().flatten().copied();
             let effect = known().fold(f64::MIN, f64::max) - known().fold(f64::MAX, f64::min);
-            Sensitivity { field: tunable.field, quarters, effect }
+            Sensitivity { field: tunable.field.clone(), parts, effect }
         };
-        self.space.iter().enumerate().map(of).collect()
+        self.space.fields.iter().enumerate().map(of).collect()
     }
 
     /// The best setting as fields and values.
-    pub fn setting(&self) -> Vec<(&'static str, f64)> {
-        self.space.iter().map(|t| t.field).zip(self.best.iter().copied()).collect()
+    pub fn setting(&self) -> Vec<(&str, &Setting)> {
+        self.space.fields.iter().map(|t| t.field.as_str()).zip(&self.best).collect()
     }
 
     fn what(&self) -> &'static str {
@@ -68,36 +68,56 @@ impl Tuned {
             self.schedule.epochs,
             self.seconds
         );
+        if let Some(failure) = &self.failure {
+            let _ = writeln!(text, "the first that failed: {failure}");
+        }
+        if let Some(test) = &self.test {
+            let _ = writeln!(
+                text,
+                "on the test samples, nothing held out: {:.1} ± {:.1} %",
+                100.0 * test.mean,
+                100.0 * test.std
+            );
+        }
         let _ =
-            writeln!(text, "mean {} of short trials in quarters of each range, from low to high", self.what());
-        for (tunable, sensitivity) in self.space.iter().zip(self.sensitivity()) {
+            writeln!(text, "mean {} of short trials in quarters of each range or at each value", self.what());
+        for (tunable, sensitivity) in self.space.fields.iter().zip(self.sensitivity()) {
             let shown = |q: &Option<f64>| q.map_or("–".into(), |q| format!("{:.0} %", 100.0 * q));
-            let quarters: Vec<String> = sensitivity.quarters.iter().map(shown).collect();
-            let (low, high) = (tunable.at(0.0), tunable.at(1.0));
-            let _ = writeln!(text, "  {} from {low} to {high}: {}", tunable.field, quarters.join(", "));
+            let parts: Vec<String> = sensitivity.parts.iter().map(shown).collect();
+            let _ = writeln!(text, "  {} {}: {}", tunable.field, tunable.words(), parts.join(", "));
         }
         text
     }
 
-    /// The report as JSON, schema `residuum.tune/1`.
+    /// The report as JSON, schema `residuum.tune/2`.
     pub fn to_json(&self) -> Json {
         let setting: serde_json::Map<String, Json> =
-            self.setting().into_iter().map(|(field, value)| (field.to_string(), json!(value))).collect();
+            self.setting().into_iter().map(|(field, value)| (field.to_string(), value.to_json())).collect();
         let trial = |t: &Tried| {
             json!({
-                "id": t.id, "values": t.values, "epochs": t.epochs, "seed": t.seed,
+                "id": t.id, "values": t.settings.iter().map(Setting::to_json).collect::<Vec<_>>(), "epochs": t.epochs, "seed": t.seed,
                 "score": t.score.map(|s| s.0), "loss": t.score.map(|s| s.1),
             })
         };
-        let range = |t: &super::Tunable| json!({ "field": t.field, "low": t.at(0.0), "centre": t.at(0.5), "high": t.at(1.0) });
-        let effect = |s: &Sensitivity| json!({ "field": s.field, "quarters": s.quarters, "effect": s.effect });
+        let range = |t: &Tunable| match &t.values {
+            Values::Scaled { .. } => {
+                let [low, centre, high] = [0.0, 0.5, 1.0].map(|place| t.at(place, 1.0).to_json());
+                json!({ "field": t.field, "low": low, "centre": centre, "high": high })
+            }
+            Values::Listed(values) => {
+                json!({ "field": t.field, "values": values.iter().map(Setting::to_json).collect::<Vec<_>>() })
+            }
+        };
+        let effect = |s: &Sensitivity| json!({ "field": s.field, "parts": s.parts, "effect": s.effect });
         json!({
-            "schema": "residuum.tune/1",
+            "schema": "residuum.tune/2",
             "version": env!("CARGO_PKG_VERSION"),
             "point": self.point, "rule": self.rule, "metric": self.metric,
             "best": setting, "mean": self.score.mean, "std": if self.score.n > 1 { json!(self.score.std) } else { Json::Null },
+            "test": self.test.map(|test| json!({ "mean": test.mean, "std": test.std, "seeds": test.n })),
+            "failure": self.failure,
             "seeds": self.score.n, "seconds": self.seconds,
-            "space": self.space.iter().map(range).collect::<Vec<_>>(),
+            "space": self.space.fields.iter().map(range).collect::<Vec<_>>(),
             "sensitivity": self.sensitivity().iter().map(effect).collect::<Vec<_>>(),
             "trials": self.trials.iter().map(trial).collect::<Vec<_>>(),
             "spec": self.spec,
@@ -106,18 +126,29 @@ impl Tuned {
 
     /// Every trial against each field, the best marked.
     pub fn figure(&self) -> Figure {
-        let mut figure = Figure::new(self.space.len().clamp(1, 3))
+        // A field that is held has nothing to show.
+        let shown = || self.space.fields.iter().enumerate().filter(|(_, tunable)| !tunable.is_held());
+        let mut figure = Figure::new(shown().count().clamp(1, 3))
             .title(format!("{}: how much each field matters", self.point));
-        for (j, tunable) in self.space.iter().enumerate() {
+        for (j, tunable) in shown() {
             let of = |epochs: u64| {
                 let own = self.trials.iter().filter(move |t| t.epochs == epochs);
-                let pairs: Vec<(f64, f64)> =
-                    own.map(|t| (t.values[j], 100.0 * t.score.map_or(0.0, |s| s.0.max(0.0)))).collect();
-                pairs.into_iter().unzip::<f64, f64, Vec<f64>, Vec<f64>>()
+                let pairs = own.filter_map(|t| {
+                    let x = tunable.on_axis(&t.settings[j])?;
+                    Some((x, 100.0 * t.score.map_or(0.0, |s| s.0.max(0.0))))
+                });
+                pairs.unzip::<f64, f64, Vec<f64>, Vec<f64>>()
+            };
+            let axis = match &tunable.values {
+                Values::Scaled { .. } => Axis::log(tunable.field.clone()),
+                Values::Listed(values) => {
+                    let ticks = values.iter().enumerate().map(|(i, value)| (i as f64, short(value)));
+                    Axis::linear(tunable.field.clone()).range(-0.5, values.len() as f64 - 0.5).ticks(ticks)
+                }
             };
             let (xs, ys) = of(self.schedule.short_epochs);
-            let mut panel = Panel::new(tunable.field)
-                .x_axis(Axis::log(tunable.field))
+            let mut panel = Panel::new(tunable.field.clone())
+                .x_axis(axis)
                 .y_axis(Axis::linear(format!("{} (%)", self.what())))
                 .points(
                     Points::new(xs, ys)
@@ -131,12 +162,22 @@ impl Tuned {
                     Points::new(xs, ys).color(Color::ORANGE).label(format!("{} epochs", self.schedule.epochs)),
                 );
             }
-            let best = Points::new(vec![self.best[j]], vec![100.0 * self.score.mean])
-                .color(Color::VERMILLION)
-                .size(6.0)
-                .hollow();
-            figure = figure.panel(panel.points(best.label("best, mean over seeds")));
+            if let Some(x) = tunable.on_axis(&self.best[j]) {
+                let best = Points::new(vec![x], vec![100.0 * self.score.mean])
+                    .color(Color::VERMILLION)
+                    .size(6.0)
+                    .hollow();
+                panel = panel.points(best.label("best, mean over seeds"));
+            }
+            figure = figure.panel(panel);
         }
         figure
     }
+}
+
+/// A value at the tick of an axis.
+fn short(value: &Setting) -> String {
+    const LONGEST: usize = 12;
+    let text = value.to_string();
+    if text.chars().count() <= LONGEST { text } else { text.chars().take(LONGEST - 1).chain(['…']).collect() }
 }

@@ -12,8 +12,6 @@
 
 use residuum::Key;
 
-use super::space::Tunable;
-
 /// How a budget is spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halving {
@@ -64,17 +62,17 @@ impl Halving {
 
 /// Places of settings in the unit cube of a space.
 #[derive(Clone, Copy, Debug)]
-pub struct Search<'a> {
-    /// The space.
-    pub space: &'a [Tunable],
+pub struct Search {
+    /// Coordinates of the space.
+    pub dimensions: usize,
     /// Of the search.
     pub key: Key,
 }
 
-impl Search<'_> {
+impl Search {
     /// Place `index` of the start: the additive recurrence of the generalised golden ratio (Roberts 2018), shifted at random.
     pub fn quasi_random(&self, index: usize) -> Vec<f64> {
-        let dimensions = self.space.len();
+        let dimensions = self.dimensions;
         // The real root of x^(d+1) = x + 1.
         let ratio = (0..60).fold(2.0_f64, |x, _| (1.0 + x).powf(1.0 / (dimensions as f64 + 1.0)));
         let coordinate = |j: usize| {
@@ -93,10 +91,5 @@ impl Search<'_> {
             if to > 1.0 { 2.0 - to } else { to }
         };
         place.iter().enumerate().map(step).collect()
-    }
-
-    /// The values at a place.
-    pub fn values(&self, place: &[f64]) -> Vec<f64> {
-        self.space.iter().zip(place).map(|(tunable, &place)| tunable.at(place)).collect()
     }
 }

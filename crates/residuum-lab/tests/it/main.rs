@@ -22,6 +22,7 @@ mod plan;
 mod report;
 mod reproduce;
 mod reproduce_networks;
+mod rule_presets;
 mod run_errors;
 mod run_goldens;
 mod schema;

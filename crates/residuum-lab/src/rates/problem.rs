@@ -1,4 +1,4 @@
-//! Rates for a spec: those the convergence theorem prescribes, or why there are none, and practical ones.
+//! Rates for a problem: those the convergence theorem prescribes, or why there are none, and practical ones.
 
 use std::fmt::Write as _;
 
