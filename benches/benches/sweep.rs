@@ -50,6 +50,7 @@ fn main() {
         title: None,
         name: "residual_learning".into(),
         labels: Vec::new(),
+        place: 0,
         seed,
         work: Work::Problem(std::sync::Arc::new(Spec { seeds: vec![seed], ..spec.clone() })),
     };
