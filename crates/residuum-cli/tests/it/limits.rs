@@ -80,8 +80,7 @@ fn every_command_survives_with_little_memory() {
     let model = r#"{"weightsManifest": [{"paths": ["shard.bin"], "weights": [
         {"name": "fc1000/kernel", "shape": [2, 1], "dtype": "float32"}]}]}"#;
     fs::write(at.join("model.json"), model).unwrap();
-    // As many bytes as 2^61 · 4 · 4 is once it has wrapped.
-    fs::write(at.join("shard.bin"), []).unwrap();
+    fs::write(at.join("shard.bin"), [0; 8]).unwrap();
     for name in ["problem", "network"] {
         let done = within(8_000_000, &["run", &format!("{name}.toml"), "--out", name], at);
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -146,7 +145,8 @@ fn every_failure_has_its_exit_code_and_sentence() {
     let bomb = r#"{"weightsManifest": [{"paths": ["shard.bin"], "weights": [
         {"name": "fc1000/kernel", "shape": [2305843009213693952, 4], "dtype": "float32"}]}]}"#;
     fs::write(at.join("model.json"), bomb).unwrap();
-    fs::write(at.join("shard.bin"), [0; 8]).unwrap();
+    // As many bytes as 2^61 · 4 · 4 is once it has wrapped.
+    fs::write(at.join("shard.bin"), []).unwrap();
     // A trial that fails is told among the outcomes; the others are run.
     for (arguments, expected) in [
         (["run", "problem.toml", "--out", "a"], "the iteration diverges, try a smaller rule.learning_rate"),
