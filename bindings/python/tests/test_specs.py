@@ -102,7 +102,7 @@ def test_check_explain_report_compare(problem):
     assert "rule.learning_rate" in str(explanation) and explanation.data["trials"] == 4
     residuum.run(problem, out="s", quiet=True)
     report = residuum.report("s")
-    assert "device.radius" in str(report) and len(report.figures) == 1
+    assert "device.radius" in str(report) and list(report.figures) == ["small: against-radius", "small: curves-gap"]
     report.save("report.html")
     assert Path("report.html").read_text() == report.to_html()
     del problem["sweep"]
