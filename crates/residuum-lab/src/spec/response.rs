@@ -364,11 +364,20 @@ fn part(at: &At<'_>) -> Result<(f64, Arc<dyn ResponseFunction>), SpecError> {
     at.table()?;
     let share = at.node.entries().iter().filter(|(name, _)| name == "fraction").cloned().collect();
     let share = Node { line: at.node.line, value: Value::Table(share) };
-    let rest = at.node.without(&["fraction"]);
+    let mut rest = at.node.without(&["fraction"]);
+    // A mixture is of exact cells, also where arrays are tiles unless they say otherwise: in a network.
+    if let Value::Table(entries) = &mut rest.value
+        && !entries.iter().any(|(name, _)| name == "array")
+    {
+        entries.push(("array".into(), Node { line: at.node.line, value: Value::Text("exact".into()) }));
+    }
     let PartTable { fraction } = PartTable::read(&at.with(&share).table()?)?;
     let at = at.with(&rest);
     let table = at.table()?;
     let fields = DeviceTable::read(&table)?;
+    if fields.array != Some("exact") {
+        return Err(table.error(format!("{} must be \"exact\" in a mixture", table.path("array"))));
+    }
     let name = fields.response.ok_or_else(|| table.missing("response"))?;
     let response = ResponseSpec::new(name, &fields, &table)?;
     if !response.is_uniform() {

@@ -18,13 +18,14 @@ const TILE: &str =
     "device = { array = \"tile\", response = \"power\", shape = 1.0, states = 1200, imbalance_spread = 0.01 }";
 
 /// Devices that both kinds of specs can name.
-const DEVICES: [&str; 11] = [
+const DEVICES: [&str; 12] = [
     EXACT,
     PULSED,
     TILE,
     "device = { array = \"tile\", preset = \"reram_es\" }",
     "device = { array = \"exact\", preset = \"ecram\" }",
     "device = { array = \"exact\", response = \"s_curve\", skew = { kind = \"uniform\", lo = 0.1, hi = 0.3 } }",
+    "device = { array = \"exact\", response = \"mixture\", parts = [{ fraction = 0.5, response = \"power\", shape = 1.0 }, { fraction = 0.5, response = \"power\", shape = 2.0 }] }",
     "device = { array = \"tile\", response = \"s_curve\", states = 1200 }",
     "device = { array = \"tile\", response = \"tanh\", slope = 0.5, range = [-1, 1], states = 1200 }",
     "device = { array = \"tile\", response = \"soft_bounds\", states = 1200, cell = { kind = \"vector\", tiles = 3, policy = \"sequential\" } }",
