@@ -113,8 +113,8 @@ const LONG_RUNS: [LongRun; 2] = [
         &[
             ("digital", "Digital SGD"),
             ("analog", "Analog SGD"),
-            ("tiki-taka", "Tiki-Taka, mixing 0"),
             ("tiki-taka-mixed", "Tiki-Taka, mixing 0.4"),
+            ("tiki-taka", "Tiki-Taka, mixing 0"),
         ],
     ),
     (
