@@ -300,7 +300,9 @@ fn a_swept_number_is_an_axis() {
         .collect();
     assert_eq!(against, [("against-radius", "radius, with it states", 1)]);
     // Broken twin: words are no axis.
-    trials.iter_mut().for_each(|trial| drop(trial.manifest.labels.remove(1)));
+    for trial in &mut trials {
+        trial.manifest.labels.remove(1);
+    }
     trials[0].manifest.labels[0].1 = "wide".into();
     let plots = &Report::new(&trials, &ReportOptions::default()).sections[0].plots;
     assert!(!plots.iter().any(|p| p.name.starts_with("against")));
