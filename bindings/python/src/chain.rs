@@ -43,9 +43,6 @@ pub struct PyChain {
     layers: Vec<Py<PyDict>>,
 }
 
-/// What torch calls functions of someone else by.
-const HOOKS: [&str; 4] = ["_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"];
-
 #[pymethods]
 impl PyChain {
     #[new]
@@ -75,10 +72,17 @@ impl PyChain {
         if given.shape.len() < 2 || given.shape.len() > 2 && !own.flattens {
             return Ok(None);
         }
+        // Where torch keeps functions of someone else that want to be called.
+        let hooks = [
+            intern!(py, "_forward_hooks"),
+            intern!(py, "_forward_pre_hooks"),
+            intern!(py, "_backward_hooks"),
+            intern!(py, "_backward_pre_hooks"),
+        ];
         let mut all = vec![inputs.clone(), slf.clone().into_any()];
         for (n, layer) in own.layers.iter().enumerate() {
             let layer = layer.bind(py);
-            for hooks in HOOKS {
+            for hooks in hooks {
                 if layer.get_item(hooks)?.is_some_and(|hooks| hooks.is_truthy().unwrap_or(true)) {
                     return Ok(None);
                 }

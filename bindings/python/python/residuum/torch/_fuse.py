@@ -48,11 +48,11 @@ class Fused(nn.Sequential):
     """``torch.nn.Sequential`` that reads layers on tiles and the functions between them in one call; see ``fuse``."""
 
     def forward(self, inputs: Tensor) -> Tensor:
-        layers = self._modules.values()
+        layers = list(self._modules.values())
         known = self.__dict__.get("_parts")
-        if known is None or known[0] != [id(layer) for layer in layers]:
+        if known is None or known[0] != layers:
             # Layers were put in or taken out since.
-            known = [id(layer) for layer in layers], _parts(list(layers))
+            known = layers, _parts(layers)
             self.__dict__["_parts"] = known
         for chain, part in known[1]:
             arguments = None
