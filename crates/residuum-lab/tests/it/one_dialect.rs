@@ -241,7 +241,7 @@ fn a_cascade_follows_the_number_of_states() {
     let ten = ["0.408", "[50, 10, 2]", "[0.288, 0.24, 0.2]"];
     assert_eq!(resolved(&tile("states = 10")), ten);
     assert_eq!(resolved(&tile("pulse_step = 0.2")), ten, "a range of 2 in steps of 0.2");
-    assert_eq!(resolved(&tile("states = 4"))[1..], ["[8, 4, 2]", "[0.11519999999999998, 0.096, 0.08]"]);
+    assert_eq!(resolved(&tile("states = 4"))[1..], ["[8, 4, 2]", "[0.1152, 0.096, 0.08]"]);
     assert!(resolved(&tile("states = 40"))[2].ends_with(" 0.35]"), "a largest rate");
     let pulsed =
         "device = { array = \"exact\", response = \"power\", shape = 1.0, pulses = { pulse_step = 0.2 } }";
