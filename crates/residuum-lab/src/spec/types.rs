@@ -574,7 +574,11 @@ impl<T: Takes> Takes for List<T> {
         let Value::List(items) = &at.node.value else { return Err(at.must(self.noun)) };
         if !(self.least..=self.most).contains(&items.len()) {
             let (least, most) = (self.least, self.most);
-            return Err(at.error(format_args!(" must have {least} to {most} entries, got {}", items.len())));
+            let many = match most {
+                usize::MAX => format!("at least {least}"),
+                most => format!("{least} to {most}"),
+            };
+            return Err(at.error(format_args!(" must have {many} entries, got {}", items.len())));
         }
         at.list_whole();
         // The list as a whole is listed; tables in it may be long.
