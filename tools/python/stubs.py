@@ -43,12 +43,11 @@ EXCEPT = {
     **{("tabulate", name): "Callable[[npt.NDArray[np.float64]], npt.ArrayLike]" for name in ("q_plus", "q_minus")},
     # Tensors, for residuum.torch alone: the stubs do not import torch.
     **{(name, argument): "Any" for name in ("forward", "backward", "chain_forward", "chain_backward") for argument in ("inputs", "errors", "bias", "scales")},
-    ("forward", "to"): "TileMatrix",
-    ("chain_forward", "plan"): "list[str]", ("chain_forward", "matrices"): "list[tuple[TileMatrix, bool]]",
-    ("chain_forward", "parameters"): "tuple[Any, ...]", ("chain_backward", "matrices"): "list[TileMatrix]",
-    ("backward", "to"): "TileMatrix", ("backward", "passed"): "_Pass", ("backward", "wanted"): "tuple[bool, ...]",
-    ("chain_backward", "passed"): "_ChainPass", ("chain_backward", "want_inputs"): "bool", ("chain_backward", "wanted"): "Sequence[bool]",
-    ("write", "all"): "list[tuple[TileMatrix, Any, Any, Any, float, float]]", ("write", "digital"): "list[tuple[Any, Any, float]]", ("_panic", "message"): "str", ("_panic", "watch"): "bool",
+    ("backward", "passed"): "_Pass", ("backward", "wanted"): "tuple[bool, ...]",
+    ("__init__", "plan"): "list[str]", ("__init__", "layers"): "Sequence[object]", ("arguments", "inputs"): "Any",
+    ("chain_forward", "chain"): "_Chain", ("chain_forward", "parameters"): "tuple[Any, ...]",
+    ("chain_backward", "passed"): "_ChainPass", ("chain_backward", "wanted"): "tuple[bool, ...]",
+    ("write", "tiles"): "Sequence[tuple[Any, float, float]]", ("write", "digital"): "Sequence[tuple[Any, float]]", ("_panic", "message"): "str", ("_panic", "watch"): "bool",
 }
 #: What a member of one class gives, where its name alone does not say.
 OF_CLASS = {
@@ -74,7 +73,6 @@ OF_CLASS = {
     ("Reproduction", "files"): "list[pathlib.Path]", ("Reproduction", "findings"): "list[dict[str, Any]]",
     ("Run", "findings"): "list[str]", ("Run", "failed"): "list[dict[str, Any]]", ("Run", "store"): "Store",
     ("Store", "files"): "dict[str, bytes]", ("Store", "path"): "pathlib.Path", ("Store", "failures"): "list[dict[str, Any]]",
-    ("_Pass", "n"): "int",
 }
 RESULTS = {
     "threads": "int", "minimize": "int", "command": "int", "run": "Run", "check": "dict[str, Any]", "explain": "Explanation", "report": "Report",
@@ -89,13 +87,13 @@ RESULTS = {
     "ids": "list[str]", "state": "str", "passed": "bool", "dim": "int", "adopt": "str", "create": "Store", "of": "Problem",
     "formula": "Response", "tabulate": "Response", "preset": "Response", "from_dict": "Response", "data": "dict[str, Any]",
     "to_pandas": "pandas.DataFrame", "to_polars": "polars.DataFrame", "use_tensors": "None", "_panic": "None", "apply": "None", "apply_back": "None",
-    "loss": "float", "write": "bool", "spec_values": "dict[str, Any]", "coefficients": "dict[str, Any]", "practical_rates": "dict[str, float]",
+    "loss": "float", "write": "list[Any] | None", "arguments": "tuple[Any, ...] | None", "spec_values": "dict[str, Any]", "coefficients": "dict[str, Any]", "practical_rates": "dict[str, float]",
     "drift_zeros": "list[tuple[float, bool]]", "mean_drift": "npt.NDArray[np.float64]", "gradient_magnitude": "npt.NDArray[np.float64]",
     "implicit_penalty": "dict[str, Any]", "predict_drift": "dict[str, npt.NDArray[np.float64]]", "stationary_law": "dict[str, float]",
     "zero_shift_cycle": "dict[str, float]", "__arrow_c_schema__": "object", "__arrow_c_stream__": "object",
     "__arrow_c_array__": "tuple[object, object]",
-    "forward": "tuple[Any, _Pass] | None", "backward": "tuple[Any, ...] | None", "chain_forward": "tuple[Any, _ChainPass] | None",
-    "chain_backward": "tuple[Any, list[Any], list[tuple[int, Any, Any] | None]] | None",
+    "forward": "tuple[Any, _Pass] | None", "backward": "tuple[Any, ...] | None", "chain_forward": "tuple[Any, _ChainPass]",
+    "chain_backward": "tuple[Any, ...] | None",
 }
 DUNDERS = ("__len__", "__hash__", "__eq__", "__iter__", "__next__", "__arrow_c_schema__", "__arrow_c_array__", "__arrow_c_stream__")
 #: Functions of a number or of an array, which give what they are given.

@@ -1,7 +1,11 @@
 //! A sequence of layers on tiles and functions between them as one function for torch: one call for each direction.
 
+use std::sync::Arc;
+
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use residuum::Key;
 use residuum_lab::train::Scaled;
 use residuum_nn::{Layer, Mode, Pass, SampleShape, Tensor};
@@ -10,8 +14,8 @@ use crate::dlpack::{Numbers, numbers, tensor, unbent};
 use crate::error::{Failure, refuse};
 use crate::function;
 use crate::layer::PyTileMatrix;
+use crate::pair::{Kept, keep, matrix, untouched};
 use crate::threads::compute_sized;
-use crate::torch::{PAIR, untouched};
 
 /// A stage as Python names it: "tiles", or a function.
 enum Stage {
@@ -30,12 +34,91 @@ fn stages(plan: &[String]) -> Result<Vec<Stage>, Failure> {
         .collect()
 }
 
+/// Layers that are read in one call. `plan` names what each does: "tiles", a function, or "flatten" for the first.
+#[pyclass(name = "_Chain", frozen, module = "residuum")]
+pub struct PyChain {
+    flattens: bool,
+    plan: Vec<String>,
+    /// What every layer keeps of itself, in its `__dict__`.
+    layers: Vec<Py<PyDict>>,
+}
+
+#[pymethods]
+impl PyChain {
+    #[new]
+    fn new(mut plan: Vec<String>, layers: Vec<Bound<'_, PyAny>>) -> Result<Self, Failure> {
+        let own = |layer: &Bound<'_, PyAny>| Ok(layer.getattr("__dict__")?.cast_into::<PyDict>()?.unbind());
+        let layers = layers.iter().map(own).collect::<PyResult<_>>()?;
+        let flattens = plan.first().is_some_and(|name| name == "flatten");
+        if flattens {
+            plan.remove(0);
+        }
+        stages(&plan)?;
+        Ok(Self { flattens, plan, layers })
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.layers.iter().try_for_each(|layer| visit.call(layer))
+    }
+
+    /// The arguments of the function that reads all layers: `inputs`, this chain, and for every matrix its handle, bias, scales, and
+    /// whether it trains. None where something wants to see the layers, or the inputs are not plain samples.
+    fn arguments<'py>(
+        slf: &Bound<'py, Self>,
+        inputs: &Bound<'py, PyAny>,
+    ) -> Result<Option<Bound<'py, PyTuple>>, Failure> {
+        let (py, own) = (slf.py(), slf.get());
+        let Some(given) = unbent(inputs)? else { return Ok(None) };
+        if given.shape.len() < 2 || given.shape.len() > 2 && !own.flattens {
+            return Ok(None);
+        }
+        // Where torch keeps functions of someone else that want to be called.
+        let hooks = [
+            intern!(py, "_forward_hooks"),
+            intern!(py, "_forward_pre_hooks"),
+            intern!(py, "_backward_hooks"),
+            intern!(py, "_backward_pre_hooks"),
+        ];
+        let mut all = vec![inputs.clone(), slf.clone().into_any()];
+        for (n, layer) in own.layers.iter().enumerate() {
+            let layer = layer.bind(py);
+            for hooks in hooks {
+                if layer.get_item(hooks)?.is_some_and(|hooks| hooks.is_truthy().unwrap_or(true)) {
+                    return Ok(None);
+                }
+            }
+            let stage = n.checked_sub(usize::from(own.flattens)).and_then(|n| own.plan.get(n));
+            if stage.is_none_or(|name| name != "tiles") {
+                continue;
+            }
+            let retired = layer.get_item(intern!(py, "_retired"))?;
+            let parameters = layer.get_item(intern!(py, "_parameters"))?;
+            let (Some(parameters), Some(training), true) = (
+                parameters,
+                layer.get_item(intern!(py, "training"))?,
+                retired.is_some_and(|why| why.is_none()),
+            ) else {
+                return Ok(None);
+            };
+            let parameters = parameters.cast_into::<PyDict>().map_err(PyErr::from)?;
+            for name in [intern!(py, "tile"), intern!(py, "bias"), intern!(py, "output_scale")] {
+                // Parametrised, if one is not there: torch has put a property in its place.
+                let Some(parameter) = parameters.get_item(name)? else { return Ok(None) };
+                all.push(parameter);
+            }
+            all.push(training);
+        }
+        Ok(Some(PyTuple::new(py, all)?))
+    }
+}
+
 /// What a chain leaves for its way back.
 #[pyclass(name = "_ChainPass", frozen, module = "residuum")]
 pub struct PyChainPass {
-    plan: Vec<String>,
+    chain: Py<PyChain>,
+    handles: Vec<Py<PyAny>>,
     /// Of every stage.
-    outputs: Vec<Tensor>,
+    outputs: Arc<Vec<Tensor>>,
     /// Of every matrix: the number of the read, and outputs before scales.
     reads: Vec<(u64, Option<Vec<f32>>)>,
 }
@@ -48,43 +131,48 @@ struct Read<'a> {
     mode: Mode,
 }
 
-type Given<'py> = (Bound<'py, PyTileMatrix>, bool);
-type Forward<'py> = (Bound<'py, PyAny>, PyChainPass);
+/// The numbers of a parameter that may be left out.
+fn parameter<'a>(name: &str, tensor: &'a Bound<'_, PyAny>, count: usize) -> Result<Option<&'a [f32]>, Failure> {
+    if tensor.is_none() {
+        return Ok(None);
+    }
+    let Some(numbers) = numbers(tensor)? else {
+        return Err(refuse(format!("{name} must be float32 on the CPU and contiguous, as torch makes it")));
+    };
+    if numbers.values.len() != count {
+        let shape = numbers.shape;
+        return Err(refuse(format!("{name} must have {count} values, got the shape {shape:?}")));
+    }
+    Ok(Some(numbers.values))
+}
 
-/// The stages of `plan` on the samples in the first dimension of `inputs`. `matrices` are those of the stages "tiles", each with whether it trains;
-/// `parameters` has a handle, a bias and scales for each. None if a tensor is not as tiles take it.
+/// The stages of `chain` on the samples in the first dimension of `inputs`, with `parameters` as `arguments` has them.
 #[pyfunction]
 pub fn chain_forward<'py>(
-    plan: Vec<String>,
-    matrices: Vec<Given<'py>>,
+    chain: &Bound<'py, PyChain>,
     inputs: &Bound<'py, PyAny>,
     parameters: &Bound<'py, PyTuple>,
-) -> Result<Option<Forward<'py>>, Failure> {
+) -> Result<(Bound<'py, PyAny>, PyChainPass), Failure> {
     let py = inputs.py();
     let Some(Numbers { values: inputs, shape: &[samples, ref each @ ..] }) = unbent(inputs)? else {
-        return Ok(None);
+        return Err(refuse("inputs must be float32 on the CPU, their numbers one after the other"));
     };
     let (samples, mut width) = (usize::try_from(samples)?, usize::try_from(each.iter().product::<i64>())?);
     let parameters: Vec<_> = parameters.iter().collect();
+    let own = || parameters.chunks_exact(4);
+    let matrices = own().map(|own| matrix(&own[0])).collect::<Result<Vec<_>, _>>()?;
     let mut reads = Vec::with_capacity(matrices.len());
-    for ((tiles, training), own) in matrices.iter().zip(parameters.chunks_exact(3)) {
+    for (tiles, own) in matrices.iter().zip(own()) {
         untouched(&own[0])?;
         let tiles = tiles.get();
-        let mut found = [None; 2];
-        for (found, (tensor, count)) in
-            found.iter_mut().zip([(&own[1], tiles.size().0), (&own[2], tiles.scale_count())])
-        {
-            if !tensor.is_none() {
-                let Some(numbers) = numbers(tensor)?.filter(|numbers| numbers.values.len() == count) else {
-                    return Ok(None);
-                };
-                *found = Some(numbers.values);
-            }
-        }
-        let mode = if *training { Mode::Train } else { Mode::Evaluate };
-        reads.push(Read { tiles, bias: found[0], scales: found[1], mode });
+        reads.push(Read {
+            tiles,
+            bias: parameter("bias", &own[1], tiles.size().0)?,
+            scales: parameter("output_scale", &own[2], tiles.scale_count())?,
+            mode: if own[3].is_truthy()? { Mode::Train } else { Mode::Evaluate },
+        });
     }
-    let mut stages = stages(&plan)?;
+    let mut stages = stages(&chain.get().plan)?;
     let work = reads.iter().map(|read| read.tiles.size()).map(|(rows, cols)| samples * rows * cols).sum();
     let (mut outputs, mut passed) = (Vec::<Tensor>::with_capacity(stages.len()), Vec::new());
     compute_sized(py, work, || {
@@ -124,39 +212,40 @@ pub fn chain_forward<'py>(
     })??;
     let result = outputs.last().map_or_else(|| inputs.to_vec(), |last| last.values().to_vec());
     let result = tensor(py, &[samples, width], result)?;
-    Ok(Some((result, PyChainPass { plan, outputs, reads: passed })))
+    let handles = own().map(|own| own[0].clone().unbind()).collect();
+    Ok((
+        result,
+        PyChainPass { chain: chain.clone().unbind(), handles, outputs: Arc::new(outputs), reads: passed },
+    ))
 }
 
-type Gradient<'py> = Option<Bound<'py, PyAny>>;
-/// The number of a read, its inputs unless they are those of the chain, and its errors.
-type Pair<'py> = (u64, Gradient<'py>, Bound<'py, PyAny>);
-type Backward<'py> = (Gradient<'py>, Vec<Gradient<'py>>, Vec<Option<Pair<'py>>>);
-
-/// The way back of a chain: the gradient of its inputs, those of its parameters, and the pair of every matrix whose handle is among
-/// the wanted. None if the errors are not as tiles take them.
+/// The way back of a chain: the gradients of what it was given, those that are wanted. The handles of matrices keep their pairs of
+/// inputs and errors. None if the errors are not as tiles take them.
 #[pyfunction]
 pub fn chain_backward<'py>(
     passed: &Bound<'py, PyChainPass>,
-    matrices: Vec<Bound<'py, PyTileMatrix>>,
+    inputs: &Bound<'py, PyAny>,
     errors: &Bound<'py, PyAny>,
-    want_inputs: bool,
     wanted: Vec<bool>,
-) -> Result<Option<Backward<'py>>, Failure> {
+) -> Result<Option<Bound<'py, PyTuple>>, Failure> {
     let (py, pass) = (errors.py(), passed.get());
     let Some(Numbers { values: errors, shape: &[samples, width] }) = unbent(errors)? else {
         return Ok(None);
     };
+    let (want_inputs, wanted) = (wanted[0], &wanted[2..]);
+    let handles: Vec<_> = pass.handles.iter().map(|handle| handle.bind(py)).collect();
+    let matrices = handles.iter().map(|handle| matrix(handle)).collect::<Result<Vec<_>, _>>()?;
     let (samples, width) = (usize::try_from(samples)?, usize::try_from(width)?);
     let own: Vec<&PyTileMatrix> = matrices.iter().map(|tiles| tiles.get()).collect();
-    let mut stages = stages(&pass.plan)?;
+    let mut stages = stages(&pass.chain.get().plan)?;
     let mut errors = Tensor::from_values(SampleShape::flat(width), errors.to_vec());
     let mut gradients: Vec<Option<Vec<f32>>> = vec![None; wanted.len()];
-    // Errors of the matrices, and the stages that they are read at.
-    let mut at: Vec<Option<(usize, Tensor)>> = Vec::new();
+    // Errors of the matrices, the stages that they are read at, and the steps before.
+    let mut at: Vec<Option<(usize, Tensor, u64)>> = Vec::new();
     at.resize_with(matrices.len(), || None);
     let reached = own.iter().map(|tiles| tiles.size()).map(|(rows, cols)| samples * rows * cols);
     // Below the first parameter that wants a gradient there is nothing to do.
-    let last = if want_inputs { 0 } else { lowest(&stages, &wanted) };
+    let last = if want_inputs { 0 } else { lowest(&stages, wanted) };
     compute_sized(py, reached.sum(), || {
         for (index, stage) in stages.iter_mut().enumerate().skip(last).rev() {
             let mut back = Tensor::default();
@@ -170,7 +259,7 @@ pub fn chain_backward<'py>(
                     let own = own[*n];
                     let (rows, cols) = own.size();
                     let (number, unscaled) = &pass.reads[*n];
-                    let [_, want_bias, want_scales] = [0, 1, 2].map(|i| wanted[3 * *n + i]);
+                    let [_, want_bias, want_scales] = [0, 1, 2].map(|i| wanted[4 * *n + i]);
                     let mut inputs = (index > last || want_inputs).then(|| vec![0.0; samples * cols]);
                     let mut bias = want_bias.then(|| vec![0.0; rows]);
                     let mut tiles = own.lock()?;
@@ -178,43 +267,41 @@ pub fn chain_backward<'py>(
                     if let (true, Some(unscaled)) = (want_scales, unscaled) {
                         let mut scales = vec![0.0; own.scale_count()];
                         tiles.scale_gradients(errors.values(), unscaled, &mut scales)?;
-                        gradients[3 * *n + 2] = Some(scales);
+                        gradients[4 * *n + 2] = Some(scales);
                     }
-                    gradients[3 * *n + 1] = bias;
+                    gradients[4 * *n + 1] = bias;
                     back = inputs.map_or_else(Tensor::default, |inputs| {
                         Tensor::from_values(SampleShape::flat(cols), inputs)
                     });
-                    at[*n] = Some((index, std::mem::take(&mut errors)));
+                    at[*n] = Some((index, std::mem::take(&mut errors), tiles.k()));
                 }
             }
             errors = back;
         }
         Ok::<_, Failure>(())
     })??;
-    let matrix = |values: &Tensor| {
-        let width = values.values().len() / samples.max(1);
-        tensor(py, &[samples, width], values.values().to_vec())
-    };
-    let mut pairs = Vec::with_capacity(matrices.len());
-    for (n, at) in at.iter().enumerate() {
-        let Some((index, errors)) = at.as_ref().filter(|_| wanted[3 * n]) else {
-            pairs.push(None);
-            continue;
-        };
-        let inputs = index.checked_sub(1).map(|before| matrix(&pass.outputs[before])).transpose()?;
-        gradients[3 * n] = Some(vec![PAIR]);
-        pairs.push(Some((pass.reads[n].0, inputs, matrix(errors)?)));
+    let mut made: Vec<Option<Bound<'_, PyAny>>> = vec![None; 2 + wanted.len()];
+    if want_inputs && let Some(given) = numbers(inputs)? {
+        let shape = given.shape.iter().map(|size| usize::try_from(*size)).collect::<Result<Vec<_>, _>>()?;
+        made[0] = Some(tensor(py, &shape, errors.values().to_vec())?);
     }
-    let made = gradients.into_iter().enumerate().map(|(n, values)| {
-        let shape = |values: &Vec<f32>| if n % 3 == 0 { vec![] } else { vec![values.len()] };
-        values.map(|values| tensor(py, &shape(&values), values)).transpose()
-    });
-    let made = made.collect::<Result<_, _>>()?;
-    Ok(Some((want_inputs.then(|| matrix(&errors)).transpose()?, made, pairs)))
+    for (made, values) in made[2..].iter_mut().zip(gradients) {
+        *made = values.map(|values| tensor(py, &[values.len()], values)).transpose()?;
+    }
+    for (n, at) in at.into_iter().enumerate() {
+        if let Some((index, errors, k)) = at.filter(|_| wanted[4 * n]) {
+            let inputs = match index.checked_sub(1) {
+                Some(before) => Kept::Stage(pass.outputs.clone(), before),
+                None => Kept::of(inputs)?,
+            };
+            made[2 + 4 * n] = Some(keep(handles[n], (k, pass.reads[n].0), inputs, Kept::Own(errors))?);
+        }
+    }
+    Ok(Some(PyTuple::new(py, made)?))
 }
 
 /// The first stage with a parameter that wants a gradient.
 fn lowest(stages: &[Stage], wanted: &[bool]) -> usize {
-    let wants = |stage: &Stage| matches!(stage, Stage::Tiles(n) if wanted[3 * n..3 * n + 3].contains(&true));
+    let wants = |stage: &Stage| matches!(stage, Stage::Tiles(n) if wanted[4 * n..4 * n + 3].contains(&true));
     stages.iter().position(wants).unwrap_or(stages.len())
 }

@@ -20,6 +20,7 @@ mod key;
 mod lab;
 mod layer;
 mod numpy_io;
+mod pair;
 mod problem;
 mod records;
 mod response;
@@ -39,7 +40,7 @@ mod _residuum {
     #[pymodule_export]
     use super::array::PyArray;
     #[pymodule_export]
-    use super::chain::{PyChainPass, chain_backward, chain_forward};
+    use super::chain::{PyChain, PyChainPass, chain_backward, chain_forward};
     #[pymodule_export]
     use super::command::command;
     #[pymodule_export]
@@ -56,6 +57,8 @@ mod _residuum {
     use super::lab::{PyReproduction, PyVerification, compare, reproduce, verify};
     #[pymodule_export]
     use super::layer::PyTileMatrix;
+    #[pymodule_export]
+    use super::pair::{PyPair, write};
     #[pymodule_export]
     use super::problem::{PyProblem, minimize};
     #[pymodule_export]
@@ -76,7 +79,7 @@ mod _residuum {
     #[pymodule_export]
     use super::threads::{_panic, set_threads, threads};
     #[pymodule_export]
-    use super::torch::{PyPass, backward, forward, write};
+    use super::torch::{PyPass, backward, forward};
     #[pymodule_export]
     use super::trial::{PyEpoch, PyTrial};
 

@@ -124,6 +124,32 @@ def test_a_trial_through_torch_has_the_same_bits(name):
     assert not torch.equal(model[1].get_weights(), torch.from_numpy(there["1.weight"]))
 
 
+def test_groups_of_channels_have_the_bits_of_a_trial():
+    rule, lr = RULES["analog"]
+    layers = [
+        {"kind": "conv2d", "outputs": 4, "kernel": 3},
+        "sigmoid",
+        {"kind": "conv2d", "outputs": 6, "kernel": 3, "groups": 2},
+        "flatten",
+        {"kind": "linear", "outputs": 10},
+    ]
+    trial = residuum.Trial(spec(rule, lr, network={"layers": layers}))
+    model = nn.Sequential(nn.Conv2d(1, 4, 3), Sigmoid(), nn.Conv2d(4, 6, 3, groups=2), nn.Flatten(), nn.Linear(96, 10))
+    start = {name: torch.from_numpy(values) for name, values in trial.tensors().items()}
+    model.load_state_dict({name: start[name].reshape(p.shape) for name, p in model.state_dict().items()})
+    model = rt.convert(model, rule=rule, seed=3, **TABLES)
+    optimizer = rt.Optimizer(model.parameters(), lr=lr, digital=Plain, digital_lr=DIGITAL)
+    steps = 5
+    trial.train(0, steps)
+    batches = [(images.transpose(0, 3, 1, 2), labels) for _, (images, labels) in zip(range(steps), trial.batches(0))]
+    train(model, optimizer, batches, same.cross_entropy)
+    there = trial.tensors()
+    for name in ("0", "2", "4"):
+        layer = model[int(name)]
+        assert torch.equal(layer.get_weights(), torch.from_numpy(there[f"{name}.weight"]).reshape(layer._weight_shape()))
+        assert torch.equal(layer.bias, torch.from_numpy(there[f"{name}.bias"])) and layer.pulses > 0
+
+
 def test_torchs_own_functions_reach_the_same_accuracy():
     rule, lr = RULES["residual"]
     trial = residuum.Trial(spec(rule, lr))

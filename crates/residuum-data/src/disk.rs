@@ -73,7 +73,12 @@ pub fn open_own(path: &Path) -> io::Result<File> {
     if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink()) {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it must be a file, but is a symbolic link"));
     }
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    // The system refuses a link that was put there after the look.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOFOLLOW);
+    options.open(path)
 }
 
 /// A new, empty file. What a killed process has left under its name goes; a link that somebody has put there is not followed.

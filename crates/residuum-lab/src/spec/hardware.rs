@@ -11,27 +11,27 @@ section! {
     /// M. Horowitz (ISSCC 2014, 45 nm). Layers work one after the other, the tiles of a layer at once; evaluation is not counted.
     pub(crate) struct HardwareTable {
         /// of a slot of a train
-        pulse_time: f64 = number().not_negative(), "s", Or("5e-9");
+        pulse_time: f64 = number().of_one_operation(), "s", Or("5e-9");
         /// of a train
         train_slots: Option<u64> = count().at_least(1), "slots", Optional("longest train of the rule's `pulses`");
         /// of a product, or of the read of a column
-        read_time: f64 = number().not_negative(), "s", Or("40e-9");
+        read_time: f64 = number().of_one_operation(), "s", Or("40e-9");
         /// of a product W x of a tile of `tile_cells`; smaller tiles cost their share
-        forward_energy: f64 = number().not_negative(), "J", Or("7.29e-9");
+        forward_energy: f64 = number().of_one_operation(), "J", Or("7.29e-9");
         /// of a product Wᵀ δ of the same tile
-        backward_energy: f64 = number().not_negative(), "J", Or("2.15e-9");
+        backward_energy: f64 = number().of_one_operation(), "J", Or("2.15e-9");
         /// of the tile whose energies these are; ours, as the source does not say: 512 × 512
         tile_cells: f64 = number().positive(), "cells", Or("262144.0");
         /// of a pulse that reaches a cell
-        pulse_energy: Option<f64> = number().not_negative(), "J", Optional("`device.pulse_energy`, or 0");
+        pulse_energy: Option<f64> = number().of_one_operation(), "J", Optional("`device.pulse_energy`, or 0");
         /// of a number applied to a line, beyond what the energies of products contain
-        input_energy: f64 = number().not_negative(), "J", Or("0.0");
+        input_energy: f64 = number().of_one_operation(), "J", Or("0.0");
         /// of a number read from a line, beyond the same
-        output_energy: f64 = number().not_negative(), "J", Or("0.0");
+        output_energy: f64 = number().of_one_operation(), "J", Or("0.0");
         /// of a digital addition or multiplication
-        digital_energy: f64 = number().not_negative(), "J", Or("0.9e-12");
+        digital_energy: f64 = number().of_one_operation(), "J", Or("0.9e-12");
         /// of a byte of digital memory, an 8 kB cache
-        byte_energy: f64 = number().not_negative(), "J", Or("1.25e-12");
+        byte_energy: f64 = number().of_one_operation(), "J", Or("1.25e-12");
         /// digital operations in a second; ours
         digital_rate: f64 = number().positive(), "1/s", Or("1e12");
     }

@@ -56,6 +56,15 @@ impl Number {
         }
     }
 
+    /// Seconds or joules of one operation: more than 1 is a slip of the unit.
+    pub(crate) fn of_one_operation(self) -> Self {
+        Self {
+            must: Some("between 0 and 1, in seconds or joules (40 ns are 40e-9)"),
+            limits: ", 0 to 1",
+            ..self.share()
+        }
+    }
+
     /// What is kept from one step to the next.
     pub(crate) fn memory(self) -> Self {
         Self {

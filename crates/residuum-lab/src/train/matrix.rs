@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use residuum::{Key, ParameterError, RateSchedules, Scalar, State, StateError, Tensors};
 use residuum_nn::analog::{AnalogFactory, AnalogWeights, Reads};
+use residuum_nn::layer::GroupedConv2d;
 use residuum_nn::model::Select;
 use residuum_nn::{Mode, Pass, Sgd, TrainStepError, Weights, kernel};
 
@@ -107,7 +108,12 @@ impl TileMatrix {
             Mode::Train => Pass::train(self.k, self.key.named("train")),
             Mode::Evaluate => Pass::evaluate(self.key.named("evaluate").fold(self.evaluations)),
         };
-        let key = self.name.split('.').fold(pass, Pass::named).key;
+        let group = self.name.split_once('#').and_then(|(layer, group)| Some((layer, group.parse().ok()?)));
+        let key = match group {
+            // A group of a convolution, which draws what `GroupedConv2d` has it draw.
+            Some((layer, group)) => GroupedConv2d::key_of(layer.split('.').fold(pass, Pass::named).key, group),
+            None => self.name.split('.').fold(pass, Pass::named).key,
+        };
         // The first one draws what a layer does that is read once.
         if n == 0 { key } else { key.named("again").fold(n) }
     }

@@ -106,6 +106,18 @@ fn names_of_layers_that_the_model_does_not_have_are_refused() {
     refused(&resnet, &[("\"resnet18\"", "\"resnet18\"\nanalog = \"bn1\"")], "network.analog must name layers");
 }
 
+/// 1e308 J for a byte made the energy of an epoch infinite, and 40 for 40 ns made a figure of hours.
+#[test]
+fn costs_of_an_operation_in_the_wrong_unit_are_refused() {
+    for (field, value) in [("byte_energy", "1e308"), ("read_time", "40.0")] {
+        refused(
+            NETWORK,
+            &[("[device]", &format!("[hardware]\n{field} = {value}\n[device]"))],
+            &format!("hardware.{field} must be between 0 and 1, in seconds or joules (40 ns are 40e-9), got "),
+        );
+    }
+}
+
 #[test]
 fn an_analog_rule_without_a_layer_is_refused() {
     refused(

@@ -1,5 +1,7 @@
 //! A convolution in groups: outputs of a group see the input channels of that group alone.
 
+use residuum::Key;
+
 use super::{Conv2d, Geometry, Layer, Pass, ShapeError, join};
 use crate::state::{Collection, Named, Role, StateError, Tensors};
 use crate::weights::Parameter;
@@ -57,6 +59,12 @@ impl GroupedConv2d {
         self
     }
 
+    /// The key of a group, from that of its layer.
+    #[must_use]
+    pub fn key_of(layer: Key, group: u64) -> Key {
+        layer.named("group").fold(group)
+    }
+
     fn of_group(&self, shape: SampleShape) -> SampleShape {
         SampleShape { channels: shape.channels / self.groups.len(), ..shape }
     }
@@ -79,7 +87,7 @@ fn scatter(from: &Tensor, group: usize, to: &mut Tensor) {
 
 /// The pass of one group.
 fn of(pass: Pass, group: usize) -> Pass {
-    Pass { key: pass.key.named("group").fold(group as u64), ..pass }
+    Pass { key: GroupedConv2d::key_of(pass.key, group as u64), ..pass }
 }
 
 impl Layer for GroupedConv2d {

@@ -309,8 +309,9 @@ pub(crate) struct Parameters<'a> {
 pub(crate) struct Padding([[f32; CHUNK]; 9]);
 
 impl<'a> Parameters<'a> {
-    /// The parameters of cells `from..to` of the array.
+    /// The parameters of the array's cells from `from` on, beyond `to` those that fill up a chunk, as far as there are any.
     pub(crate) fn of(cells: &'a Cells, from: usize, to: usize) -> Self {
+        let to = (to + CHUNK).min(cells.max.len());
         let shape = |s: usize| cells.shape[s].get(from..to).unwrap_or(&[]);
         Self {
             scale: [&cells.base()[0][from..to], &cells.base()[1][from..to]],
@@ -322,12 +323,36 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// The cells from `from` on, fewer than a chunk, filled up with zeros: the last cells of a row need no code of their own.
-    pub(crate) fn padded<'b>(&self, from: usize, padding: &'b mut Padding) -> Parameters<'b> {
+    /// A chunk of cells from `from` on, the last of a row filled up with those that follow, so that they need no code of their
+    /// own. Where none follow there are zeros instead.
+    #[inline(always)]
+    pub(crate) fn last<'b>(&self, from: usize, padding: &'b mut Option<Padding>) -> Parameters<'b>
+    where
+        'a: 'b,
+    {
+        let Self { scale, shape, max, min, inverse_range, unit } = *self;
+        if max.len() < from + CHUNK {
+            return self.padded(from, padding.get_or_insert_default());
+        }
+        // A parameter that the step model does not have is empty.
+        let rest = |parameter: &'a [f32]| parameter.get(from..).unwrap_or(&[]);
+        Parameters {
+            scale: scale.map(rest),
+            shape: shape.map(rest),
+            max: rest(max),
+            min: rest(min),
+            inverse_range: rest(inverse_range),
+            unit: unit.map(rest),
+        }
+    }
+
+    /// The cells from `from` on, fewer than a chunk, filled up with zeros.
+    #[cold]
+    #[inline(never)]
+    fn padded<'b>(&self, from: usize, padding: &'b mut Padding) -> Parameters<'b> {
         let Self { scale, shape, max, min, inverse_range, unit } = self;
         let parameters = [scale[0], scale[1], shape[0], shape[1], max, min, inverse_range, unit[0], unit[1]];
         for (out, parameter) in padding.0.iter_mut().zip(parameters) {
-            // A parameter that the step model does not have is empty.
             let last = parameter.get(from..).unwrap_or(&[]);
             out[..last.len()].copy_from_slice(last);
         }
@@ -342,9 +367,10 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// The parameters of cells `from..from + n`: tells the compiler that `j < n` needs no bounds check.
+    /// The parameters of cells `from..from + n`, with the unit of the noise if it is read: tells the compiler that `j < n` needs
+    /// no bounds check.
     #[inline(always)]
-    pub(crate) fn chunk<L: Law<Vector>>(self, from: usize, n: usize) -> Self {
+    pub(crate) fn chunk<L: Law<Vector>>(self, from: usize, n: usize, unit: bool) -> Self {
         let none: &[f32] = &[];
         Self {
             scale: both(self.scale, from, n),
@@ -356,7 +382,7 @@ impl<'a> Parameters<'a> {
             max: &self.max[from..][..n],
             min: &self.min[from..][..n],
             inverse_range: if L::INVERSE_RANGE { &self.inverse_range[from..][..n] } else { none },
-            unit: both(self.unit, from, n),
+            unit: if unit { both(self.unit, from, n) } else { [none; 2] },
         }
     }
 

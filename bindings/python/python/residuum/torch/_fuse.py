@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from .._residuum import chain_backward, chain_forward
+from .._residuum import _Chain, chain_backward, chain_forward
 from ._convert import _replace
 from ._layers import AnalogLinear
 from ._memory import packed
@@ -22,108 +22,77 @@ class ReadChain(torch.autograd.Function):
     """Layers on tiles and the functions between them, on samples in the first dimension of a tensor."""
 
     @staticmethod
-    def forward(ctx: Any, inputs: Tensor, plan: list[str], matrices: list[Any], *parameters: Any) -> Tensor:
-        outputs, ctx.passed = chain_forward(plan, matrices, inputs, parameters)
-        ctx.tiles = parameters[::3]
+    def forward(ctx: Any, inputs: Tensor, chain: _Chain, *parameters: Any) -> Tensor:
+        outputs, ctx.passed = chain_forward(chain, inputs, parameters)
         ctx.save_for_backward(inputs)
         return outputs
 
     @staticmethod
     def backward(ctx: Any, errors: Tensor) -> tuple[Tensor | None, ...]:
         # As that of a single read.
-        return _once(ctx, errors) if _is_grad_enabled() else _backward(ctx, errors)
+        if _is_grad_enabled():
+            return _once(ctx, errors)
+        (inputs,) = ctx.saved_tensors
+        back = chain_backward(ctx.passed, inputs, errors, ctx.needs_input_grad)
+        if back is None:
+            back = chain_backward(ctx.passed, inputs, packed(errors, "errors"), ctx.needs_input_grad)
+            if back is None:
+                raise ValueError("errors must have memory of their own, got a tensor without")
+        return back
 
 
-def _backward(ctx: Any, errors: Tensor) -> tuple[Tensor | None, ...]:
-    (inputs,) = ctx.saved_tensors
-    tiles, passed, wanted = ctx.tiles, ctx.passed, ctx.needs_input_grad
-    matrices = [tile.matrix for tile in tiles]
-    back = chain_backward(passed, matrices, errors, wanted[0], wanted[3:])
-    if back is None:
-        back = chain_backward(passed, matrices, packed(errors, "errors"), wanted[0], wanted[3:])
-    to_inputs, gradients, pairs = back
-    if to_inputs is not None and inputs.dim() != 2:
-        to_inputs = to_inputs.view(inputs.shape)
-    for tile, pair in zip(tiles, pairs):
-        if pair is not None:
-            n, own, own_errors = pair
-            tile.keep(n, inputs if own is None else own, own_errors)
-    return to_inputs, None, None, *gradients
-
-
-_once = once_differentiable(_backward)
+_once = once_differentiable(ReadChain.backward)
 
 
 class Fused(nn.Sequential):
     """``torch.nn.Sequential`` that reads layers on tiles and the functions between them in one call; see ``fuse``."""
 
     def forward(self, inputs: Tensor) -> Tensor:
-        layers = self._modules.values()
+        layers = list(self._modules.values())
         known = self.__dict__.get("_parts")
-        if known is None or known[0] != [id(layer) for layer in layers]:
+        if known is None or known[0] != layers:
             # Layers were put in or taken out since.
-            known = [id(layer) for layer in layers], _parts(list(layers))
+            known = layers, _parts(layers)
             self.__dict__["_parts"] = known
-        for plan, part in known[1]:
-            inputs = part[0](inputs) if plan is None else _run(plan, part, inputs)
+        for chain, part in known[1]:
+            arguments = None
+            if chain is not None and not _is_compiling() and not _transformed():
+                arguments = chain.arguments(inputs)
+            if arguments is None:
+                # Something wants to see the layers, or the inputs are not plain samples.
+                for layer in part:
+                    inputs = layer(inputs)
+            elif _is_grad_enabled():
+                inputs = _apply(*arguments)
+            else:
+                inputs = chain_forward(chain, inputs, arguments[2:])[0]
         return inputs
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_parts"}
 
 
-def _parts(layers: list[nn.Module]) -> list[tuple[list[str] | None, list[nn.Module]]]:
-    """The layers in runs that one call reads, each with the names of its stages; others alone, without."""
-    parts: list[tuple[list[str] | None, list[nn.Module]]] = []
+def _parts(layers: list[nn.Module]) -> list[tuple[_Chain | None, list[nn.Module]]]:
+    """The layers in runs that one call reads; others alone, without a chain."""
+    runs: list[tuple[list[str], list[nn.Module]]] = []
     for layer in layers:
-        name = "tiles" if type(layer) is AnalogLinear else FUNCTIONS.get(type(layer))
-        if name == "tiles" and parts and parts[-1][0] is None and _flattens(parts[-1][1][0]):
-            # Samples lie one after the other, whatever their shape: to flatten them is to look at them so.
-            parts[-1] = ["tiles"], [*parts[-1][1], layer]
-            continue
+        name = "tiles" if type(layer) is AnalogLinear else FUNCTIONS.get(type(layer), "")
         if isinstance(layer, nn.LogSoftmax) and layer.dim not in (1, -1):
-            name = None
-        if name is None:
-            parts.append((None, [layer]))
-        elif parts and parts[-1][0] is not None:
-            parts[-1][0].append(name)
-            parts[-1][1].append(layer)
+            name = ""
+        if name == "" and _flattens(layer):
+            # Samples lie one after the other, whatever their shape: to flatten them is to look at them so.
+            runs.append((["flatten"], [layer]))
+        elif runs and ("tiles" in runs[-1][0] and name or runs[-1][0] == ["flatten"] and name == "tiles"):
+            runs[-1][0].append(name)
+            runs[-1][1].append(layer)
         else:
             # A run begins with tiles: what comes before them is torch's own.
-            parts.append(([name], [layer]) if name == "tiles" else (None, [layer]))
-    return parts
+            runs.append(([name], [layer]))
+    return [(_Chain(plan, part) if "tiles" in plan else None, part) for plan, part in runs]
 
 
 def _flattens(layer: nn.Module) -> bool:
     return type(layer) is nn.Flatten and layer.start_dim == 1 and layer.end_dim == -1
-
-
-def _run(plan: list[str], part: list[Any], inputs: Tensor) -> Tensor:
-    """One run on one batch; layer by layer where something wants to see the layers, or the inputs are not plain samples."""
-    parameters: list[Any] = []
-    matrices = []
-    dims = inputs.dim()
-    plain = inputs.dtype is torch.float32 and inputs.is_cpu and inputs.is_contiguous() and not inputs.is_neg()
-    plain = plain and (dims == 2 or dims > 2 and type(part[0]) is nn.Flatten)
-    for layer in part:
-        own = layer.__dict__
-        if own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]:
-            plain = False
-        if type(layer) is AnalogLinear:
-            held = own["_parameters"]
-            tile = held.get("tile")
-            if tile is None or own["_retired"] is not None:
-                plain = False
-                break
-            parameters += (tile, held["bias"], held["output_scale"])
-            matrices.append((tile.matrix, own["training"]))
-    if plain and not _is_compiling() and not _transformed():
-        if _is_grad_enabled():
-            return _apply(inputs, plan, matrices, *parameters)
-        return chain_forward(plan, matrices, inputs, tuple(parameters))[0]
-    for layer in part:
-        inputs = layer(inputs)
-    return inputs
 
 
 _apply = super(torch.autograd.Function, ReadChain).apply

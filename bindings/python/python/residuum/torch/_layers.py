@@ -349,10 +349,9 @@ class _AnalogConv(AnalogLayer):
         if self.groups == 1:
             outputs = read(self._unfold(images), self.tile, self.bias, self.output_scale, self.training)
         else:
-            parts = zip(self._matrices(), images.chunk(self.groups, 1))
-            outputs = torch.cat([read(self._unfold(own), tile, None, scale, self.training) for (tile, scale), own in parts], -1)
-            if self.bias is not None:
-                outputs = outputs + self.bias
+            biases = [None] * self.groups if self.bias is None else self.bias.chunk(self.groups)
+            parts = zip(self._matrices(), images.chunk(self.groups, 1), biases)
+            outputs = torch.cat([read(self._unfold(own), tile, bias, scale, self.training) for (tile, scale), own, bias in parts], -1)
         outputs = outputs.movedim(-1, 1)
         return outputs.squeeze(0) if alone else outputs
 

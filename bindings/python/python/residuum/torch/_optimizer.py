@@ -115,7 +115,7 @@ class Optimizer(torch.optim.Optimizer):
                     p.grad = None
             if _is_tiles(group):
                 for tile in group["params"]:
-                    tile.pairs = []
+                    tile.pairs.clear()
 
     # Makes a GradScaler hand over its scale instead of dividing gradients that are not there.
     _step_supports_amp_scaling = True
@@ -135,27 +135,19 @@ class Optimizer(torch.optim.Optimizer):
         own = self.__dict__
         if own.get("grad_scale") is not None or own.get("found_inf") is not None:
             raise RuntimeError("GradScaler must not be used with tiles: the errors they kept are scaled. Train in float32 without it")
-        ready = []
+        tiles = []
         for group in self.param_groups:
-            if not _is_tiles(group):
-                continue
-            lr = float(group["lr"])
-            start = group["begun_at_lr"]
-            scale = lr / start if group["transfer_follows_lr"] and start > 0.0 else 1.0
-            for tile in group["params"]:
-                if tile.requires_grad:
-                    pairs = tile.waiting()
-                    if pairs:
-                        ready.append((*tile.written(pairs), lr, scale))
+            if _is_tiles(group):
+                lr, start = float(group["lr"]), group["begun_at_lr"]
+                tiles.append((group["params"], lr, lr / start if group["transfer_follows_lr"] and start > 0.0 else 1.0))
         digital = self._digital
-        moved = None if digital is None else _descent(digital)
+        plain = None if digital is None else _descent(digital)
         # One call for all. Nothing has been stepped if anything was refused.
-        if not write_tiles(ready, moved or []):
-            moved = None
-        if moved:
+        moved = write_tiles(tiles, plain or [])
+        if plain is not None and moved is not None:
             # What torch's own steps in place leave behind: a graph that still needs the old values is told.
-            _increment_version([parameter for parameter, _, _ in moved])
-        elif moved is None and digital is not None:
+            _increment_version(moved)
+        elif digital is not None:
             digital.step()
         return loss
 
@@ -205,21 +197,13 @@ _rounds_once = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
 _increment_version = torch._C._increment_version
 
 
-def _descent(digital: torch.optim.Optimizer) -> list[tuple[torch.Tensor, torch.Tensor, float]] | None:
-    """What a plain SGD would move, by what and how far; None if it does more than that. The step is then what SGD itself would do to
-    the bit, without the 70 µs that it spends on finding out that there is no momentum; for a few biases that is most of the time."""
+def _descent(digital: torch.optim.Optimizer) -> list[tuple[list[torch.Tensor], float]] | None:
+    """The parameters that a plain SGD would move, and how far; None if it does more than that. The step is then what SGD itself would
+    do to the bit, without the 70 µs that it spends on finding out that there is no momentum; for a few biases that is most of the time."""
     if not _rounds_once or type(digital) is not torch.optim.SGD or "step" in digital.__dict__ or _is_watched(digital):
         return None
-    moved = []
-    for group in digital.param_groups:
-        if not _is_plain(group):
-            return None
-        rate = group["lr"]
-        for p in group["params"]:
-            gradient = p.grad
-            if gradient is not None:
-                moved.append((p, gradient, rate))
-    return moved
+    groups = digital.param_groups
+    return [(group["params"], group["lr"]) for group in groups] if all(map(_is_plain, groups)) else None
 
 
 def _groups(params: Any) -> list[dict[str, Any]]:

@@ -26,18 +26,25 @@ class Read(torch.autograd.Function):
     def forward(
         ctx: Any, inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool
     ) -> Tensor:
-        done = read_forward(tile.matrix, tile, inputs, bias, scale, training)
+        done = read_forward(tile, inputs, bias, scale, training)
         if done is None:
             inputs, done = _repacked(inputs, tile, bias, scale, training)
         outputs, ctx.passed = done
-        ctx.tile = tile
         ctx.save_for_backward(inputs)
         return outputs
 
     @staticmethod
     def backward(ctx: Any, errors: Tensor) -> tuple[Tensor | None, ...]:
         # Torch has switched gradients off unless a second derivative is wanted, which there is none of.
-        return _once(ctx, errors) if _is_grad_enabled() else _backward(ctx, errors)
+        if _is_grad_enabled():
+            return _once(ctx, errors)
+        (inputs,) = ctx.saved_tensors
+        back = read_back(ctx.passed, inputs, errors, ctx.needs_input_grad)
+        if back is None:
+            back = read_back(ctx.passed, inputs, packed(errors, "errors"), ctx.needs_input_grad)
+            if back is None:
+                raise ValueError("errors must have memory of their own, got a tensor without")
+        return back
 
 
 def _repacked(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor | None, training: bool) -> Any:
@@ -45,28 +52,13 @@ def _repacked(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: T
     inputs = packed(inputs, "inputs")
     parameter(bias, tile.outputs, "bias")
     parameter(scale, tile.scales, "output_scale")
-    done = read_forward(tile.matrix, tile, inputs, bias, scale, training)
+    done = read_forward(tile, inputs, bias, scale, training)
     if done is None:
         raise ValueError("inputs must have memory of their own, got a tensor without")
     return inputs, done
 
 
-def _backward(ctx: Any, errors: Tensor) -> tuple[Tensor | None, ...]:
-    (inputs,) = ctx.saved_tensors
-    tile, passed, wanted = ctx.tile, ctx.passed, ctx.needs_input_grad
-    # A bias or a scale that is not there wants no gradient.
-    back = read_back(tile.matrix, passed, errors, wanted)
-    if back is None:
-        errors = packed(errors, "errors")
-        back = read_back(tile.matrix, passed, errors, wanted)
-        if back is None:
-            raise ValueError("errors must have memory of their own, got a tensor without")
-    if wanted[1]:
-        tile.keep(passed.n, inputs, errors)
-    return back
-
-
-_once = once_differentiable(_backward)
+_once = once_differentiable(Read.backward)
 
 #: What torch's `Function.apply` calls in the end; before it come 6 µs of questions about functorch and default arguments.
 _apply = super(torch.autograd.Function, Read).apply
@@ -111,7 +103,7 @@ def read(inputs: Tensor, tile: TileParameter, bias: Tensor | None, scale: Tensor
         # torch.compile leaves it as it is: tiles are not torch's to trace.
         return _untraced(inputs, tile, bias, scale, training)
     if not _is_grad_enabled():
-        done = read_forward(tile.matrix, tile, inputs, bias, scale, training)
+        done = read_forward(tile, inputs, bias, scale, training)
         return (_repacked(inputs, tile, bias, scale, training)[1] if done is None else done)[0]
     if _transformed():
         return Read.apply(inputs, tile, bias, scale, training)

@@ -9,21 +9,13 @@ import torch
 from torch import Tensor
 
 from .. import _seed
-from .._residuum import TileMatrix
+from .._residuum import TileMatrix, _Pair
 from .._seed import manual_seed
 from ._memory import plain
 
 __all__ = ["TileParameter", "manual_seed"]
 
-#: What a pair of inputs and errors adds to the gradient of its parameter. The gradient counts pairs, so that zero_grad in any form
-#: empties them; it is too small to matter to a norm, and scaling it leaves a trace. The read on the way back gives it.
-PAIR = 2.0**-100
-
 Tables = Mapping[str, Any]
-
-#: When it was read (steps before, reads since), inputs and errors, and the versions that both had then.
-Pair = tuple[tuple[int, int], Tensor, Tensor, int, int]
-
 
 def _refuse(must: str) -> ValueError:
     return ValueError(must)
@@ -33,7 +25,7 @@ class TileParameter(torch.nn.Parameter):
     """The handle of one matrix on tiles.
 
     It is a scalar of no meaning to torch: optimisers find the tiles by it, ``requires_grad_(False)`` freezes them, and its gradient
-    counts the pairs of inputs and errors that the next step will write. ``matrix`` is the matrix itself.
+    counts the ``pairs`` of inputs and errors that the next step will write. ``matrix`` is the matrix itself.
     """
 
     matrix: TileMatrix
@@ -41,7 +33,7 @@ class TileParameter(torch.nn.Parameter):
     outputs: int
     inputs: int
     scales: int
-    pairs: list[Pair]
+    pairs: list[_Pair]
 
     @staticmethod
     def __new__(cls, matrix: TileMatrix, tables: Tables, requires_grad: bool = True) -> TileParameter:
@@ -51,7 +43,6 @@ class TileParameter(torch.nn.Parameter):
         self.outputs, self.inputs = matrix.shape
         self.scales = matrix.scales
         self.pairs = []
-        self.stepped = 0
         return self
 
     def __init__(self, *_: Any, **__: Any) -> None:
@@ -73,47 +64,6 @@ class TileParameter(torch.nn.Parameter):
         refused: that trains nothing."""
         with torch.no_grad():
             self.zero_()
-
-    def keep(self, n: int, inputs: Tensor, errors: Tensor) -> None:
-        """Keeps a pair for the next step; the gradient of the handle says that it is there."""
-        # The graph behind the inputs is not needed.
-        if inputs.requires_grad:
-            inputs = inputs.detach()
-        self.pairs.append(((self.stepped, n), inputs, errors, inputs._version, errors._version))
-
-    def waiting(self) -> list[Pair]:
-        """The pairs of backward passes since the gradient was last emptied, in the order of their reads. As gradients of torch do, they
-        stay until zero_grad: a second step without it writes them again."""
-        gradient = self.grad
-        if gradient is None:
-            self.pairs = []
-            return []
-        kept = self.pairs
-        count = gradient.item() / PAIR
-        if count != len(kept):
-            if not count.is_integer() or not 0 <= count <= len(kept):
-                raise RuntimeError(
-                    "the gradient of a tile must not be scaled: clip_grad_norm_, GradScaler and hooks do not reach the pulses of tiles. "
-                    "Clip digital parameters alone, or scale the loss or the learning rate"
-                )
-            self.pairs = kept = kept[len(kept) - int(count) :]
-        for _, inputs, errors, then, errors_then in kept:
-            if inputs._version != then or errors._version != errors_then:
-                raise RuntimeError(
-                    "inputs of a layer on tiles, and what comes back to it, must stay as they are until the optimiser's step writes "
-                    "them, but one was changed in place after the backward pass"
-                )
-        return kept if len(kept) == 1 else sorted(kept, key=lambda pair: pair[0])
-
-    def written(self, pairs: list[Pair]) -> tuple[TileMatrix, TileParameter, Tensor, Tensor]:
-        """What the next step writes, and to where: all pairs as one."""
-        self.stepped += 1
-        if len(pairs) == 1:
-            _, inputs, errors, _, _ = pairs[0]
-        else:
-            inputs = torch.cat([pair[1].reshape(-1, self.inputs) for pair in pairs])
-            errors = torch.cat([pair[2].reshape(-1, self.outputs) for pair in pairs])
-        return self.matrix, self, errors, inputs
 
     def state(self) -> dict[str, Any]:
         """Everything that a later step depends on, as tensors and plain values."""

@@ -147,7 +147,7 @@ impl WithLaw<Vector> for Pulse<'_> {
         let noise = Deviation::of(cells.device.cycle_noise_in_pulse_steps());
         let len = state.len();
         let (counts, xi, state) = (&counts[..len], &xi[..len], &mut state[..len]);
-        let parameters = cells.parameters.chunk::<L>(0, len);
+        let parameters = cells.parameters.chunk::<L>(0, len, true);
         for k in 0..len {
             let (w, up) = (state[k], counts[k] > 0);
             let (v, _) = law.step(&parameters.cell::<L>(k, up), up, w);
@@ -168,7 +168,7 @@ impl WithLaw<Vector> for AtOnce<'_> {
         let noise = Deviation::of(cells.device.cycle_noise_in_pulse_steps());
         let len = state.len();
         let (counts, xi, state) = (&mut counts[..len], &xi[..len], &mut state[..len]);
-        let parameters = cells.parameters.chunk::<L>(0, len);
+        let parameters = cells.parameters.chunk::<L>(0, len, true);
         for k in 0..len {
             let (w, up, count) = (state[k], counts[k] > 0, counts[k].abs());
             let (v, slope) = law.step(&parameters.cell::<L>(k, up), up, w);

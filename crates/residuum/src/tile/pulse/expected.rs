@@ -72,7 +72,8 @@ impl WithLaw<Vector> for Realize<'_> {
     fn run<L: Law<Vector>>(self, law: L) {
         let Self { parameters, per_granularity, scale, direction, state } = self;
         let n = state.len();
-        let (parameters, direction, state) = (parameters.chunk::<L>(0, n), &direction[..n], &mut state[..n]);
+        let (parameters, direction, state) =
+            (parameters.chunk::<L>(0, n, false), &direction[..n], &mut state[..n]);
         for k in 0..n {
             let desired = scale * direction[k];
             let up = desired >= 0.0;

@@ -237,12 +237,12 @@ impl<N: Noise> WithLaw<Vector> for MatrixRow<'_, N> {
     fn run<L: Law<Vector>>(self, law: L) -> PulseCounts {
         let Self { lines, values, key, noisy, at_once, noise, parameters, state, mut seen, tally: mut tallied } =
             self;
-        let cells = Cells::new(law, noise, parameters).chunk(0, state.len());
+        let cells = Cells::new(law, noise, parameters);
         let mut draws = Draws::new(key, noisy);
         let mut sent = PulseCounts::default();
         each_chunk!(cells, state, |start, cells, chunk| {
-            let values = filled(values, start);
-            let counts = lines.counts(start, &values, &mut draws);
+            let mut room = None;
+            let counts = lines.counts(start, filled(values, start, &mut room), &mut draws);
             let (mut sum, mut total, mut most, mut pulsed) = (0i32, 0u32, 0u32, 0u32);
             for count in counts {
                 let pulses = count.unsigned_abs();

@@ -41,13 +41,16 @@ impl<'a, L: Law<Vector>, N: Noise> Cells<'a, L, N> {
 
     #[inline(always)]
     pub(super) fn chunk(self, from: usize, n: usize) -> Self {
-        Self { law: self.law, noise: self.noise, parameters: self.parameters.chunk::<L>(from, n) }
+        Self { law: self.law, noise: self.noise, parameters: self.parameters.chunk::<L>(from, n, N::UNIT) }
     }
 
-    /// The cells from `from` on, fewer than a chunk.
+    /// The cells from `from` on, the last ones of a row and fewer than a chunk, and some that do not count.
     #[inline(always)]
-    pub(super) fn padded<'b>(&self, from: usize, padding: &'b mut Padding) -> Cells<'b, L, N> {
-        let parameters = self.parameters.padded(from, padding).chunk::<L>(0, CHUNK);
+    pub(super) fn last<'b>(&self, from: usize, padding: &'b mut Option<Padding>) -> Cells<'b, L, N>
+    where
+        'a: 'b,
+    {
+        let parameters = self.parameters.last(from, padding).chunk::<L>(0, CHUNK, N::UNIT);
         Cells { law: self.law, noise: self.noise, parameters }
     }
 
@@ -112,41 +115,52 @@ impl Draws {
 }
 
 /// Runs `work` on the cells and the state of each chunk of a row. The last one is filled up, so that there is one copy of the
-/// work, for chunks whose length the compiler knows.
+/// work, for chunks whose length the compiler knows. It is a second round of its own: choosing between the row and the filled-up
+/// chunk for every chunk would keep the addresses of all parameters from being one index.
 macro_rules! each_chunk {
     ($all:expr, $state:expr, |$start:ident, $cells:ident, $chunk:ident| $work:expr) => {{
-        let mut padding = crate::device::Padding::default();
-        let mut last = [0.0; CHUNK];
+        let whole = $state.len() / CHUNK * CHUNK;
+        let (row, rest) = $state.split_at_mut(whole);
+        let (mut padding, mut last) = (None, [0.0; CHUNK]);
+        last[..rest.len()].copy_from_slice(rest);
+        let mut round = ($all.chunk(0, whole), row);
+        let mut left = (!rest.is_empty()).then(|| ($all.last(whole, &mut padding), &mut last[..]));
         let mut $start = 0;
-        while $start < $state.len() {
-            let n = $state.len() - $start;
-            let $cells = if n < CHUNK {
-                last[..n].copy_from_slice(&$state[$start..]);
-                $all.padded($start, &mut padding)
-            } else {
-                $all.chunk($start, CHUNK)
-            };
-            let $chunk: &mut [f32; CHUNK] = match $state[$start..].first_chunk_mut() {
-                Some(chunk) => chunk,
-                None => &mut last,
-            };
-            $work;
-            if n < CHUNK {
-                $state[$start..].copy_from_slice(&last[..n]);
+        loop {
+            let from = $start;
+            for $chunk in round.1.as_chunks_mut::<CHUNK>().0 {
+                let $cells = round.0.chunk($start - from, CHUNK);
+                $work;
+                $start += CHUNK;
             }
-            $start += CHUNK;
+            round = match left.take() {
+                Some(padded) => padded,
+                None => break,
+            };
         }
+        rest.copy_from_slice(&last[..rest.len()]);
     }};
 }
 
-/// The values of a chunk, those beyond the end 0.
+/// The values of a chunk, those beyond the end 0, for which there is `room`.
 #[inline(always)]
-pub(super) fn filled<T: Copy + Default>(values: &[T], start: usize) -> [T; CHUNK] {
-    let mut filled = [T::default(); CHUNK];
+pub(super) fn filled<'a, T: Copy + Default>(
+    values: &'a [T],
+    start: usize,
+    room: &'a mut Option<[T; CHUNK]>,
+) -> &'a [T; CHUNK] {
     match values[start..].first_chunk() {
-        Some(chunk) => filled = *chunk,
-        None => filled[..values.len() - start].copy_from_slice(&values[start..]),
+        Some(chunk) => chunk,
+        None => room.insert(filled_up(&values[start..])),
     }
+}
+
+/// Apart from [`filled`]: together, the compiler makes both one copy whose length it does not know.
+#[cold]
+#[inline(never)]
+fn filled_up<T: Copy + Default>(values: &[T]) -> [T; CHUNK] {
+    let mut filled = [T::default(); CHUNK];
+    filled[..values.len()].copy_from_slice(values);
     filled
 }
 
@@ -159,7 +173,7 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
     #[inline(always)]
     fn run<L: Law<Vector>>(self, law: L) -> u64 {
         let Self { lines, index, key, noisy, noise, parameters, state } = self;
-        let cells = Cells { law, noise, parameters }.chunk(0, state.len());
+        let cells = Cells { law, noise, parameters };
         let mut pulses = 0;
         let mut draws = Draws::new(key, noisy);
         let mut visits = Visits::default();
@@ -189,7 +203,8 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
                     let (columns, sign) = visits.visit(lines, visit);
                     match columns.list {
                         None => each_chunk!(cells, state, |start, cells, chunk| {
-                            let signs = filled(columns.signs, start);
+                            let mut room = None;
+                            let signs = filled(columns.signs, start, &mut room);
                             pulse_each(cells, |j| signs[j] != 0, |j| signs[j] == sign, &mut draws, chunk);
                         }),
                         Some(list) => pulse_listed(cells, sign, columns.signs, list, &mut draws, state),
@@ -207,7 +222,8 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
                     macro_rules! at_most {
                         ($most:literal) => {
                             each_chunk!(cells, state, |start, cells, chunk| {
-                                let cols = filled(cols, start);
+                                let mut room = None;
+                                let cols = *filled(cols, start, &mut room);
                                 let met = |j: usize| train & cols[j] & !SIGN;
                                 let common = |j: usize| {
                                     if $most == 1 { u32::from(met(j) != 0) } else { met(j).count_ones() }

@@ -71,7 +71,8 @@ impl Visits {
     pub(super) fn meet(&self, lines: &Lines, start: usize) -> ([u32; CHUNK], [u32; CHUNK]) {
         let [mut hits, mut ups] = [[0; CHUNK]; 2];
         for (visit, slot) in self.slots[..self.len].iter().enumerate() {
-            let signs = filled(lines.columns(*slot).signs, start);
+            let mut room = None;
+            let signs = filled(lines.columns(*slot).signs, start, &mut room);
             for j in 0..CHUNK {
                 let sign = i32::from(signs[j]).cast_unsigned();
                 hits[j] |= (sign & 1) << visit;
