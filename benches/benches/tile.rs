@@ -168,8 +168,8 @@ fn main() {
         }
     }
     println!(
-        "{:<31} {:<6} {:>9} {:>5} {:>8} {:>8} {:>9} {:>6}",
-        "rule", "regime", "tile", "batch", "ours ns", "median", "AIHWKIT", "ratio"
+        "{:<31} {:<6} {:>9} {:>5} {:>8} {:>8} {:>8} {:>9} {:>6}",
+        "rule", "regime", "tile", "batch", "ours ns", "median", "mean", "AIHWKIT", "ratio"
     );
     for &shape in &shapes {
         for (name, mut rule) in rules(shape).into_iter().filter(|(name, _)| name.contains(&filter)) {
@@ -178,10 +178,12 @@ fn main() {
                     if regime == "heavy" && batch > HEAVIEST {
                         continue;
                     }
-                    let [ours, median] = one.install(|| time_rule(&mut *rule, shape, batch, size));
+                    let [ours, median, mean] = one.install(|| time_rule(&mut *rule, shape, batch, size));
                     let beside = beside(ours, measured_at(&measured, name, regime, shape, batch));
                     let tile = format!("{}×{}", shape.0, shape.1);
-                    println!("{name:<31} {regime:<6} {tile:>9} {batch:>5} {ours:>8.3} {median:>8.3} {beside}");
+                    println!(
+                        "{name:<31} {regime:<6} {tile:>9} {batch:>5} {ours:>8.3} {median:>8.3} {mean:>8.3} {beside}"
+                    );
                 }
             }
         }

@@ -118,6 +118,9 @@ impl Case {
     }
 }
 
+/// Share of the velocity that survives a step.
+const MOMENTUM: f64 = 0.9;
+
 /// γ of the residual rules.
 const MIXING: f64 = 0.4;
 
@@ -174,26 +177,41 @@ pub fn rules((rows, cols): (usize, usize)) -> Vec<(&'static str, Box<dyn Rule<f3
         ("Cascade of 3, 1 column", Box::new(cascade(false))),
         ("Cascade of 3, warm start", Box::new(cascade(true))),
         ("Mixed precision", Box::new(mixed(Source::Sgd))),
-        ("Mixed precision, momentum", Box::new(mixed(Source::momentum(0.9)))),
+        ("Mixed precision, momentum", Box::new(mixed(Source::momentum(MOMENTUM)))),
         ("Mixed precision, AdamW", Box::new(mixed(Source::adam_w(0.01)))),
     ]
 }
 
-/// ns per weight and sample of the best of many steps, effective weights included; and their median.
-pub fn time_rule(rule: &mut dyn Rule<f32>, (rows, cols): (usize, usize), batch: usize, size: f32) -> [f64; 2] {
+/// ns per weight and sample of many steps, effective weights included: the best, the median and the mean. Where pulses are due in
+/// few of the steps, only the mean has its share of them.
+///
+/// Rates are such that every rule moves W as far: momentum adds up a gradient ten times, and Adam's step does not grow with the
+/// gradient, so that its rate is multiplied by the mean size of one.
+pub fn time_rule(rule: &mut dyn Rule<f32>, (rows, cols): (usize, usize), batch: usize, size: f32) -> [f64; 3] {
     let (errors, inputs) = (uniform("d", batch * rows, size), uniform("x", batch * cols, 1.0));
     rule.program(&uniform("weights", rows * cols, 0.2), Key::new(3)).expect("weights");
     let slow = f64::from(RATE);
-    let rates = Rates::new(0.01, if rule.label().starts_with("Residual") { slow / MIXING } else { slow });
+    let gradient = Gradient::Outer { batch, errors: &errors, inputs: &inputs };
+    let fast = match rule.label() {
+        label if label.ends_with("momentum") => 0.01 * (1.0 - MOMENTUM),
+        label if label.ends_with("AdamW") => 0.01 * mean_magnitude(gradient),
+        _ => 0.01,
+    };
+    let rates = Rates::new(fast, if rule.label().starts_with("Residual") { slow / MIXING } else { slow });
     let visits = (rows * cols * batch) as f64;
     let rounds = (1e8 / visits).clamp(20.0, 400.0) as u64;
     let mut step = |k: u64| {
         let start = Instant::now();
-        let gradient = Gradient::Outer { batch, errors: &errors, inputs: &inputs };
         rule.step(gradient, &rates, Key::new(4).fold(k)).expect("a step");
         start.elapsed().as_secs_f64() * 1e9 / visits
     };
     let mut times: Vec<f64> = (0..rounds).map(&mut step).collect();
     times.sort_by(f64::total_cmp);
-    [times[0], times[times.len() / 2]]
+    [times[0], times[times.len() / 2], times.iter().sum::<f64>() / times.len() as f64]
+}
+
+fn mean_magnitude(gradient: Gradient<'_, f32>) -> f64 {
+    let mut sum = Vec::new();
+    let dense = gradient.dense(&mut sum);
+    dense.iter().map(|g| f64::from(g.abs())).sum::<f64>() / dense.len() as f64
 }

@@ -6,7 +6,7 @@ DATA is the folder of data sets (`residuum data fetch mnist --dir DATA`). Both s
 and radius 0.6 with AIHWKIT's default variation, noise and converters, batch 10; Analog SGD at rate 0.05, and Tiki-Taka with one
 column per mini-batch, fast rate 0.01 and mixing 0.4, which is what the paper's scripts run as Residual Learning. Seconds are CPU time of
 training and testing: of AIHWKIT from the first batch on, of Residuum of the whole program. The figure of the README is drawn from the
-result by `cargo run --release -p residuum-lab --example front_page`.
+result by `cargo run --release -p residuum-lab --example figures`.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 // Opens a page of `residuum device fit --report` in a headless Chromium and checks what only a browser can: nothing is logged as an
-// error, nothing is fetched, the figures are drawn, and the page is never wider than the window, at 1280 and 400 px, light and dark.
+// error, nothing is fetched, the figures are drawn, no table is cut off, and the page is never wider than the window, at 1280 and 400 px, light and dark.
 // Screenshots of all four are left beside the page.
 //
 //   npm install playwright-core        and a Chromium: apt install chromium
@@ -35,6 +35,8 @@ for (const width of [1280, 400]) {
     check(errors.length === 0, `${at}: no errors ${errors.join(" ")}`);
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     check(overflow <= 0, `${at}: no horizontal overflow (${overflow} px)`);
+    const cut = await page.evaluate(() => [...document.querySelectorAll(".scroll")].filter(s => s.scrollWidth > s.clientWidth + 1).length);
+    check(cut === 0, `${at}: no table is cut off (${cut})`);
     const drawn = await page.locator("figure svg").evaluateAll(all => all.filter(svg => svg.getBoundingClientRect().height > 50).length);
     check(drawn === 4, `${at}: ${drawn} figures are drawn`);
     await page.screenshot({ path: `${page_file.replace(/\.html$/, "")}-${width}-${colorScheme}.png`, fullPage: true });

@@ -1,9 +1,11 @@
-"""Reads the event file of a run with TensorBoard itself and holds it against metrics.jsonl.
+"""Reads event files with TensorBoard itself and holds them against metrics.jsonl: those of one run, or of a whole store, whose runs must
+also have names that say what differs between its trials.
 
     python3 -m venv venv && venv/bin/pip install tensorboard
     venv/bin/python tools/tensorboard/check_events.py RUN_DIRECTORY
+    venv/bin/python tools/tensorboard/check_events.py STORE
 
-Exits with 1 and a message when a scalar or a histogram is missing or differs.
+Exits with 1 and a message when a scalar, a histogram or a run is missing or differs.
 """
 
 import json
@@ -12,6 +14,7 @@ import sys
 from pathlib import Path
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+from tensorboard.backend.event_processing.event_multiplexer import EventMultiplexer
 from tensorboard.util import tensor_util
 from tensorboard.version import VERSION
 
@@ -42,7 +45,23 @@ def numbers(accumulator, tag):
     return [(event.step, float(tensor_util.make_ndarray(event.tensor_proto))) for event in accumulator.Tensors(tag)]
 
 
-def main(directory):
+def check_store(store):
+    """Every trial is a run of TensorBoard, under a name with its labels and its seed."""
+    folder = store / "tensorboard"
+    shown = EventMultiplexer().AddRunsFromDirectory(str(folder)).Reload().Runs()
+    trials = [path.parent for path in store.glob("trials/*/manifest.json") if (path.parent / "records.csv").exists()]
+    check(len(shown) == len(trials) > 0, f"{len(trials)} trials must be {len(trials)} runs, got {len(shown)}")
+    for trial in trials:
+        manifest = json.loads((trial / "manifest.json").read_text())
+        own = [name for name in shown if (folder / name).resolve() == (trial / "run").resolve()]
+        check(len(own) == 1, f"{trial} must have one name, got {own}")
+        wanted = [value for _, value in manifest["labels"]] + [f"seed {manifest['seed']}"]
+        check(all(words in own[0] for words in wanted), f"{own[0]} must tell {wanted}")
+        check_run(trial / "run")
+    print(f"{len(shown)} runs, such as {sorted(shown)[0]!r}")
+
+
+def check_run(directory):
     records = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
     accumulator = EventAccumulator(str(directory), size_guidance={"scalars": 0, "tensors": 0, "histograms": 0})
     accumulator.Reload()
@@ -68,5 +87,6 @@ def main(directory):
 
 
 if __name__ == "__main__":
-    check(len(sys.argv) == 2, "usage: check_events.py RUN_DIRECTORY")
-    main(Path(sys.argv[1]))
+    check(len(sys.argv) == 2, "usage: check_events.py RUN_DIRECTORY or STORE")
+    given = Path(sys.argv[1])
+    check_store(given) if (given / "trials").is_dir() else check_run(given)

@@ -1,12 +1,13 @@
 """residuum.torch beside AIHWKIT and beside `residuum run`: the paper's FCN, batch 10, one thread.
 
-    python tools/torch/bench_layers.py [--steps 20] [--pieces 5] [--rounds 25] [--rules "Analog SGD" ...] [--data FOLDER]
+    python tools/torch/bench_layers.py [--steps 10] [--pieces 8] [--rounds 40] [--rules "Analog SGD" ...] [--data FOLDER]
 
 Needs the package `residuum-analog` with torch; AIHWKIT is measured where it is installed. All train on the same batches and take turns
 in one process, a piece of so many steps each; for every piece the least CPU time of all rounds counts: other work on the machine delays
 a piece, it never speeds one up, and a piece is short enough to be left alone now and then. Prints microseconds per step (forward, loss,
 backward, update of ten samples) and what a call of a layer adds to the work inside. What `residuum run` spends on shuffling its 60 000
-images, once for the 6 000 steps of an epoch, is measured apart and taken off.
+images, once for the 6 000 steps of an epoch, is measured apart and taken off. "Torch alone" is the same network with layers that do
+nothing and are not stepped: what is left is torch's own functions, graph and way back, which no layer of Python's can avoid.
 """
 
 import argparse
@@ -56,6 +57,45 @@ def ours(rule, pieces, start, fuse=False):
     if fuse:
         model = rt.fuse(model)
     return loop(model, rt.Optimizer(model.parameters(), lr=RATE), pieces)
+
+
+class Nothing(torch.autograd.Function):
+    """A function of as many parameters as a layer on tiles has, which only makes the tensors that torch expects."""
+
+    @staticmethod
+    def forward(ctx, inputs, outputs, *parameters):
+        ctx.save_for_backward(inputs)
+        ctx.shapes = [p.shape for p in parameters]
+        return torch.zeros(len(inputs), outputs)
+
+    @staticmethod
+    def backward(ctx, errors):
+        (inputs,) = ctx.saved_tensors
+        back = torch.empty_like(inputs) if ctx.needs_input_grad[0] else None
+        return back, None, *(torch.empty(shape) for shape in ctx.shapes)
+
+
+class Empty(nn.Module):
+    def __init__(self, outputs):
+        super().__init__()
+        self.outputs = outputs
+        self.tile, self.scale = nn.Parameter(torch.zeros(())), nn.Parameter(torch.ones(1))
+        self.bias = nn.Parameter(torch.zeros(outputs))
+
+    def forward(self, inputs):
+        return Nothing.apply(inputs, self.outputs, self.tile, self.bias, self.scale)
+
+
+class Standing(torch.optim.SGD):
+    def step(self, closure=None):
+        pass
+
+    step.hooked = True
+
+
+def torch_alone(pieces):
+    model = nn.Sequential(nn.Flatten(), Empty(256), nn.Sigmoid(), Empty(128), nn.Sigmoid(), Empty(10), nn.LogSoftmax(1))
+    return loop(model, Standing(model.parameters(), lr=RATE), pieces)
 
 
 def theirs(rule, pieces, start):
@@ -131,9 +171,9 @@ def overhead(calls=200, repeats=100):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--pieces", type=int, default=5)
-    parser.add_argument("--rounds", type=int, default=25)
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--pieces", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--rules", nargs="+", default=list(RULES), choices=list(RULES))
     parser.add_argument("--data", help="folder of data sets")
     options = parser.parse_args()
@@ -154,6 +194,7 @@ def main():
             "residuum run": lambda piece: run.train(piece, options.steps),
             "shuffle": lambda piece: run.train(piece, 0),
             "AIHWKIT": theirs(rule, pieces, start),
+            "torch alone": torch_alone(pieces),
         }
         best = rounds({name: function for name, function in functions.items() if function}, options.pieces, options.rounds)
         best["residuum run"] -= best.pop("shuffle")

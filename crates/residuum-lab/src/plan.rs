@@ -68,10 +68,14 @@ impl Work {
         }
     }
 
+    /// The value of a field, in TOML notation, if it has one.
+    pub fn value(&self, path: &str) -> Option<&str> {
+        self.resolved().iter().find(|r| r.path == path).map(|r| r.value.as_str())
+    }
+
     /// The kind of its rule.
     pub fn rule(&self) -> &str {
-        let kind = self.resolved().iter().find(|r| r.path == "rule.kind");
-        kind.map_or("", |r| r.value.trim_matches('"'))
+        self.value("rule.kind").map_or("", |kind| kind.trim_matches('"'))
     }
 
     /// The seeds of its point.

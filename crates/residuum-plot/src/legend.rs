@@ -13,13 +13,13 @@ pub enum Legend {
     /// Inside the plot, upper left.
     TopLeft,
     /// Inside the plot, upper right.
-    #[default]
     TopRight,
     /// Inside the plot, lower left.
     BottomLeft,
     /// Inside the plot, lower right.
     BottomRight,
-    /// Under the horizontal axis, in rows.
+    /// Under the horizontal axis, in rows, where it covers nothing.
+    #[default]
     Below,
     /// No legend.
     Hidden,

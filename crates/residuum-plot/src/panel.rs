@@ -337,7 +337,7 @@ mod tests {
         let margins = |panel: &Panel| panel.plan((420.0, 320.0)).margins;
         assert!(margins(&panel(5000.0)).left > margins(&panel(5.0)).left + 10.0);
         let named = panel(1.0).line(Line::new([0.0], [0.0]).label("name"));
-        let below = named.clone().legend(Legend::Below);
-        assert!(margins(&below).bottom > margins(&named).bottom + 10.0);
+        let inside = named.clone().legend(Legend::TopRight);
+        assert!(margins(&named).bottom > margins(&inside).bottom + 10.0);
     }
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::bail;
@@ -73,9 +74,13 @@ pub fn compare(context: &Context, options: &CompareArgs) -> anyhow::Result<bool>
     }
     let effects = report.sections.first().and_then(|s| s.tables.first());
     let Some(effects) = effects.filter(|t| t.name == "effects") else {
-        bail!(
-            "--metric must be a metric that every trial records; omit it to use the experiment's main metric"
+        let recorded: BTreeSet<&str> = trials.iter().flat_map(|t| &t.rows).map(|r| r.metric.as_str()).collect();
+        let given = options.metric.as_deref().map_or_else(
+            || "got none, and the trials do not record a main one".into(),
+            |m| format!("got {m:?}"),
         );
+        let recorded = recorded.into_iter().collect::<Vec<_>>().join(", ");
+        bail!("--metric must be one that every trial records ({recorded}); {given}");
     };
     terminal::print(&if context.json { json(effects)? } else { effects.to_text() })?;
     for failed in &summary.failed {

@@ -194,6 +194,8 @@ fn idx_files_say_how_many_classes_there_are() {
     fs::write(&labels, [header(0x0801, &[2]), vec![0, 4]].concat()).unwrap();
     assert_eq!(read_idx(&images, &labels, None).unwrap().classes(), 5);
     let error = read_idx(&images, &labels, Some(3)).unwrap_err().to_string();
+    // The file that is named is the one with the label, not that of the images.
+    assert!(error.starts_with(&*labels.to_string_lossy()), "{error}");
     assert!(error.contains("label 1 must be below 3, got 4"), "{error}");
 }
 

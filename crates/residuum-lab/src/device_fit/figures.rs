@@ -4,7 +4,8 @@ use residuum::Key;
 use residuum_fit::{Direction, Ramp};
 
 use super::FitReport;
-use crate::figure::{Axis, Band, Color, Dash, Figure, Legend, Line, Panel, Points, ReferenceLine};
+use crate::figure::{Axis, Band, Color, Figure, Legend, Line, Panel, Points, ReferenceLine};
+use crate::style::rule_style;
 
 const SIDES: [(Direction, Color, &str); 2] =
     [(Direction::Up, Color::VERMILLION, "up"), (Direction::Down, Color::BLUE, "down")];
@@ -171,9 +172,11 @@ impl FitReport {
         let pairs = |of: fn(&super::Prediction) -> Vec<f64>| -> (Vec<f64>, Vec<f64>) {
             self.predictions.iter().flat_map(|p| of(p).into_iter().map(|w| (p.deviation, w))).unzip()
         };
+        let [analog, residual] =
+            ["analog", "residual_learning"].map(|rule| rule_style(rule).unwrap_or_default());
         let (xs, ys) = pairs(|p| p.analog.clone());
-        panel = panel.line(Line::new(xs.clone(), ys.clone()).color(Color::VERMILLION).dash(Dash::Dotted));
-        panel = panel.points(Points::new(xs, ys).color(Color::VERMILLION).label("stable"));
+        panel = panel.line(Line::new(xs.clone(), ys.clone()).color(analog.color).dash(analog.dash));
+        panel = panel.points(Points::new(xs, ys).color(analog.color).label("stable"));
         let (xs, ys) = pairs(|p| p.unstable.clone());
         if !xs.is_empty() {
             panel = panel
@@ -181,7 +184,8 @@ impl FitReport {
         }
         let (xs, ys) = pairs(|p| p.residual.map(|b| p.minimizer + b).into_iter().collect());
         if !xs.is_empty() {
-            panel = panel.line(Line::new(xs, ys).color(Color::BLUE).label("Residual Learning"));
+            panel = panel
+                .line(Line::new(xs, ys).color(residual.color).dash(residual.dash).label("Residual Learning"));
         }
         panel
     }

@@ -6,6 +6,7 @@ use residuum_fit::{Direction, Estimate};
 
 use super::{FitReport, number};
 use crate::figure::{Figure, escape};
+use crate::report::TABLES;
 
 const STYLE: &str = include_str!("../report/page.css");
 
@@ -64,7 +65,7 @@ impl FitReport {
             "<section class=\"block\">\n<h3>Regularity</h3>\n<p class=\"note\">{}</p>\n</section>\n",
             escape(&self.regularity.to_string()).replace('\n', "<br>")
         );
-        page.push_str("</main>\n</body>\n</html>\n");
+        let _ = write!(page, "</main>\n<script>\n{TABLES}</script>\n</body>\n</html>\n");
         page
     }
 

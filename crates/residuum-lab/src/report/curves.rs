@@ -94,7 +94,7 @@ impl Palette {
         for arm in study.blocks.iter().flat_map(|b| &b.arms) {
             if !names.contains(&arm.name) {
                 names.push(arm.name.clone());
-                rules.push(arm.rule().unwrap_or(&arm.name));
+                rules.push(arm.drawn_as().unwrap_or(&arm.name));
             }
         }
         Self { names, styles: rule_styles(&rules) }

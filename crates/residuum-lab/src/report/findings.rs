@@ -116,7 +116,9 @@ fn tally(groups: &[(String, Vec<End>)], measure: &Measure) -> Vec<String> {
             ends.map(|e| e.summary.mean).filter(|x| !x.is_nan())
         };
         let (low, high) = (own().reduce(f64::min)?, own().reduce(f64::max)?);
-        let shown = |x: f64| written(x, None).plain();
+        // Accuracies with one decimal, as sentences at the end of a run have them.
+        let shown =
+            |x: f64| if higher { format!("{x:.1}").replace('-', "−") } else { written(x, None).plain() };
         Some(format!("{name} {} to {}", shown(low), shown(high)))
     };
     let spans: Vec<String> = names.iter().filter_map(span).collect();

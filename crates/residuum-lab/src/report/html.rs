@@ -12,7 +12,9 @@ use crate::style::RuleStyle;
 const LONG: usize = 48;
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+/// Tables that sort, and that fit the page they are on.
+pub(crate) const TABLES: &str = include_str!("tables.js");
+const CHARTS: &str = include_str!("charts.js");
 
 impl Report {
     /// The page.
@@ -29,7 +31,7 @@ impl Report {
         for (index, section) in self.sections.iter().enumerate() {
             write_section(&mut page, section, index, self.sections.len() > 1);
         }
-        let _ = write!(page, "</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n");
+        let _ = write!(page, "</main>\n<script>\n{TABLES}{CHARTS}</script>\n</body>\n</html>\n");
         page
     }
 

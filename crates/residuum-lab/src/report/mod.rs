@@ -41,6 +41,7 @@ use crate::figure::FigureFormat;
 use crate::files::{FigureError, save_figure};
 use crate::store::{Row, StoredParameter, TrialManifest};
 use ends::Contrasts;
+pub(crate) use html::TABLES;
 pub use load::load;
 pub(crate) use measure::tail;
 pub use measure::{UnknownMetric, check_metrics, end};

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::StoredTrial;
 use crate::store::{SpecKind, StoredParameter};
+use crate::style::drawn_as;
 
 /// Labels that name what is compared, the first that an experiment has.
 const COMPARED: [&str; 3] = ["variant", "rule.kind", "rule"];
@@ -46,6 +47,12 @@ impl Arm<'_> {
     pub fn rule(&self) -> Option<&str> {
         let value = value(self.runs.first()?, "rule.kind")?;
         Some(value.trim_matches('"'))
+    }
+
+    /// The word for its rule that decides how it is drawn.
+    pub fn drawn_as(&self) -> Option<&str> {
+        let first = self.runs.first()?;
+        drawn_as(|field| value(first, field))
     }
 }
 

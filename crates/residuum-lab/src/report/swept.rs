@@ -1,5 +1,7 @@
 //! Where trials ended against a swept number: a plot for each field with numbers for values.
 
+use std::collections::BTreeMap;
+
 use residuum::stats::Summary;
 
 use super::curves::{CHARTED, LOG_RATIO, Palette, capital, plot};
@@ -14,18 +16,38 @@ const MARKED: usize = 9;
 pub(super) fn against(study: &Study<'_>, measures: &[&Measure]) -> Vec<Plot> {
     let palette = Palette::new(study);
     let of = |(place, label): (usize, &String)| {
-        let values = values(study, place)?;
-        let charts = |measure: &&Measure| charts(study, (place, label), &values, measure, &palette);
+        let numbers = values(study, place)?;
+        let together = together(study, place);
+        if together.iter().any(|i| *i < place && values(study, *i).is_some()) {
+            // Drawn already, against the first number of those that move together.
+            return None;
+        }
+        let others = together.iter().filter(|i| **i != place).map(|i| &study.others[*i]);
+        let names: Vec<String> = [label].into_iter().chain(others).map(|label| short(label)).collect();
+        let axis = names.join(", with it ");
+        let charts = |measure: &&Measure| charts(study, (place, &together, &axis), &numbers, measure, &palette);
         let charts: Vec<Chart> = measures.iter().flat_map(charts).collect();
         let heads: Vec<&str> = measures.iter().map(|m| m.head.as_str()).collect();
         let caption = format!(
             "{} after training against {}: mean over seeds, bars ± one standard error.",
             capital(&heads.join(", ")),
-            short(label)
+            names.join(" and ")
         );
         plot(&format!("against-{}", super::slug(&short(label))), caption, charts)
     };
     study.others.iter().enumerate().filter_map(of).collect()
+}
+
+/// This label and those whose values always change with it, as in a `[[sweep.zip]]`: none of them can be held while it moves.
+fn together(study: &Study<'_>, place: usize) -> Vec<usize> {
+    let moves = |i: &usize| {
+        let (mut there, mut back) = (BTreeMap::new(), BTreeMap::new());
+        study.blocks.iter().map(|b| (&b.values[place], &b.values[*i])).all(|(own, other)| {
+            there.insert(own, other).is_none_or(|known| known == other)
+                && back.insert(other, own).is_none_or(|known| known == own)
+        })
+    };
+    (0..study.others.len()).filter(moves).collect()
 }
 
 /// The values of a label, ascending, if all are numbers and there are several.
@@ -45,16 +67,16 @@ fn values(study: &Study<'_>, place: usize) -> Option<Vec<(f64, String)>> {
 /// A chart for each combination of the other labels.
 fn charts(
     study: &Study<'_>,
-    (place, label): (usize, &str),
+    (place, together, axis): (usize, &[usize], &str),
     values: &[(f64, String)],
     measure: &Measure,
     palette: &Palette,
 ) -> Vec<Chart> {
-    let rest = |block: &Block<'_>| -> Vec<String> {
-        block.values.iter().enumerate().filter(|(i, _)| *i != place).map(|(_, v)| v.clone()).collect()
+    let held = |all: &[String]| -> Vec<String> {
+        all.iter().enumerate().filter(|(i, _)| !together.contains(i)).map(|(_, v)| v.clone()).collect()
     };
-    let others: Vec<String> =
-        study.others.iter().enumerate().filter(|(i, _)| *i != place).map(|(_, l)| l.clone()).collect();
+    let rest = |block: &Block<'_>| held(&block.values);
+    let others = held(&study.others);
     let mut groups: Vec<Vec<String>> = Vec::new();
     for block in &study.blocks {
         if !groups.contains(&rest(block)) {
@@ -84,7 +106,7 @@ fn charts(
         let series: Vec<Series> = all.into_iter().map(|s| s.kept(log)).filter(|s| !s.xs.is_empty()).collect();
         Chart {
             title: if words.is_empty() { measure.head.clone() } else { words },
-            x: short(label),
+            x: axis.to_string(),
             across,
             y: measure.head.clone(),
             log,
@@ -92,7 +114,9 @@ fn charts(
             bounds: Vec::new(),
         }
     };
-    groups.iter().take(CHARTED).map(chart).filter(|chart| !chart.series.is_empty()).collect()
+    // A single place along the axis is no curve; the table has it.
+    let is_curve = |chart: &Chart| chart.series.iter().any(|s| s.xs.len() > 1);
+    groups.iter().take(CHARTED).map(chart).filter(is_curve).collect()
 }
 
 /// The ends of one arm over the swept values.

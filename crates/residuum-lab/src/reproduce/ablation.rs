@@ -11,8 +11,9 @@ use super::curves::{claim, curve_table, trial_settings};
 use super::networks::{NetworkPoint, NetworkPoints, Wanted, obtain};
 use super::verdict::{PaperVerdict, written};
 use super::{Finding, ReproduceError, ReproduceOptions, Reproduction, table};
-use crate::figure::{Axis, Color, Figure, Legend, Line, Panel, Points as Dots};
+use crate::figure::{Axis, Figure, Line, Panel, Points as Dots};
 use crate::progress::Progress;
+use crate::style::{RuleStyle, rule_styles};
 
 const NAME: &str = "fig-ablation";
 const MIXINGS: [f64; 5] = [0.0, 0.1, 0.2, 0.3, 0.4];
@@ -43,7 +44,7 @@ pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result
         experiments.iter().flat_map(|(experiment, points)| rows(experiment, points)).collect();
     Ok(Reproduction {
         name: NAME,
-        figure: draw(&rows),
+        figure: draw(&rows, &experiments),
         training_seconds: papers.seconds() + small.seconds(),
         tables: vec![table(NAME, &rows)?, curve_table(&format!("{NAME}-curves"), &experiments)?],
         settings: trial_settings(NAME, options, &experiments)?,
@@ -70,21 +71,23 @@ fn rows<'a>(experiment: &'a str, points: &'a NetworkPoints) -> Vec<Row<'a>> {
     points.iter().zip(&MIXINGS).filter_map(row).collect()
 }
 
-fn draw(rows: &[Row<'_>]) -> Option<Figure> {
+fn draw(rows: &[Row<'_>], experiments: &[(&str, &NetworkPoints)]) -> Option<Figure> {
     let mut panel = Panel::new("Accuracy against the mixing coefficient")
         .x_axis(Axis::linear("mixing coefficient γ").range(-0.02, 0.42))
-        .y_axis(Axis::linear("test accuracy at the end (%)"))
-        .legend(Legend::Below);
-    for (experiment, color) in [(PAPERS, Color::GREEN), (SMALL, Color::RESIDUAL_LEARNING)] {
-        let own = || rows.iter().filter(move |row| row.experiment == experiment);
+        .y_axis(Axis::linear("test accuracy at the end (%)"));
+    let run: Vec<(&str, &str)> = (experiments.iter())
+        .filter(|(experiment, _)| rows.iter().any(|row| row.experiment == *experiment))
+        .filter_map(|(experiment, points)| Some((*experiment, points.iter().next()?.rule.as_str())))
+        .collect();
+    let rules: Vec<&str> = run.iter().map(|(_, rule)| *rule).collect();
+    for ((experiment, _), RuleStyle { color, dash }) in run.iter().zip(rule_styles(&rules)) {
+        let own = || rows.iter().filter(|row| row.experiment == *experiment);
         let xs: Vec<f64> = own().map(|row| row.mixing).collect();
         let ys: Vec<f64> = own().map(|row| row.accuracy).collect();
         let bars: Vec<f64> = own().map(|row| row.deviation_between_seeds.unwrap_or(0.0)).collect();
-        if !xs.is_empty() {
-            panel = panel
-                .line(Line::new(xs.clone(), ys.clone()).color(color).label(experiment))
-                .points(Dots::new(xs, ys).errors(bars).color(color));
-        }
+        panel = panel
+            .line(Line::new(xs.clone(), ys.clone()).color(color).dash(dash).label(*experiment))
+            .points(Dots::new(xs, ys).errors(bars).color(color));
     }
     let figure = Figure::new(1).panel_size(520.0, 400.0).description(format!(
         "Test accuracy at the end of training against the mixing coefficient; {SMALL} is {SMALL_WORDS}."

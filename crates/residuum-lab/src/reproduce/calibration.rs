@@ -7,12 +7,12 @@ use residuum::stats::Summary;
 use serde::Serialize;
 
 use super::curves::{claim, curve_table, trial_settings};
-use super::later::look;
 use super::networks::{NetworkPoint, NetworkPoints, Wanted, obtain};
 use super::verdict::{ONE_RUN_TOLERANCE, PaperVerdict, written};
 use super::{Finding, ReproduceError, ReproduceOptions, Reproduction, table};
-use crate::figure::{Axis, Color, Figure, Legend, Line, Panel, Points as Dots, ReferenceLine};
+use crate::figure::{Axis, Color, Figure, Line, Panel, Points as Dots, ReferenceLine};
 use crate::progress::Progress;
+use crate::style::{RuleStyle, rule_style};
 
 const NAME: &str = "fig-calibration";
 const EXPERIMENT: &str = "symmetric-point";
@@ -88,9 +88,10 @@ fn draw(points: &NetworkPoints) -> Option<Figure> {
     let accuracy = || Axis::linear("test accuracy at the end (%)");
     let mut errors = Panel::new("Every rule")
         .x_axis(Axis::linear("error ε of the symmetric point, relative to τ").range(-0.02, 0.42))
-        .y_axis(accuracy())
-        .legend(Legend::Below);
+        .y_axis(accuracy());
     let mut any = false;
+    let of = |rule: &str| points.get(&at(ERRORS[WORST], rule));
+    let look = |rule: &str| of(rule).and_then(|point| rule_style(&point.rule)).unwrap_or_default();
     for rule in RULES {
         let found: Vec<(f64, Summary)> = ERRORS
             .iter()
@@ -103,29 +104,28 @@ fn draw(points: &NetworkPoints) -> Option<Figure> {
         any = true;
         let (xs, ys): (Vec<f64>, Vec<f64>) = found.iter().map(|(error, s)| (*error, s.mean)).unzip();
         let bars: Vec<f64> = found.iter().map(|(_, s)| if s.n > 1 { s.se } else { 0.0 }).collect();
-        let (color, dash) = look(rule);
+        let RuleStyle { color, dash } = look(rule);
         errors = errors
             .line(Line::new(xs.clone(), ys.clone()).color(color).dash(dash).label(title))
             .points(Dots::new(xs, ys).errors(bars).color(color));
     }
-    let uncalibrated = points.get(&at(ERRORS[WORST], "residual")).and_then(summary).map(|s| (0.0, s));
+    let uncalibrated = of("residual").and_then(summary).map(|s| (0.0, s));
     let measured = PAIRS
         .iter()
         .filter_map(|pairs| Some((f64::from(2 * pairs), summary(points.get(&calibrated(*pairs))?)?)));
     let found: Vec<(f64, Summary)> = uncalibrated.into_iter().chain(measured).collect();
     let (xs, ys): (Vec<f64>, Vec<f64>) = found.iter().map(|(pulses, s)| (*pulses, s.mean)).unzip();
-    let (color, dash) = look("residual");
+    let RuleStyle { color, dash } = look("residual");
     let mut pulses = Panel::new("Residual Learning, calibrated from ε = 0.4")
         .x_axis(Axis::linear("pulses of calibration per cell"))
         .y_axis(accuracy())
-        .legend(Legend::Below)
         .line(Line::new(xs.clone(), ys.clone()).color(color).dash(dash).label("Residual Learning"))
         .points(Dots::new(xs, ys).color(color));
     for rule in ["agad", "e-rider"] {
-        if let Some(point) = points.get(&at(ERRORS[WORST], rule))
+        if let Some(point) = of(rule)
             && let Some(found) = summary(point)
         {
-            let line = ReferenceLine::horizontal(found.mean).color(look(rule).0);
+            let line = ReferenceLine::horizontal(found.mean).color(look(rule).color);
             pulses = pulses.reference(line.label(format!("{}, uncalibrated", point.title)));
         }
     }

@@ -7,25 +7,26 @@ use super::networks::{NetworkPoint, NetworkPoints};
 use super::paper::Printed;
 use super::verdict::{ONE_RUN_TOLERANCE, PaperVerdict};
 use super::{Finding, ReproduceError, ReproduceOptions, settings, table};
-use crate::figure::{Axis, Band, Color, Legend, Line, Marker, Panel, Points};
-use crate::style::{RuleStyle, rule_styles};
+use crate::figure::{Axis, Band, Color, Line, Marker, Panel, Points};
+use crate::style::{RuleStyle, error_axis, rule_styles};
 
 /// Test error against epochs; bands are the range over seeds. Nothing where nothing was run.
-///
-/// Errors stand on a logarithmic axis: networks that reach 97 and 98 % are as far apart as those that reach 50 and 67 %.
 pub(super) fn panel<'a>(title: &str, points: impl Iterator<Item = &'a NetworkPoint>) -> Option<Panel> {
     let points: Vec<&NetworkPoint> =
         points.filter(|p| p.curves(ACCURACY).iter().any(|c| !c.is_empty())).collect();
     let rules: Vec<&str> = points.iter().map(|point| point.rule.as_str()).collect();
-    let mut panel = Panel::new(title)
-        .x_axis(Axis::linear("epoch").whole())
-        .y_axis(Axis::log("test error (%)").range(1.0, 100.0))
-        .legend(Legend::Below);
+    let errors = |point: &NetworkPoint| -> Vec<Vec<f64>> {
+        let of = |curve: Vec<f64>| curve.into_iter().map(|accuracy| 100.0 * (1.0 - accuracy)).collect();
+        point.curves(ACCURACY).into_iter().map(of).collect()
+    };
+    let all = points.iter().flat_map(|point| errors(point)).flatten();
+    let mut panel =
+        Panel::new(title).x_axis(Axis::linear("epoch").whole()).y_axis(error_axis("test error (%)", all));
     for (point, RuleStyle { color, dash }) in points.iter().zip(rule_styles(&rules)) {
-        let curves = point.curves(ACCURACY);
+        let curves = errors(point);
         let length = curves.iter().map(Vec::len).min().unwrap_or(0);
         let epochs: Vec<f64> = (1..=length).map(|e| e as f64).collect();
-        let at = |e: usize| curves.iter().map(move |curve| 100.0 * (1.0 - curve[e]));
+        let at = |e: usize| curves.iter().map(move |curve| curve[e]);
         let means: Vec<f64> = (0..length).map(|e| Summary::of(at(e)).mean).collect();
         if curves.len() > 1 {
             let low: Vec<f64> = (0..length).map(|e| at(e).fold(f64::INFINITY, f64::min)).collect();
@@ -52,22 +53,26 @@ pub(super) struct Ends<'a> {
 /// Test errors at the end, ours beside the paper's.
 pub(super) fn ends_panel(title: &str, axis: Axis, ends: &[Ends<'_>]) -> Panel {
     let rules: Vec<&str> = ends.iter().map(|end| end.rule).collect();
-    let mut panel = Panel::new(title)
-        .x_axis(axis)
-        .y_axis(Axis::log("test error at the end (%)").range(1.0, 100.0))
-        .legend(Legend::Below);
+    let ours = ends.iter().flat_map(|end| &end.at).filter_map(|(_, point, _)| (*point)?.measured().ok());
+    let papers = ends.iter().flat_map(|end| &end.at).filter_map(|(_, _, paper)| Some(paper.as_ref()?.level()));
+    let errors = ours.flat_map(|measured| measured.ends).chain(papers).map(|accuracy| 100.0 - accuracy);
+    let mut panel = Panel::new(title).x_axis(axis).y_axis(error_axis("test error at the end (%)", errors));
     for (end, RuleStyle { color, dash }) in ends.iter().zip(rule_styles(&rules)) {
         let ours: Vec<(f64, Summary)> = (end.at.iter())
             .filter_map(|(x, point, _)| Some((*x, Summary::of((*point)?.measured().ok()?.ends))))
             .collect();
         let (xs, means): (Vec<f64>, Vec<f64>) = ours.iter().map(|(x, s)| (*x, 100.0 - s.mean)).unzip();
         let bars: Vec<f64> = ours.iter().map(|(_, s)| if s.n > 1 { s.std } else { 0.0 }).collect();
-        panel = panel
-            .line(Line::new(xs.clone(), means.clone()).color(color).dash(dash).label(end.title))
-            .points(Points::new(xs, means).errors(bars).color(color));
+        let is_run = !xs.is_empty();
+        if is_run {
+            panel = panel
+                .line(Line::new(xs.clone(), means.clone()).color(color).dash(dash).label(end.title))
+                .points(Points::new(xs, means).errors(bars).color(color));
+        }
         let (xs, paper): (Vec<f64>, Vec<f64>) =
             end.at.iter().filter_map(|(x, _, paper)| Some((*x, 100.0 - (*paper)?.level()))).unzip();
-        panel = panel.points(Points::new(xs, paper).color(color).marker(Marker::Diamond).hollow());
+        let papers = Points::new(xs, paper).color(color).marker(Marker::Diamond).hollow();
+        panel = panel.points(if is_run { papers } else { papers.label(end.title) });
     }
     panel.points(
         Points::new([], []).color(Color::GREY).marker(Marker::Diamond).hollow().label("the paper's number"),

@@ -11,8 +11,9 @@ use super::networks::{NetworkPoint, NetworkPoints, Wanted, obtain};
 use super::paper::{COARSE, REFERENCES, Reported};
 use super::verdict::{PaperVerdict, off_by, points, written};
 use super::{Finding, ReproduceError, ReproduceOptions, Reproduction, table};
-use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Panel};
+use crate::figure::{Axis, Figure, Line, Panel};
 use crate::progress::Progress;
+use crate::style::{RuleStyle, error_axis, rule_styles};
 
 /// One of the tables, and the sentence it is printed for.
 struct Comparison {
@@ -205,50 +206,40 @@ fn cost(point: &NetworkPoint) -> Option<Finding> {
     })
 }
 
-/// Colour and dash of a rule after the paper, by its variant.
-pub(super) fn look(variant: &str) -> (Color, Dash) {
-    match variant {
-        "multi-tile" | "e-rider" => (Color::RESIDUAL_LEARNING, Dash::Solid),
-        "multi-tile-printed" | "e-rider-printed" => (Color::RESIDUAL_LEARNING, Dash::Dotted),
-        "residual" | "one-residual" => (Color::GREEN, Dash::Dashed),
-        "rider" | "e-rider-unmixed" => (Color::SKY_BLUE, Dash::Dashed),
-        "mixed-precision" | "agad" => (Color::ORANGE, Dash::Solid),
-        "tiki-taka-1" => (Color::PURPLE, Dash::Dashed),
-        "tiki-taka-2" => (Color::VERMILLION, Dash::Solid),
-        "chopped" | "tiki-taka-2-one-column" => (Color::VERMILLION, Dash::Dashed),
-        _ => (Color::DIGITAL_SGD, Dash::Dashed),
-    }
-}
-
-/// Accuracy against epochs, energy and time.
+/// Errors against epochs, energy and time, on a logarithmic axis as those of the paper's own networks.
 fn draw(points: &NetworkPoints) -> Option<Figure> {
     let axes: [(&str, Option<&str>, Axis); 3] = [
-        ("Against epochs", None, Axis::linear("epoch")),
+        ("Against epochs", None, Axis::linear("epoch").whole()),
         ("Against energy", Some("training_energy"), Axis::log("energy of the hardware (J)")),
         ("Against time", Some("training_time"), Axis::log("time of the hardware (s)")),
     ];
     let mut figure = Figure::new(3).panel_size(430.0, 400.0).description(
-        "Test accuracy after each epoch under every rule, against the epoch, and against the energy and the time that training \
+        "Test error after each epoch under every rule, against the epoch, and against the energy and the time that training \
          would have taken on the hardware of the spec by then.",
     );
+    let errors = || {
+        let curves = points.iter().map(|point| means(&point.curves("test_accuracy")));
+        curves.flatten().map(|accuracy| 100.0 * (1.0 - accuracy))
+    };
     let mut any = false;
     for (title, cost, axis) in axes {
-        let mut panel = Panel::new(title)
-            .x_axis(axis)
-            .y_axis(Axis::linear("test accuracy (%)").range(0.0, 102.0))
-            .legend(Legend::Below);
-        for point in points.iter() {
+        let mut panel = Panel::new(title).x_axis(axis).y_axis(error_axis("test error (%)", errors()));
+        let rules: Vec<&str> = points.iter().map(|point| point.rule.as_str()).collect();
+        for (point, RuleStyle { color, dash }) in points.iter().zip(rule_styles(&rules)) {
             let accuracy = means(&point.curves("test_accuracy"));
             let spent = match cost {
                 Some(metric) => means(&point.curves(metric)),
                 None => (1..=accuracy.len()).map(|epoch| epoch as f64).collect(),
             };
             // A digital network has no ledger, or a place on the axis of epochs alone.
-            let (xs, ys): (Vec<f64>, Vec<f64>) =
-                spent.into_iter().zip(accuracy).filter(|(x, _)| *x > 0.0).map(|(x, y)| (x, 100.0 * y)).unzip();
+            let (xs, ys): (Vec<f64>, Vec<f64>) = spent
+                .into_iter()
+                .zip(accuracy)
+                .filter(|(x, _)| *x > 0.0)
+                .map(|(x, y)| (x, 100.0 * (1.0 - y)))
+                .unzip();
             if !xs.is_empty() {
                 any = true;
-                let (color, dash) = look(&point.name);
                 panel = panel.line(Line::new(xs, ys).color(color).dash(dash).label(&point.title));
             }
         }

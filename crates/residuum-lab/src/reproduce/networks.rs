@@ -12,6 +12,7 @@ use crate::plan::{Plan, Work, plans};
 use crate::progress::{Cancelled, Progress};
 use crate::spec::{DataSpec, Folders, Resolved, TrialSpec};
 use crate::store::{Row, Store};
+use crate::style::drawn_as;
 use crate::sweep::{self, End, Listener, SweepOptions, sweep};
 use crate::train::CATALOGUE;
 
@@ -50,7 +51,7 @@ pub struct NetworkPoint {
     pub name: String,
     /// The rule in words.
     pub title: String,
-    /// The kind of its rule, which decides how it is drawn.
+    /// The word for its rule that decides how it is drawn.
     pub rule: String,
     /// What was done, in words: epochs, seeds, and what the profile leaves out.
     pub words: String,
@@ -223,7 +224,11 @@ fn collect(
     Ok(NetworkPoint {
         name: own.name.clone(),
         title: own.title.clone(),
-        rule: plans.first().map_or_else(String::new, |plan| plan.work.rule().to_string()),
+        rule: plans
+            .first()
+            .and_then(|plan| drawn_as(|path| plan.work.value(path)))
+            .unwrap_or_default()
+            .to_string(),
         words: words(&own, &full, &seeds, &left_out),
         complete: left_out.is_empty() && own.training.epochs == full.training.epochs,
         runs: reason.map_or(Ok(runs), Err),

@@ -176,14 +176,21 @@ impl Page {
             );
         }
         for entry in &self.entries {
+            let _ = writeln!(
+                text,
+                "\n## {0}\n\n`residuum reproduce {0} --profile {1} --seed {2}`\n",
+                entry.name,
+                self.profile(),
+                self.seed
+            );
             section(&mut text, entry);
         }
         text
     }
 }
 
+/// What stands under the head of an item: its picture, its findings, its files.
 fn section(text: &mut String, entry: &PageEntry) {
-    let _ = writeln!(text, "\n## {}\n", entry.name);
     let picture = format!("{}.png", entry.name);
     if entry.files.contains(&picture) {
         let _ = writeln!(text, "![{}]({picture})\n", entry.name);

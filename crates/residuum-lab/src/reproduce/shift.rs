@@ -290,7 +290,7 @@ fn section(title: &str, names: [&str; 3], ends: [&str; 2], of: &dyn Fn(f64) -> (
     let top = 1.35 * xs.iter().map(|&t| sum(t)).fold(0.0, f64::max);
     let mut panel = Panel::new(title)
         .x_axis(Axis::linear(format!("place on the line through {} (0) and W^{{*}} (1)", ends[0])))
-        .y_axis(Axis::linear("value").range(0.0, top))
+        .y_axis(Axis::linear("value").range(-0.03 * top, top))
         .legend(Legend::Below)
         .line(curve(&|(f, _)| f).color(Color::BLUE).label(names[0]))
         .line(curve(&|(_, penalty)| penalty).color(Color::VERMILLION).dash(Dash::Dashed).label(names[1]))
@@ -323,7 +323,7 @@ fn draw(setting: &Setting, surfaces: &Surfaces, drift: &DriftPrediction, weighed
              factor γ from the one without.",
         )
         .panel(section(
-            "Before shifting: the sum is least between W^{⋄} and W^{*}",
+            "Before shifting: least between W^{⋄} and W^{*}",
             ["f(W)", "⟨Σ, R_{c}(W)⟩", "its minimum"],
             ["W^{⋄}", "W^{*}"],
             &before,
@@ -364,7 +364,7 @@ fn weights(setting: &Weighing, weighed: &Weighed) -> Panel {
     let top = 1.3 * heights.iter().copied().fold(0.0, f64::max);
     Panel::new(format!("Weight of the penalty, γ = {}", setting.mixing))
         .x_axis(Axis::linear("P").range(0.0, 0.36))
-        .y_axis(Axis::linear("density of P_{K}, W fixed").range(0.0, top))
+        .y_axis(Axis::linear("density of P_{K}, W fixed").range(-0.03 * top, top))
         .legend(Legend::Hidden)
         .band(Band::area(grid, heights).color(Color::RESIDUAL_LEARNING))
         .reference(

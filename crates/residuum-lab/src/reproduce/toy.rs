@@ -22,10 +22,10 @@ use super::{
     Finding, PaperVerdict, Profile, ReproduceError, ReproduceOptions, Reproduction, key, settings, table,
 };
 use crate::figure::{
-    Axis, Band, Color, ColorRamp, Compass, Dash, Figure, Legend, Line, Marker, Note, Panel, Points,
-    ReferenceLine,
+    Axis, Band, Color, Compass, Dash, Figure, Legend, Line, Marker, Note, Panel, Points, ReferenceLine,
 };
 use crate::progress::{Cancelled, Progress};
+use crate::style::{RuleStyle, rule_style, rule_styles};
 
 const NAME: &str = "fig-toy";
 
@@ -369,8 +369,12 @@ fn ridges(setting: &Setting, levels: &[Level], title: &str, filled: Series, dash
         .legend(Legend::Below)
         .reference(ReferenceLine::vertical(setting.minimizer).color(Color::BLACK).label("W^{*}").along(0.965))
         .reference(ReferenceLine::vertical(0.0).label("W^{⋄}").along(0.965));
-    for (row, (level, color)) in levels.iter().zip(ColorRamp::SIGMA.levels(levels.len())).enumerate().rev() {
+    let own = rule_style(title).unwrap_or_default().color;
+    for (row, level) in levels.iter().enumerate().rev() {
         let base = row as f64;
+        // From pale to dark as the noise grows.
+        let place = base / (levels.len() - 1) as f64 - 0.5;
+        let color = own.mix(if place < 0.0 { Color::WHITE } else { Color::BLACK }, 0.9 * place.abs());
         let lifted = |series: Series| {
             let (grid, heights) = &level.densities[series as usize];
             let peak = heights.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
@@ -410,22 +414,23 @@ fn means(setting: &Setting, levels: &[Level]) -> Result<Panel, ReproduceError> {
         let bars: Vec<f64> = levels.iter().map(|level| 2.0 * level.summary(series).se).collect();
         Points::new(sigmas.clone(), gap).errors(bars)
     };
-    let (analog, learning) = (Color::ANALOG_SGD, Color::RESIDUAL_LEARNING);
-    let pale = learning.mix(Color::SKY_BLUE, 0.75);
+    let [analog, learning, main] =
+        <[RuleStyle; 3]>::try_from(rule_styles(&["analog", "residual_learning", "residual_learning"]))
+            .unwrap_or_default();
     Ok(Panel::new("Distance of the mean from W^{*}")
         .x_axis(Axis::log("noise σ").range(0.08, 5.0).ticks(sigmas.iter().map(|s| (*s, s.to_string()))))
         .y_axis(Axis::log("W^{*} − mean, bars ±2 standard errors").range(1e-4, 1.0))
         .legend(Legend::BottomRight)
-        .line(curve(|p| p.fixed_point).color(analog).label("zero of T"))
-        .line(curve(|p| p.penalized_minimizer).color(analog).dash(Dash::Dotted).label("W\u{303}^{*}"))
-        .line(curve(|p| p.main).color(pale).dash(Dash::Dashed).label("√α law, W"))
-        .line(curve(|p| p.effective).color(learning).dash(Dash::Dashed).label("√α law, W\u{304}"))
-        .points(measured(Series::Analog).color(analog))
-        .points(measured(Series::Main).color(pale).marker(Marker::Square))
-        .points(measured(Series::Effective).color(learning).marker(Marker::Diamond))
-        .note(Note::new(0.1, 0.26, "Analog SGD W_{K}").side(Compass::East).color(analog))
-        .note(Note::new(0.1, 4.6e-3, "RL W_{K}").side(Compass::East).color(pale))
-        .note(Note::new(0.3, 5e-4, "RL W\u{304}_{K}").side(Compass::East).color(learning)))
+        .line(curve(|p| p.fixed_point).color(analog.color).dash(analog.dash).label("zero of T"))
+        .line(curve(|p| p.penalized_minimizer).color(analog.color).dash(Dash::Dotted).label("W\u{303}^{*}"))
+        .line(curve(|p| p.main).color(main.color).dash(main.dash).label("√α law, W"))
+        .line(curve(|p| p.effective).color(learning.color).dash(learning.dash).label("√α law, W\u{304}"))
+        .points(measured(Series::Analog).color(analog.color))
+        .points(measured(Series::Main).color(main.color).marker(Marker::Square))
+        .points(measured(Series::Effective).color(learning.color).marker(Marker::Diamond))
+        .note(Note::new(0.1, 0.26, "Analog SGD W_{K}").side(Compass::East).color(analog.color))
+        .note(Note::new(0.1, 4.6e-3, "RL W_{K}").side(Compass::East).color(main.color))
+        .note(Note::new(0.3, 5e-4, "RL W\u{304}_{K}").side(Compass::East).color(learning.color)))
 }
 
 fn draw(setting: &Setting, levels: &[Level]) -> Result<Figure, ReproduceError> {

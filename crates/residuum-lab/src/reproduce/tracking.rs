@@ -5,14 +5,14 @@ use residuum::stats::Summary;
 use serde::Serialize;
 
 use super::{Finding, PaperVerdict, Profile, ReproduceError, ReproduceOptions, Reproduction, settings, table};
-use crate::figure::{Axis, Color, Figure, Legend, Line, Panel, Points as Dots};
+use crate::figure::{Axis, Figure, Line, Panel, Points as Dots};
 use crate::progress::Progress;
+use crate::style::{RuleStyle, rule_styles};
 use crate::verify::{ClaimError, VerifyError, tracking_bias, tracking_setting};
 
 const NAME: &str = "fig-tracking";
 const ERRORS: [f64; 5] = [-0.3, -0.15, 0.0, 0.15, 0.3];
-const RULES: [(&str, Color); 2] =
-    [("Residual Learning, fixed W⋄", Color::VERMILLION), ("E-RIDER", Color::RESIDUAL_LEARNING)];
+const RULES: [&str; 2] = ["Residual Learning, fixed W⋄", "E-RIDER"];
 
 /// What the laws leave out, as a share of the larger of the two: higher orders of α, and of the error.
 const SHARE: f64 = 0.15;
@@ -49,7 +49,7 @@ pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result
     let tracked = model.tracked(rates, tracking).map_err(|e| failed(e.into()))?.effective_bias;
     progress.begin("points", 2 * ERRORS.len() as u64);
     let mut rows = Vec::new();
-    for (n, (rule, _)) in RULES.into_iter().enumerate() {
+    for (n, rule) in RULES.into_iter().enumerate() {
         for error in ERRORS {
             let key = Key::new(options.seed).named(NAME).named(rule).fold((1000.0 * (error + 1.0)) as u64);
             let found: Summary =
@@ -77,22 +77,21 @@ pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result
         tables: vec![table(NAME, &rows)?],
         settings: settings(NAME, options, &setting)?,
         summary: String::new(),
-        findings: RULES.map(|(rule, _)| finding(rule, &rows)).into(),
+        findings: RULES.map(|rule| finding(rule, &rows)).into(),
     })
 }
 
 fn draw(rows: &[Row]) -> Figure {
     let mut panel = Panel::new("Toy with an unknown symmetric point")
         .x_axis(Axis::linear("error ε of the symmetric point at first"))
-        .y_axis(Axis::linear("bias of W̄"))
-        .legend(Legend::Below);
-    for (rule, color) in RULES {
+        .y_axis(Axis::linear("bias of W̄"));
+    for (rule, RuleStyle { color, dash }) in RULES.into_iter().zip(rule_styles(&RULES)) {
         let own = || rows.iter().filter(move |row| row.rule == rule);
         let xs: Vec<f64> = own().map(|row| row.error_of_point).collect();
         let (ys, laws): (Vec<f64>, Vec<f64>) = own().map(|row| (row.bias, row.law)).unzip();
         let bars: Vec<f64> = own().map(|row| 2.0 * row.standard_error).collect();
         panel = panel
-            .line(Line::new(xs.clone(), laws).color(color).label(format!("{rule}: law")))
+            .line(Line::new(xs.clone(), laws).color(color).dash(dash).label(format!("{rule}: law")))
             .points(Dots::new(xs, ys).errors(bars).color(color).label(format!("{rule}: measured")));
     }
     Figure::new(1).panel_size(520.0, 400.0).panel(panel).description(

@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::curves::{curve_table, trial_settings};
 use super::networks::{NetworkPoint, NetworkPoints, Wanted, obtain};
 use super::{Finding, PaperVerdict, ReproduceError, ReproduceOptions, Reproduction, table};
-use crate::figure::{Axis, Color, Dash, Figure, Legend, Line, Panel, ReferenceLine};
+use crate::figure::{Axis, Color, Figure, Legend, Line, Panel, ReferenceLine};
 use crate::progress::Progress;
 use crate::store::Row;
-use crate::style::rule_style;
+use crate::style::{RuleStyle, rule_styles};
 
 const NAME: &str = "fig-weights";
 /// τ of the devices.
@@ -162,17 +162,13 @@ fn draw(fcn: &NetworkPoints, mild: &NetworkPoints) -> Option<Figure> {
     for layer in &layers {
         let mut panel = axes(format!("Layer {layer}: Digital and Analog SGD"));
         let mut range = None;
-        for point in
-            [fcn.get("digital"), fcn.get("analog"), mild.get("power-0.5-0.6-analog")].into_iter().flatten()
-        {
+        // The milder device is a shade of Analog SGD.
+        let shown = [fcn.get("digital"), fcn.get("analog"), mild.get("power-0.5-0.6-analog")];
+        let shown: Vec<&NetworkPoint> = shown.into_iter().flatten().collect();
+        let rules: Vec<&str> = shown.iter().map(|point| point.rule.as_str()).collect();
+        for (point, RuleStyle { color, dash }) in shown.into_iter().zip(rule_styles(&rules)) {
             let Some(histogram) = cells(point, layer) else { continue };
-            let color = rule_style(&point.rule).map_or(Color::GREY, |style| style.color);
-            // The milder device is distinguished by its line style.
-            let (shape, dash) = if point.name.starts_with("power-0.5") {
-                (", γ_{res} = 0.5", Dash::Dashed)
-            } else {
-                ("", Dash::Solid)
-            };
+            let shape = if point.name.starts_with("power-0.5") { ", γ_{res} = 0.5" } else { "" };
             range = range.or(histogram.range);
             let label = format!("{}{shape}", point.title);
             panel = panel.line(density(&histogram, color).dash(dash).label(label));

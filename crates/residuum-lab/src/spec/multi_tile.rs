@@ -1,6 +1,5 @@
 //! Multi-tile Residual Learning in a spec: the warm start of a cascade, and what follows from the number of states.
 
-use residuum::Schedule;
 use residuum::rule::{Every, WarmStart};
 
 use super::device::Devices;
@@ -62,13 +61,23 @@ pub struct ByStates {
 /// Growth of β from one link to the next slower one.
 const RATE_GROWTH: f64 = 1.2;
 
+/// β of the fastest link is this for each state: the coarser the pulses, the fewer a transfer may send.
+const RATE_BY_STATE: f64 = 0.02;
+
+/// Its largest value, that of 18 states and more.
+const LARGEST_RATE: f64 = 0.35;
+
+/// γ of a cascade: 1/√6, the largest for which its theory holds.
+const LARGEST_MIXING: f64 = 0.408;
+
 /// Steps between transfers of the fastest link.
 const FIRST_PERIOD: u64 = 2;
 
 impl RuleSpec {
-    /// Fills in what a cascade leaves to the number of states, n = range/step: γ = 1/n; absolute rates γ·1.2ᵐ, so β = 1.2ᵐ, which the
-    /// schedule of the training does not scale; periods 2·⌊n/2⌋ᵐ; with m = 0 for the link from the array that learns. With ten
-    /// states these are the paper's numbers for MNIST.
+    /// Fills in what a cascade leaves to the number of states, n = range/step: β = min(n/50, 0.35)·1.2ᵐ and periods 2·⌊n/2⌋ᵐ, with m = 0 for
+    /// the link from the array that learns; and γ = 1/√6, the largest of the theory, whatever n. Periods and growth are the
+    /// paper's for MNIST. Its γ = 1/n lets γP reach half a pulse of W only at the very bounds of P, and its rates, which the schedule does not
+    /// scale, outlast the array that repairs them: measured in `docs/results/later-rules.md`.
     pub(super) fn follow_states(
         &mut self,
         devices: Option<&Devices>,
@@ -77,27 +86,26 @@ impl RuleSpec {
         let links = self.transfer_rates.len();
         let RuleKind::Residual(residual) = &mut self.kind else { return Ok(()) };
         let ByStates { mixing, rates, periods } = residual.by_states;
-        if !(mixing || periods || rates) {
+        if mixing {
+            residual.mixing = LARGEST_MIXING;
+            root.defaulted("rule.mixing", format!("{LARGEST_MIXING:?}"));
+        }
+        if !(periods || rates) {
             return Ok(());
         }
         let states = devices.and_then(|devices| devices.residual.states()).ok_or_else(|| {
-            let missing = if mixing { "mixing" } else { "transfer_rate" };
-            root.error(format!(
-                "rule.{missing} is missing, and this device has no states to choose it by: give it, or say \
-                 array = \"tile\" with states or pulse_step"
-            ))
+            root.error(
+                "rule.transfer_rate is missing, and this device has no states to choose it by: give it, or say \
+                 array = \"tile\" with states or pulse_step",
+            )
         })?;
         if states < 2.0 {
             return Err(root.error(format!(
-                "device.states must be at least 2 for a cascade that takes mixing, rates and periods from them, got {states}"
+                "device.states must be at least 2 for a cascade that takes rates and periods from them, got {states}"
             )));
         }
         // m of the link to array n.
         let powers = (0..links).map(|n| (links - 1 - n).cast_signed() as i32);
-        if mixing {
-            residual.mixing = 1.0 / states;
-            root.defaulted("rule.mixing", format!("{:?}", residual.mixing));
-        }
         if periods {
             let ratio = (states / 2.0).floor().max(2.0);
             let period = |m: i32| (FIRST_PERIOD as f64 * ratio.powi(m)).min(1e15) as u64;
@@ -106,11 +114,10 @@ impl RuleSpec {
             root.defaulted("rule.periods", format!("[{}]", list.join(", ")));
         }
         if rates {
-            self.transfer_rates =
-                powers.map(|m| Rate::Fixed(Schedule::Constant(RATE_GROWTH.powi(m)))).collect();
-            let list: Vec<String> = (self.transfer_rates.iter())
-                .map(|rate| format!("{{ constant = {:?} }}", rate.schedule(Schedule::Constant).at(0)))
-                .collect();
+            let first = (RATE_BY_STATE * states).min(LARGEST_RATE);
+            let rates: Vec<f64> = powers.map(|m| first * RATE_GROWTH.powi(m)).collect();
+            let list: Vec<String> = rates.iter().map(|rate| format!("{rate:?}")).collect();
+            self.transfer_rates = rates.into_iter().map(Rate::Scheduled).collect();
             root.defaulted("rule.transfer_rates", format!("[{}]", list.join(", ")));
         }
         Ok(())

@@ -56,7 +56,7 @@ section! {
             Optional("none"), of kind ["residual_learning"];
         /// of W per transfer: λ of the Tiki-Taka rules, β of the residual ones, which multiply it by γ
         transfer_rate: Option<Rate> = rate(), "per transfer",
-            Optional("required unless `rates` or `transfer_rates` is given; 1.2ᵐ for link m of a cascade, from the fastest on, whatever the schedule"),
+            Optional("required unless `rates` or `transfer_rates` is given; min(states/50, 0.35)·1.2ᵐ for link m of a cascade, from the fastest on"),
             of kind TRANSFERRING;
         /// βₙ, that of W first; one residual array each
         transfer_rates: Option<Vec<Rate>> = list(rate(), "a list of rates, that of W first", [1, 8]), "per transfer",
@@ -66,7 +66,7 @@ section! {
         /// γ
         tiki_taka_mixing @ "mixing": f64 = number().not_negative(), "–", Or("0.0"), of kind ["tiki_taka" "tiki_taka_2"];
         /// γ
-        mixing: Option<f64> = number().positive(), "–", Optional("required unless `rates` chooses it; 1/states for a cascade"),
+        mixing: Option<f64> = number().positive(), "–", Optional("required unless `rates` chooses it; 0.408 for a cascade, 1/√6"),
             of kind RESIDUAL;
         /// W⋄ that the rule subtracts: `zero`; `known`, the true point of every cell; given numbers; or a table
         symmetric_point: Option<SymmetricPointSpec> = SymmetricPointField, "weight",

@@ -275,17 +275,18 @@ impl PointSearch<'_> {
         }
         first.truncate(schedule.start);
         self.evaluate(&first, schedule.short_epochs, options.seed)?;
-        for round in 0..2 {
-            // Two rounds: the second looks around what the first found.
-            let share = if round == 0 { schedule.around.div_ceil(2) } else { schedule.around / 2 };
+        let mut index = 0;
+        for (round, width) in schedule.widths.iter().enumerate() {
+            // Each round looks around what those before it found.
             let best = self.best(schedule.short_epochs, 4);
             if best.is_empty() {
                 break;
             }
-            let first = round * schedule.around.div_ceil(2);
-            let near: Vec<Candidate> =
-                (0..share).map(|i| self.at(search.around(&best[i % best.len()].0, first + i))).collect();
+            let share = (schedule.around - index).div_ceil(schedule.widths.len() - round);
+            let near = (0..share).map(|i| search.around(&best[i % best.len()].0, *width, index + i));
+            let near: Vec<Candidate> = near.map(|place| self.at(place)).collect();
             self.evaluate(&near, schedule.short_epochs, options.seed)?;
+            index += share;
         }
         let best = self.best(schedule.short_epochs, schedule.long);
         if schedule.epochs > schedule.short_epochs {

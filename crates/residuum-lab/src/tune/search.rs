@@ -2,10 +2,13 @@
 //!
 //! ```text
 //! short trials   45 %  points of a low-discrepancy sequence, the setting of the spec and the centre first
-//!                25 %  random points around the best so far
+//!                25 %  random points around the best so far, in rounds
 //! long trials    15 %  the best of them, with all epochs
 //! seeds          15 %  the best of these, with further seeds
 //! ```
+//!
+//! A short trial has a quarter of the epochs, half of them from 30 trials on: with a quarter, rules that first fill a buffer or a period of
+//! their choppers look alike whatever the setting, but a small budget needs the time for its long trials.
 //!
 //! Every point follows from the seed, so that a search that was killed asks for the same trials again; those in the store are not
 //! run twice.
@@ -13,7 +16,7 @@
 use residuum::Key;
 
 /// How a budget is spent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Halving {
     /// Short trials of the quasi-random start.
     pub start: usize,
@@ -25,6 +28,8 @@ pub struct Halving {
     pub finalists: usize,
     /// Further seeds of each.
     pub seeds: usize,
+    /// Deviation of the steps of each round around the best, as a share of a field's range.
+    pub widths: &'static [f64],
     /// Epochs of a short trial.
     pub short_epochs: u64,
     /// Epochs of a long one.
@@ -37,15 +42,28 @@ impl Halving {
         let further = seeds.saturating_sub(1);
         let finalists = match trials {
             0..12 => 1,
-            12..30 => 2,
-            _ => 3,
+            12..AMPLE => 2,
+            AMPLE..60 => 3,
+            _ => 4,
         };
         let rest = trials.saturating_sub(finalists * further).max(3);
         let long = (rest * 3 / 17).max(finalists).min(rest - 2);
-        let start = ((rest - long) * 9 / 14).max(2).min(rest - long);
+        let ample = trials >= AMPLE;
+        let share = if ample { 8 } else { 9 };
+        let start = ((rest - long) * share / 14).max(2).min(rest - long);
         let around = rest - long - start;
-        let short_epochs = if epochs > 1 { epochs.div_ceil(4) } else { 1 };
-        Self { start, around, long, finalists: finalists.min(long), seeds: further, short_epochs, epochs }
+        let (short, widths): (u64, &[f64]) = if ample { (2, &[0.15, 0.1, 0.07]) } else { (4, &[0.12, 0.12]) };
+        let finalists = finalists.min(long);
+        Self {
+            start,
+            around,
+            long,
+            finalists,
+            seeds: further,
+            widths,
+            short_epochs: epochs.div_ceil(short),
+            epochs,
+        }
     }
 
     /// Trials in all.
@@ -59,6 +77,9 @@ impl Halving {
         (self.start + self.around) as u64 * self.short_epochs + long * self.epochs
     }
 }
+
+/// Trials from which a search can afford longer short trials, and a third round.
+const AMPLE: usize = 30;
 
 /// Places of settings in the unit cube of a space.
 #[derive(Clone, Copy, Debug)]
@@ -82,12 +103,11 @@ impl Search {
         (0..dimensions).map(coordinate).collect()
     }
 
-    /// Place `index` around another: a normal step in every direction, reflected at the walls.
-    pub fn around(&self, place: &[f64], index: usize) -> Vec<f64> {
-        const WIDTH: f64 = 0.12;
+    /// Place `index` around another: a normal step of this width in every direction, reflected at the walls.
+    pub fn around(&self, place: &[f64], width: f64, index: usize) -> Vec<f64> {
         let key = self.key.named("around").fold(index as u64);
         let step = |(j, &from): (usize, &f64)| {
-            let to = (from + WIDTH * key.normal_at(j as u64)).rem_euclid(2.0);
+            let to = (from + width * key.normal_at(j as u64)).rem_euclid(2.0);
             if to > 1.0 { 2.0 - to } else { to }
         };
         place.iter().enumerate().map(step).collect()

@@ -20,6 +20,9 @@ const MIXING: f64 = 8.0;
 const CHOP: f64 = 5.0;
 /// Steps between transfers.
 const EVERY: [u64; 4] = [1, 2, 5, 10];
+/// Parts of a mini-batch between transfers of rules whose choppers let them move one column at a time: a period of 1/p sweeps of all columns
+/// may otherwise take longer than a short trial.
+const PARTS: [u64; 2] = [10, 3];
 /// Arrays of a cascade besides W.
 const RESIDUALS: [u64; 4] = [1, 2, 3, 4];
 /// Gradients at which the Manhattan rule sends no pulse.
@@ -34,6 +37,8 @@ pub struct Space {
     width: usize,
     /// What `every` and `columns` are where they are not searched: steps of a sweep.
     fixed: Pace,
+    /// Samples of a step.
+    batch: f64,
 }
 
 /// How often a transfer is made, and how many columns it moves; none are all.
@@ -47,7 +52,7 @@ impl Space {
     /// The fields of a rule. Those it does not have are left out, and so are those in whose place the spec has others: lists of
     /// rates and periods, or a cascade whose rates follow from the number of states.
     pub(crate) fn new(spec: &TrialSpec, node: &Node, centre: &Centre) -> Self {
-        let (rule, width) = (&spec.rule, centre.columns);
+        let (rule, width, batch) = (&spec.rule, centre.columns, spec.training.batch_size as u64);
         let has = |field: &str| rule_has(rule.name, field);
         let given = |field: &str| spec.resolved.iter().any(|r| r.given && r.path.starts_with(field));
         let residual = has("mixing") && has("symmetric_point");
@@ -82,7 +87,10 @@ impl Space {
         };
         let whole = |values: &[u64]| values.iter().map(u64::to_string).collect();
         if has("every") && !by_states && !given("rule.periods") {
-            choice("rule.every", whole(&EVERY));
+            let parts: Vec<u64> =
+                PARTS.iter().map(|part| batch / part).filter(|n| has("chop") && *n > 0).collect();
+            let parts = parts.iter().map(|n| format!("{{ samples = {n} }}"));
+            choice("rule.every", parts.chain(EVERY.iter().map(u64::to_string)).collect());
         }
         // Choppers of columns flip after their own read: their rules move one at a time.
         if has("columns") && !has("chop") && width > 1 {
@@ -99,9 +107,10 @@ impl Space {
         if has("threshold") {
             choice("rule.threshold", THRESHOLDS.iter().map(|t| format!("{t:?}")).collect());
         }
-        let number = |field: &str| own_setting(spec, node, field).and_then(|own| own.number());
-        let fixed = Pace { every: number("rule.every").unwrap_or(1.0), columns: number("rule.columns") };
-        Self { fields, width, fixed }
+        let own = |field: &str| own_setting(spec, node, field);
+        let every = own("rule.every").and_then(|own| steps(&own, batch as f64)).unwrap_or(1.0);
+        let fixed = Pace { every, columns: own("rule.columns").and_then(|own| own.number()) };
+        Self { fields, width, fixed, batch: batch as f64 }
     }
 
     /// The same without what is chosen from a list, for which the spec's own values hold.
@@ -157,10 +166,17 @@ impl Space {
     /// Steps after which a weight is written again.
     pub fn sweep(&self, settings: &[Setting]) -> f64 {
         let searched = |field: &str| self.index(field).map(|i| &settings[i]);
-        let every = searched("rule.every").map_or(Some(self.fixed.every), Setting::number).unwrap_or(1.0);
+        let every = searched("rule.every").map_or(Some(self.fixed.every), |every| steps(every, self.batch));
+        let every = every.unwrap_or(1.0);
         let columns = searched("rule.columns").map_or(self.fixed.columns, Setting::number);
         every * columns.map_or(1.0, |columns| (self.width as f64 / columns).ceil())
     }
+}
+
+/// Steps of `every`, which may also be so many samples.
+fn steps(every: &Setting, batch: f64) -> Option<f64> {
+    let samples = || every.node().field("samples").and_then(Node::as_number);
+    every.number().or_else(|| samples().map(|samples| samples / batch))
 }
 
 /// Pulses that a transfer through a buffer may send to a cell: one, as many as move it by a visible part of its range, and between.

@@ -178,6 +178,71 @@ fn no_link_is_dead() {
     assert_eq!(links("a [b](c.md) `[d](e.md)`\n```\n[f](g.md)\n```\n"), ["c.md"]);
 }
 
+/// A page cut at its headings, each part with its heading.
+fn sections(page: &str) -> Vec<String> {
+    let (mut parts, mut inside) = (vec![String::new()], false);
+    for line in page.lines() {
+        inside ^= line.trim_start().starts_with("```");
+        if line.starts_with('#') && !inside {
+            parts.push(String::new());
+        }
+        let part = parts.last_mut().unwrap();
+        part.push_str(line);
+        part.push('\n');
+    }
+    parts
+}
+
+/// Whether a part of a page has a command that a reader can call: between backticks, in a block, or indented.
+fn has_command(part: &str) -> bool {
+    const PROGRAMS: [&str; 7] =
+        ["residuum ", "cargo run", "cargo bench", "cargo test", "python", "tools/", "--bench "];
+    let is_command = |words: &str| {
+        let words = words.trim_start().trim_start_matches("AIHWKIT_PYTHON=… ");
+        PROGRAMS.iter().any(|program| words.starts_with(program))
+    };
+    part.split('`').skip(1).step_by(2).any(is_command) || part.lines().any(is_command)
+}
+
+/// Pictures of a part of a page, as their targets.
+fn pictures(part: &str) -> Vec<&str> {
+    let starts = part.lines().filter(|line| line.starts_with("!["));
+    starts.filter_map(|line| Some(line.split_once("](")?.1.split_once(')')?.0)).collect()
+}
+
+/// What was measured can be measured again: a picture, and a table of results, stands in a section with its command; no picture lies
+/// about that no page shows.
+#[test]
+fn every_figure_and_table_has_its_command_beside_it() {
+    let mut shown: Vec<PathBuf> = Vec::new();
+    let mut faults = Vec::new();
+    let front = root().join("README.md");
+    let front = (front.clone(), fs::read_to_string(front).unwrap());
+    for (path, page) in pages().into_iter().chain([front]) {
+        let name = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
+        let measured =
+            ["docs/results", "docs/performance.md", "docs/coverage.md"].iter().any(|p| name.starts_with(p));
+        for part in sections(&page) {
+            let own = pictures(&part);
+            shown.extend(own.iter().map(|target| path.parent().unwrap().join(target)));
+            let is_table = measured && part.contains("\n|---") && !part.contains("| item | paper |");
+            if (is_table || !own.is_empty()) && !has_command(&part) {
+                faults.push(format!("{name}: {}", part.lines().next().unwrap_or_default()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "no command stands beside what these sections show:\n{}", faults.join("\n"));
+    assert!(shown.len() > 15, "{shown:?}");
+    let shown: Vec<PathBuf> = shown.iter().map(|path| path.canonicalize().unwrap()).collect();
+    for picture in files(&root().join("docs"), ".png") {
+        assert!(shown.contains(&picture.canonicalize().unwrap()), "no page shows {}", picture.display());
+    }
+    // Broken twins.
+    assert!(!has_command("A table of `learning_rate`\n") && has_command("# Reads (`--bench readout`)\n"));
+    assert_eq!(sections("a\n# b\n```\n# c\n```\n## d\n").len(), 3);
+    assert_eq!(pictures("![a](b.png)\nvec![0.8; n](c)\n"), ["b.png"]);
+}
+
 /// The names in backticks of a cell of a table.
 fn names(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()

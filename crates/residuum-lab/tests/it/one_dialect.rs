@@ -226,7 +226,7 @@ fn what_has_no_effect_is_an_error_with_a_sentence() {
 
 const CASCADE: &str = "kind = \"residual_cascade\", residuals = 3, symmetric_point = \"zero\"";
 
-/// γ, rates and periods of a cascade follow the number of states where nothing else is said: the paper's for ten.
+/// Rates and periods of a cascade follow the number of states where nothing else is said.
 #[test]
 fn a_cascade_follows_the_number_of_states() {
     let resolved = |device: &str| {
@@ -238,10 +238,11 @@ fn a_cascade_follows_the_number_of_states() {
         ["rule.mixing", "rule.periods", "rule.transfer_rates"].map(value)
     };
     let tile = |states: &str| format!("device = {{ array = \"tile\", response = \"soft_bounds\", {states} }}");
-    let ten = ["0.1", "[50, 10, 2]", "[{ constant = 1.44 }, { constant = 1.2 }, { constant = 1.0 }]"];
+    let ten = ["0.408", "[50, 10, 2]", "[0.288, 0.24, 0.2]"];
     assert_eq!(resolved(&tile("states = 10")), ten);
     assert_eq!(resolved(&tile("pulse_step = 0.2")), ten, "a range of 2 in steps of 0.2");
-    assert_eq!(resolved(&tile("states = 4"))[..2], ["0.25", "[8, 4, 2]"]);
+    assert_eq!(resolved(&tile("states = 4"))[1..], ["[8, 4, 2]", "[0.1152, 0.096, 0.08]"]);
+    assert!(resolved(&tile("states = 40"))[2].ends_with(" 0.35]"), "a largest rate");
     let pulsed =
         "device = { array = \"exact\", response = \"power\", shape = 1.0, pulses = { pulse_step = 0.2 } }";
     assert_eq!(resolved(pulsed), ten);
@@ -261,7 +262,7 @@ fn impossible_settings_of_the_later_rules_are_named() {
     for (message, expected) in [
         (of(&tile("0"), CASCADE), "device.states must be positive and finite, got 0"),
         (of(&tile("1"), CASCADE), "device.states must be at least 2 for a cascade"),
-        (of(EXACT, CASCADE), "rule.mixing is missing, and this device has no states to choose it by"),
+        (of(EXACT, CASCADE), "rule.transfer_rate is missing, and this device has no states to choose it by"),
         (
             of(TILE, &residual("{ track = { rate = 1.5 } }")),
             "rule.symmetric_point.track.rate must be between 0 and 1, got 1.5",

@@ -287,7 +287,22 @@ fn a_swept_number_is_an_axis() {
     assert_eq!((series[0].label.as_str(), &series[0].xs), ("A", &vec![0.3, 0.6, 1.2]));
     assert!(series[1].ys.iter().zip([20.0, 50.0, 70.0]).all(|(y, end)| (y - end).abs() < 1e-9));
     assert_eq!(report.sections[0].headline[0], "Highest test accuracy (%): A in 3 of 3 settings.");
+    // A field that moves with another is drawn with it, not against single points.
+    for trial in &mut trials {
+        let states = format!("{}00", trial.manifest.labels[0].1.replace('.', ""));
+        trial.manifest.labels.insert(1, ("device.states".into(), states));
+    }
+    let plots = &Report::new(&trials, &ReportOptions::default()).sections[0].plots;
+    let against: Vec<(&str, &str, usize)> = plots
+        .iter()
+        .filter(|p| p.name.starts_with("against"))
+        .map(|p| (p.name.as_str(), p.charts[0].x.as_str(), p.charts.len()))
+        .collect();
+    assert_eq!(against, [("against-radius", "radius, with it states", 1)]);
     // Broken twin: words are no axis.
+    for trial in &mut trials {
+        trial.manifest.labels.remove(1);
+    }
     trials[0].manifest.labels[0].1 = "wide".into();
     let plots = &Report::new(&trials, &ReportOptions::default()).sections[0].plots;
     assert!(!plots.iter().any(|p| p.name.starts_with("against")));

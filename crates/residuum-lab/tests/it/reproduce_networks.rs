@@ -162,7 +162,7 @@ fn the_page_shows_every_item_with_its_verdicts() {
         "residuum reproduce fig-bias table-mnist fig-weights --profile quick --seed 0",
         "| [table-mnist](#table-mnist) | `table:MNIST-pow-and-exp` | 38 not run | 61 s | – |",
         "| Analog SGD, power response, γ_res = 1, τ = 0.6. | &lt; 15.00 % | – | not run: data missing (mnist; residuum data fetch mnist) |",
-        "![fig-bias](fig-bias.png)",
+        "## fig-bias\n\n`residuum reproduce fig-bias --profile quick --seed 0`\n\n![fig-bias](fig-bias.png)",
         "within 1 point",
         "Not run: the disk is full",
     ] {

@@ -156,3 +156,20 @@ fn a_file_of_presets_with_a_hole_is_refused() {
         assert!(RulePresets::parse(&hole).is_err(), "without {line}");
     }
 }
+
+/// What a cascade takes from the number of states learns digits by pulses of a tenth of the range. As printed, with γ = 1/states and
+/// rates of transfers that no schedule scales, it does not.
+#[test]
+fn a_cascade_learns_with_what_it_takes_from_the_states() {
+    let device = "response = \"soft_bounds\", radius = 0.6, states = 10, step_spread = 0.1, cycle_noise = 0.1";
+    let cascade = |fields: &str| {
+        let rule = format!("kind = \"residual_cascade\", symmetric_point = \"zero\", {fields}");
+        let schedule = "batch_size = 10, schedule = { kind = \"cosine\", last = 0.02 }";
+        read(&spec(device, &rule).replace("batch_size = 10", schedule)).unwrap().remove(0)
+    };
+    let printed = "learning_rate = 0.05, mixing = 0.1, transfer_rates = [{ constant = 1.44 }, { constant = 1.2 }, { constant = 1.0 }], \
+                   periods = [50, 10, 2]";
+    let own = accuracy(&cascade("residuals = 3, learning_rate = { constant = 1.0 }"));
+    let printed = accuracy(&cascade(printed));
+    assert!(own > 0.90 && printed < 0.80, "{own} {printed}");
+}

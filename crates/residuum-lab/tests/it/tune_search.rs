@@ -34,7 +34,7 @@ fn the_start_fills_the_space_more_evenly_than_chance() {
     assert_eq!(search.quasi_random(5), search.quasi_random(5));
     let other = Search { key: Key::new(4), ..search };
     assert_ne!(search.quasi_random(0), other.quasi_random(0));
-    let near = search.around(&[0.01, 0.5, 0.99], 0);
+    let near = search.around(&[0.01, 0.5, 0.99], 0.12, 0);
     assert!(near.iter().all(|p| (0.0..=1.0).contains(p)), "{near:?}");
 }
 

@@ -63,6 +63,29 @@ impl<'a, T: Scalar> Gradient<'a, T> {
         }
     }
 
+    /// Row `row` of [`Gradient::dense`], with the same bits; `buffer` holds it where it has to be summed first.
+    #[inline(always)]
+    pub(super) fn row<'b>(&self, row: usize, cols: usize, buffer: &'b mut Vec<T>) -> &'b [T]
+    where
+        'a: 'b,
+    {
+        match self {
+            Self::Dense(gradient) => &gradient[row * cols..(row + 1) * cols],
+            Self::Outer { batch, errors, inputs } => {
+                let rows = errors.len() / (*batch).max(1);
+                buffer.clear();
+                buffer.resize(cols, T::ZERO);
+                for (errors, x) in errors.chunks_exact(rows.max(1)).zip(inputs.chunks_exact(cols.max(1))) {
+                    let e = errors[row];
+                    for (g, x) in buffer.iter_mut().zip(x) {
+                        *g += e * *x;
+                    }
+                }
+                buffer
+            }
+        }
+    }
+
     /// Samples `from..to`.
     pub(crate) fn chunk(self, from: usize, to: usize) -> Self {
         match self {

@@ -3,6 +3,7 @@ use super::transfer::{Every, Pace};
 use super::{EffectiveRates, Gradient, Inspect, Operations, Rates, Rule, Source, StepError, UpdateRule, of};
 use crate::array::Array;
 use crate::error::{ParameterError, positive, require};
+use crate::simd::vectorized;
 use crate::state::{State, StateError, Tensors};
 use crate::{Key, Scalar};
 
@@ -94,24 +95,23 @@ impl<T: Scalar> MixedPrecision<T> {
         let shape = self.main.shape();
         match gradient {
             Gradient::Dense(gradient) => {
-                for (sum, g) in self.sum.iter_mut().zip(gradient) {
-                    *sum -= rate * *g;
-                }
+                vectorized(|| self.sum.iter_mut().zip(gradient).for_each(|(sum, g)| *sum -= rate * *g));
             }
             Gradient::Outer { errors, inputs, .. } => {
                 let [e, x] = &mut self.factors;
                 quantized(self.quantize[0], errors, shape.rows, key.named("errors"), e);
                 quantized(self.quantize[1], inputs, shape.cols, key.named("inputs"), x);
-                for (e, x) in e.chunks_exact(shape.rows).zip(x.chunks_exact(shape.cols)) {
-                    for (row, e) in self.sum.chunks_exact_mut(shape.cols).zip(e) {
-                        if *e != T::ZERO {
-                            let scale = rate * *e;
-                            for (sum, x) in row.iter_mut().zip(x) {
-                                *sum -= scale * *x;
+                let sum = &mut self.sum;
+                vectorized(|| {
+                    for (e, x) in e.chunks_exact(shape.rows).zip(x.chunks_exact(shape.cols)) {
+                        for (row, e) in sum.chunks_exact_mut(shape.cols).zip(e) {
+                            if *e != T::ZERO {
+                                let scale = rate * *e;
+                                row.iter_mut().zip(x).for_each(|(sum, x)| *sum -= scale * *x);
                             }
                         }
                     }
-                }
+                });
             }
         }
     }
@@ -128,19 +128,18 @@ impl<T: Scalar> MixedPrecision<T> {
             }
             gradient => gradient,
         };
-        if let Gradient::Dense(direction) = self.optimizer.direction(gradient, self.main.weights()) {
-            for (sum, d) in self.sum.iter_mut().zip(direction) {
-                *sum -= rate * *d;
-            }
-        }
+        self.optimizer.accumulate(rate, gradient, self.main.weights(), &mut self.sum);
     }
 
     /// Sends the whole pulses of χ.
     fn transfer(&mut self, key: Key) -> Result<(), ParameterError> {
-        for (sum, pulses) in self.sum.iter_mut().zip(&mut self.pulses) {
-            *pulses = (*sum / self.granularity).trunc();
-            *sum -= *pulses * self.granularity;
-        }
+        let (sum, granularity) = (&mut self.sum, self.granularity);
+        vectorized(|| {
+            for (sum, pulses) in sum.iter_mut().zip(&mut self.pulses) {
+                *pulses = (*sum / granularity).trunc();
+                *sum -= *pulses * granularity;
+            }
+        });
         self.main.pulse_cells(self.granularity, &self.pulses, key)
     }
 }

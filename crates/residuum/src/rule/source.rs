@@ -3,6 +3,7 @@
 use super::Gradient;
 use crate::Scalar;
 use crate::error::{ParameterError, non_negative, positive, require};
+use crate::simd::vectorized;
 use crate::state::Tensors;
 
 /// An optimiser's step ΔZ, with α the learning rate of the step.
@@ -101,6 +102,7 @@ pub(super) struct Optimizer<T> {
     age: u64,
     /// What a weight of 1 stands for, of all weights or of each row.
     units: Vec<T>,
+    /// The gradient of one row.
     sum: Vec<T>,
     direction: Vec<T>,
 }
@@ -165,48 +167,54 @@ impl<T: Scalar> Optimizer<T> {
 
     /// D of the desired step −αD: the gradient itself for SGD, otherwise one entry per weight. `weights` are the effective ones.
     pub(super) fn direction<'a>(&'a mut self, gradient: Gradient<'a, T>, weights: &[T]) -> Gradient<'a, T> {
-        match self.source {
-            Source::Sgd => gradient,
-            Source::Momentum { momentum } => {
-                let momentum = T::from_f64(momentum);
-                for (m, g) in self.first.iter_mut().zip(gradient.dense(&mut self.sum)) {
-                    *m = momentum * *m + *g;
-                }
-                Gradient::Dense(&self.first)
-            }
-            Source::Adam { decay_first, decay_second, epsilon } => {
-                self.adam(gradient, [decay_first, decay_second, epsilon]);
-                Gradient::Dense(&self.direction)
-            }
-            Source::AdamW { decay_first, decay_second, epsilon, weight_decay } => {
-                self.adam(gradient, [decay_first, decay_second, epsilon]);
-                let decay = T::from_f64(weight_decay);
-                for (d, w) in self.direction.iter_mut().zip(weights) {
-                    *d += decay * *w;
-                }
-                Gradient::Dense(&self.direction)
-            }
+        if self.is_sgd() {
+            return gradient;
         }
+        let mut direction = std::mem::take(&mut self.direction);
+        direction.resize(weights.len(), T::ZERO);
+        self.each_row(gradient, weights, &mut direction, |out, d| *out = d);
+        self.direction = direction;
+        Gradient::Dense(&self.direction)
     }
 
-    fn adam(&mut self, gradient: Gradient<'_, T>, [decay_first, decay_second, epsilon]: [f64; 3]) {
-        let gradient = gradient.dense(&mut self.sum);
-        self.direction.resize(gradient.len(), T::ZERO);
+    /// `sum` ← `sum` − rate·D, for what is not SGD.
+    pub(super) fn accumulate(&mut self, rate: T, gradient: Gradient<'_, T>, weights: &[T], sum: &mut [T]) {
+        self.each_row(gradient, weights, sum, |sum, d| *sum -= rate * d);
+    }
+
+    /// Hands D to `take`, entry by entry beside those of `out`. Gradient, moments and D of a row are made in one pass, while they are in
+    /// the first-level cache.
+    fn each_row(
+        &mut self,
+        gradient: Gradient<'_, T>,
+        weights: &[T],
+        out: &mut [T],
+        take: impl Fn(&mut T, T) + Copy,
+    ) {
         self.age += 1;
-        let age = i32::try_from(self.age).unwrap_or(i32::MAX);
-        let (c1, c2) = (T::from_f64(1.0 - decay_first.powi(age)), T::from_f64(1.0 - decay_second.powi(age)));
-        let [keep_first, keep_second, epsilon] = [decay_first, decay_second, epsilon].map(T::from_f64);
-        let [new_first, new_second] = [1.0 - decay_first, 1.0 - decay_second].map(T::from_f64);
-        let cols = gradient.len() / self.units.len();
-        for (row, unit) in self.units.iter().enumerate() {
-            for i in row * cols..(row + 1) * cols {
-                // The gradient by what the weight stands for; a step of that, in units of the weight.
-                let g = *unit * gradient[i];
-                self.first[i] = keep_first * self.first[i] + new_first * g;
-                self.second[i] = keep_second * self.second[i] + new_second * g * g;
-                self.direction[i] = (self.first[i] / c1) / ((self.second[i] / c2).sqrt() + epsilon) / *unit;
+        let law = Law::new(self.source, self.age);
+        let rows = match gradient {
+            Gradient::Dense(_) => self.units.len(),
+            Gradient::Outer { batch, errors, .. } => errors.len() / batch.max(1),
+        };
+        let cols = weights.len() / rows.max(1);
+        let (first, second) = (&mut self.first, &mut self.second);
+        let (units, buffer) = (&self.units, &mut self.sum);
+        vectorized(|| {
+            for row in 0..rows {
+                let range = row * cols..(row + 1) * cols;
+                let gradient = gradient.row(row, cols, buffer);
+                let unit = units[row.min(units.len() - 1)];
+                let (first, out) = (&mut first[range.clone()], &mut out[range.clone()]);
+                match law {
+                    Law::Momentum(keep) => momentum(keep, gradient, first, out, take),
+                    Law::Adam(adam) => {
+                        let second = &mut second[range.clone()];
+                        adam.row((gradient, &weights[range]), [first, second], unit, out, take);
+                    }
+                }
             }
-        }
+        });
     }
 
     pub(super) fn save(&self, tensors: &mut Tensors) {
@@ -225,5 +233,84 @@ impl<T: Scalar> Optimizer<T> {
         from.read("first", &mut self.first);
         from.read("second", &mut self.second);
         from.read_count("age", &mut self.age);
+    }
+}
+
+/// What an optimiser does with a gradient in one of its steps.
+#[derive(Clone, Copy)]
+enum Law<T> {
+    /// Share of the velocity that survives.
+    Momentum(T),
+    Adam(Adam<T>),
+}
+
+/// Adam's numbers in one of its steps, with c₁ and c₂ the corrections of its moments:
+///
+/// ```text
+/// m ← β₁m + (1 − β₁)g,  v ← β₂v + (1 − β₂)g²
+/// D = (m/c₁)/(√(v/c₂) + ε) + decay·W̄ = (√c₂/c₁)·m/(√v + ε√c₂) + decay·W̄       the last form: one division, one root
+/// ```
+#[derive(Clone, Copy)]
+struct Adam<T> {
+    /// β₁ and β₂.
+    keep: [T; 2],
+    /// 1 − β₁ and 1 − β₂.
+    new: [T; 2],
+    /// √c₂/c₁.
+    correction: f64,
+    /// ε√c₂.
+    epsilon: T,
+    decay: T,
+}
+
+impl<T: Scalar> Law<T> {
+    fn new(source: Source, age: u64) -> Self {
+        let (decays, epsilon, weight_decay) = match source {
+            Source::Sgd => return Self::Momentum(T::ZERO),
+            Source::Momentum { momentum } => return Self::Momentum(T::from_f64(momentum)),
+            Source::Adam { decay_first, decay_second, epsilon } => ([decay_first, decay_second], epsilon, 0.0),
+            Source::AdamW { decay_first, decay_second, epsilon, weight_decay } => {
+                ([decay_first, decay_second], epsilon, weight_decay)
+            }
+        };
+        let age = i32::try_from(age).unwrap_or(i32::MAX);
+        let [c1, c2] = decays.map(|decay| 1.0 - decay.powi(age));
+        Self::Adam(Adam {
+            keep: decays.map(T::from_f64),
+            new: decays.map(|decay| T::from_f64(1.0 - decay)),
+            correction: c2.sqrt() / c1,
+            epsilon: T::from_f64(epsilon * c2.sqrt()),
+            decay: T::from_f64(weight_decay),
+        })
+    }
+}
+
+#[inline(always)]
+fn momentum<T: Scalar>(keep: T, gradient: &[T], first: &mut [T], out: &mut [T], take: impl Fn(&mut T, T)) {
+    for ((m, g), out) in first.iter_mut().zip(gradient).zip(out) {
+        *m = keep * *m + *g;
+        take(out, *m);
+    }
+}
+
+impl<T: Scalar> Adam<T> {
+    /// One row. The gradient counts by what the weight stands for, `unit`; D is a step of that, in units of the weight.
+    #[inline(always)]
+    fn row(
+        self,
+        (gradient, weights): (&[T], &[T]),
+        [first, second]: [&mut [T]; 2],
+        unit: T,
+        out: &mut [T],
+        take: impl Fn(&mut T, T),
+    ) {
+        let scale = T::from_f64(self.correction / unit.to_f64());
+        let moments = first.iter_mut().zip(second);
+        for (((m, v), out), (g, w)) in moments.zip(out).zip(gradient.iter().zip(weights)) {
+            let g = unit * *g;
+            *m = self.keep[0] * *m + self.new[0] * g;
+            *v = self.keep[1] * *v + self.new[1] * g * g;
+            take(out, scale * *m / (v.sqrt() + self.epsilon) + self.decay * *w);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use residuum_lab::figure::{Color, Dash};
 use residuum_lab::report::{Form, Series};
-use residuum_lab::style::{RuleStyle, rule_style, rule_styles};
+use residuum_lab::style::{RuleStyle, drawn_as, rule_style, rule_styles};
 
 #[test]
 fn every_series_has_its_own_color_and_every_rule_its_look() {
@@ -49,4 +49,25 @@ fn points_without_a_place_are_left_out_with_their_band() {
     let kept = series.kept(true);
     assert_eq!((kept.xs, kept.ys), (vec![0.0, 3.0], vec![1.0, 2.0]));
     assert_eq!(kept.band, Some([vec![1e-3, 1.0], vec![2.0, 3.0]]));
+}
+
+/// RIDER and E-RIDER are no kinds of their own in a spec; what they do decides how they look.
+#[test]
+fn a_rule_is_drawn_as_what_it_does() {
+    let spec = |chopper: Option<&'static str>| {
+        move |field: &str| match field {
+            "rule.kind" => Some("\"residual_learning_2\""),
+            "rule.symmetric_point.track.chopper" => chopper,
+            _ => None,
+        }
+    };
+    assert_eq!(drawn_as(spec(None)), Some("residual_learning_2"));
+    assert_eq!(drawn_as(spec(Some("0.0"))), Some("rider"));
+    assert_eq!(drawn_as(spec(Some("0.1"))), Some("e_rider"));
+    assert_eq!(drawn_as(|_| None), None);
+    let words = ["residual_learning_2", "rider", "e_rider", "residual_cascade"];
+    let looks = words.map(|word| rule_style(word).unwrap());
+    for (i, look) in looks.iter().enumerate() {
+        assert!(!looks[..i].iter().any(|other| other.color == look.color), "{}", words[i]);
+    }
 }

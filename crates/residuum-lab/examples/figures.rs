@@ -1,15 +1,18 @@
-//! Draws the figure of the README from numbers of the repository: `cargo run --release -p residuum-lab --example front_page`.
+//! Draws the figures of the pages whose numbers are in the repository: `cargo run --release -p residuum-lab --example figures`.
 //!
-//! Densities come from `docs/results/reproduce` (`residuum reproduce fig-toy`), accuracies and times from
-//! `docs/results/beside-aihwkit.csv` (`tools/aihwkit/beside.py`).
+//! The front page: densities from `docs/results/reproduce` (`residuum reproduce fig-toy`), accuracies and times from
+//! `docs/results/beside-aihwkit.csv` (`tools/aihwkit/beside.py`). The long runs: `docs/results/NAME.csv`, which is what
+//! `residuum run NAME` measured after every epoch.
 
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
-use residuum_lab::figure::{Axis, Band, Bars, Color, Figure, Legend, Line, Note, Panel, Points, ReferenceLine};
+use residuum_lab::figure::{
+    Axis, Band, Bars, Color, Figure, FigureFormat, Line, Note, Panel, Points, ReferenceLine,
+};
 use residuum_lab::files::{FIGURES, save_figure};
-use residuum_lab::style::rule_style;
+use residuum_lab::style::{RuleStyle, error_axis, rule_style, rule_styles};
 
 type Row = BTreeMap<String, String>;
 
@@ -26,8 +29,7 @@ fn number(row: &Row, column: &str) -> f64 {
 fn drift(rows: &[Row]) -> Panel {
     let mut panel = Panel::new("Drift and its cure: where weights end")
         .x_axis(Axis::linear("weight").range(-0.05, 0.75))
-        .y_axis(Axis::linear("density").range(0.0, 21.0))
-        .legend(Legend::Below);
+        .y_axis(Axis::linear("density").range(0.0, 21.0));
     for (rule, variable, title) in
         [("analog_sgd", "main", "Analog SGD"), ("residual_learning", "effective_weights", "Residual Learning")]
     {
@@ -57,8 +59,7 @@ fn programs(rows: &[Row]) -> Vec<String> {
 fn accuracy(rows: &[Row]) -> Panel {
     let mut panel = Panel::new("MNIST, 784-256-128-10 on tiles")
         .x_axis(Axis::linear("epoch").whole())
-        .y_axis(Axis::linear("test accuracy (%)").range(0.0, 104.0))
-        .legend(Legend::Below);
+        .y_axis(Axis::linear("test accuracy (%)").range(0.0, 104.0));
     for rule in ["Analog SGD", "Tiki-Taka, mixing 0.4"] {
         let Some(style) = rule_style(rule) else { continue };
         for program in programs(rows) {
@@ -86,8 +87,7 @@ fn speed(rows: &[Row]) -> Panel {
     let top = 1.25 * rules.iter().map(|rule| seconds(rule, false)).fold(0.0, f64::max);
     let mut panel = Panel::new("CPU time of an epoch, one core")
         .x_axis(Axis::linear("").range(0.4, 2.6).ticks([(1.0, rules[0]), (2.0, rules[1])]))
-        .y_axis(Axis::linear("CPU seconds").range(0.0, top))
-        .legend(Legend::Below);
+        .y_axis(Axis::linear("CPU seconds").range(0.0, top));
     for (ours, color, label, shift) in
         [(true, Color::BLUE, "Residuum", -0.17), (false, Color::GREY, "AIHWKIT", 0.17)]
     {
@@ -101,6 +101,62 @@ fn speed(rows: &[Row]) -> Panel {
         panel = panel.note(Note::new(i as f64 + 1.0, slow + 0.05 * top, words));
     }
     panel
+}
+
+/// A long run: its file and title, and its trials in the words of the page.
+type LongRun = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+const LONG_RUNS: [LongRun; 2] = [
+    (
+        "mnist-fcn",
+        "MNIST, FCN, power response, shape 1, radius 0.6",
+        &[
+            ("digital", "Digital SGD"),
+            ("analog", "Analog SGD"),
+            ("tiki-taka-mixed", "Tiki-Taka, mixing 0.4"),
+            ("tiki-taka", "Tiki-Taka, mixing 0"),
+        ],
+    ),
+    (
+        "cifar10-features",
+        "CIFAR-10, frozen ResNet-50, head on tiles",
+        &[
+            ("digital", "Digital SGD"),
+            ("analog", "Analog SGD"),
+            ("residual", "Residual Learning"),
+            ("analog-ideal", "Analog SGD, ideal reads"),
+            ("residual-ideal", "Residual Learning, ideal reads"),
+        ],
+    ),
+];
+
+/// Test errors after each epoch: means over seeds, with their range as a band.
+fn errors(rows: &[Row], (_, title, trials): LongRun) -> Result<Figure, Box<dyn Error>> {
+    let all = rows.iter().map(|row| 100.0 * (1.0 - number(row, "test_accuracy")));
+    let mut panel =
+        Panel::new(title).x_axis(Axis::linear("epoch").whole()).y_axis(error_axis("test error (%)", all));
+    let titles: Vec<&str> = trials.iter().map(|(_, title)| *title).collect();
+    for ((trial, title), RuleStyle { color, dash }) in trials.iter().zip(rule_styles(&titles)) {
+        let mut epochs: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        for row in rows.iter().filter(|row| row["trial"] == *trial) {
+            let error = 100.0 * (1.0 - number(row, "test_accuracy"));
+            epochs.entry(row["epoch"].parse()?).or_default().push(error);
+        }
+        if epochs.is_empty() {
+            return Err(format!("{trial} must be a trial of the file").into());
+        }
+        let xs: Vec<f64> = epochs.keys().map(|epoch| *epoch as f64).collect();
+        let of = |f: fn(&Vec<f64>) -> f64| -> Vec<f64> { epochs.values().map(f).collect() };
+        let (least, most) = (
+            |e: &Vec<f64>| e.iter().copied().fold(f64::INFINITY, f64::min),
+            |e: &Vec<f64>| e.iter().copied().fold(0.0, f64::max),
+        );
+        panel = panel.band(Band::new(xs.clone(), of(least), of(most)).color(color).opacity(0.2)).line(
+            Line::new(xs, of(|e| e.iter().sum::<f64>() / e.len() as f64)).color(color).dash(dash).label(*title),
+        );
+    }
+    let words = "Test error after each epoch, a curve for each rule with the range over seeds as a band.";
+    Ok(Figure::new(1).panel_size(520.0, 400.0).description(words).panel(panel))
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -117,5 +173,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         .panel(accuracy(&beside))
         .panel(speed(&beside));
     save_figure(&figure, docs.join("figures"), "front-page", &FIGURES)?;
+    for run in LONG_RUNS {
+        let rows = read(&docs.join(format!("results/{}.csv", run.0)))?;
+        save_figure(&errors(&rows, run)?, docs.join("results"), run.0, &[FigureFormat::Png])?;
+    }
     Ok(())
 }

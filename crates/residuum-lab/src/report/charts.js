@@ -1,47 +1,5 @@
 "use strict";
 (() => {
-  // Columns are sorted by the full number where there is one, else by the words; what is missing stays last.
-  const sort = (table, column, down) => {
-    const body = table.tBodies[0];
-    const key = row => {
-      const cell = row.cells[column];
-      return cell.dataset.key === undefined ? cell.textContent : Number(cell.dataset.key);
-    };
-    const rank = value => (typeof value === "number" ? 0 : value === "–" ? 2 : 1);
-    const compare = (a, b) => {
-      const [x, y] = [key(a), key(b)];
-      if (rank(x) !== rank(y)) return rank(x) - rank(y);
-      const order = typeof x === "number" ? x - y : x.localeCompare(y, undefined, { numeric: true });
-      return down ? -order : order;
-    };
-    body.append(...[...body.rows].sort(compare));
-  };
-  for (const table of document.querySelectorAll("table.sortable")) {
-    const heads = [...table.tHead.rows[0].cells];
-    heads.forEach((head, column) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...head.childNodes);
-      head.append(button);
-      button.addEventListener("click", () => {
-        const down = head.getAttribute("aria-sort") === "ascending";
-        heads.forEach(other => other.removeAttribute("aria-sort"));
-        head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        sort(table, column, down);
-      });
-    });
-  }
-
-  // A table that does not fit becomes a list of cards, and a table again where there is room.
-  const fit = () => {
-    for (const table of document.querySelectorAll("table.sortable")) {
-      table.classList.remove("stacked");
-      table.classList.toggle("stacked", table.scrollWidth > table.parentElement.clientWidth + 1);
-    }
-  };
-  fit();
-  window.addEventListener("resize", fit);
-
   const number = x => {
     const size = Math.abs(x);
     const text = size !== 0 && (size < 1e-3 || size >= 1e6) ? x.toExponential(3) : String(Number(x.toPrecision(5)));
