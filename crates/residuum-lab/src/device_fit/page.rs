@@ -10,10 +10,6 @@ use crate::report::TABLES;
 
 const STYLE: &str = include_str!("../report/page.css");
 
-/// On a narrow page cells wrap, so that no interval is cut off.
-const NARROW: &str =
-    "@media (max-width: 40rem) { .sortable tbody th, .sortable tbody td { white-space: normal; } }\n";
-
 impl FitReport {
     /// The page.
     pub fn to_html(&self) -> String {
@@ -23,7 +19,7 @@ impl FitReport {
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title}</title>\n\
-             <link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}{NARROW}</style>\n</head>\n<body>\n\
+             <link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
              <header>\n<p class=\"kind\">Residuum device fit</p>\n<h1>{title}</h1>\n</header>\n<main>\n"
         );
         let _ = writeln!(
