@@ -105,9 +105,11 @@ fn study(arguments: &Arguments) -> std::io::Result<()> {
     let done: BTreeSet<String> = lines.iter().map(|line| head(line)).collect();
     let cases =
         CASES.iter().chain(&FRESH).filter(|c| arguments.case.as_ref().is_none_or(|name| name == c.name));
-    let jobs: Vec<(&Case, usize, u64)> = cases
-        .flat_map(|case| arguments.devices.iter().map(move |&devices| (case, devices)))
-        .flat_map(|(case, devices)| (0..arguments.replicas).map(move |r| (case, devices, r)))
+    // Every truth in turn, so that a study that was stopped has as many replicas of each.
+    let cases: Vec<&Case> = cases.collect();
+    let jobs: Vec<(&Case, usize, u64)> = (0..arguments.replicas)
+        .flat_map(|r| cases.iter().map(move |&case| (case, r)))
+        .flat_map(|(case, r)| arguments.devices.iter().map(move |&devices| (case, devices, r)))
         .filter(|(case, devices, r)| !done.contains(&format!("{};{devices};{r}", case.name)))
         .collect();
     let file = match &arguments.store {

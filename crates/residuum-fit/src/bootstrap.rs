@@ -107,6 +107,9 @@ impl<'a> Redraw<'a> {
         for (noise, shift) in estimate[curve..].iter_mut().zip(fit.shift) {
             *noise += shift;
         }
+        if let Some(noise) = fit.noise {
+            estimate[curve..].copy_from_slice(&noise);
+        }
         if let Some(factored) = &factored {
             for (i, bias) in fit.bias.iter().enumerate() {
                 // Halves of few ramps say little: what they say beyond the error of the whole is noise of their own.

@@ -37,6 +37,8 @@ pub struct Curve {
 
 /// Where a bound that no data show is sought at most, in weights.
 const FAR: f64 = 20.0;
+/// The share of the range between soft bounds that ramps fill at least.
+const MOST: f64 = 0.7;
 
 impl CurveFamily {
     /// The number of parameters.
@@ -213,12 +215,12 @@ impl Curve {
         }
     }
 
-    /// Whether straight lines are soft bounds: both fall, and vanish at most a fifth of the visited span beyond it.
+    /// Whether straight lines are soft bounds: both fall, and ramps fill most of the range between the states where they vanish. One
+    /// direction may be slower than the other and end further from its bound.
     pub fn is_soft(&self, visited: Range) -> bool {
-        let near = 0.2 * (visited.hi - visited.lo);
-        let above = self.bound(Direction::Up).is_some_and(|b| b <= visited.hi + near);
-        let below = self.bound(Direction::Down).is_some_and(|b| b >= visited.lo - near);
-        self.model == CurveFamily::Line && above && below
+        let bounds = self.bound(Direction::Down).zip(self.bound(Direction::Up));
+        let filled = bounds.is_some_and(|(lo, hi)| lo < hi && visited.hi - visited.lo >= MOST * (hi - lo));
+        self.model == CurveFamily::Line && filled
     }
 
     /// The word for the family; straight lines have two.

@@ -10,7 +10,7 @@ use crate::curve::Curve;
 use crate::measurement::{Direction, Ramp};
 
 /// Ramps filtered together.
-pub(crate) const LANES: usize = 8;
+pub(crate) const LANES: usize = 4;
 /// Where steps are tabulated: states may leave [−1, 1] by noise.
 pub(crate) const OVER: Range = Range { lo: -1.5, hi: 1.5 };
 /// Intervals of that table: a step is then exact to 1e-5 of itself for the curves that are fitted.

@@ -23,9 +23,9 @@ use crate::curve::{Curve, CurveFamily};
 use crate::filter::Prepared;
 use crate::measurement::{Direction, Measurement, Ramp};
 use crate::point::FittedPoint;
-use crate::scoring::{Likelihood, Maximum, WriteNoise};
+use crate::scoring::{Likelihood, Maximum, NOISES, WriteNoise};
 use crate::screen::{self, Screening};
-use crate::starts::Starts;
+use crate::starts::{Scale, Starts};
 
 /// Hears how far a fit has come; the library itself never prints.
 pub trait FitProgress: Sync {
@@ -234,7 +234,7 @@ pub fn fit(
         })
         .collect();
     let mut seen: Vec<Screening> = vec![Screening::default(); ramps.len()];
-    let scales: Vec<(f64, f64)> = ramps.par_iter().map(|own| Starts::new(own).scale()).collect();
+    let scales: Vec<Scale> = ramps.par_iter().map(|own| Starts::new(own).scale()).collect();
     screen::cut_plateaus(&mut ramps, &scales, &mut seen);
     let models = candidates();
     progress.begin("fitting", (models.len() + 1) as u64 * devices.len() as u64);
@@ -253,8 +253,9 @@ pub fn fit(
                 if round == 0 {
                     let n = model.dimension();
                     let curve = Curve { model, parameters: best.parameters[..n].to_vec() };
-                    let noise = [best.parameters[n], best.parameters[n + 1]];
-                    screen::cut_shadows(&mut own, &curve, noise, starts.scale().0, &mut seen);
+                    let [read, write] = [n, n + 1].map(|i| best.parameters[i].sqrt());
+                    let scale = Scale { read, write, ..starts.scale() };
+                    screen::cut_shadows(&mut own, &curve, scale, &mut seen);
                 }
                 if !screen::outliers(&likelihood, &best.parameters, &mut own, &mut seen.outliers) {
                     break;
@@ -307,43 +308,89 @@ pub fn fit(
         return Err(FitError::NoModel);
     }
     let best = &mut fitted[0];
-    let (model, writes) = (best.model, best.writes);
-    best.fits.par_iter_mut().zip(&prepared).for_each(|(fit, ramps)| {
-        fit.shift = Likelihood { model, ramps, writes }.restricted_shift(fit);
-    });
-    if ramps.len() > 1 {
-        find_bias(best, &ramps, &prepared);
-    }
+    restrict(best, &ramps, &prepared);
     if options.held_out {
         hold_out(&mut fitted, &ramps, &mut warnings);
     }
     assemble(Parts { measured, options, key, range, seen, screening, warnings, ramps, prepared, fitted })
 }
 
-/// The bias of maximum likelihood, which is as large for the mean of many devices as for one of them and so counts where the mean is
-/// known better: one over the number of reads, so that halves of the ramps have twice as much.
-fn find_bias(best: &mut Candidate, ramps: &[Vec<Ramp>], prepared: &[Prepared]) {
+/// The noise of a device by the restricted likelihood; of several, curve and noise without their bias.
+///
+/// The bias of maximum likelihood is as large for the mean of many devices as for one of them, and so counts where the mean is known
+/// better. It goes with one over the number of reads, so fits without a third of the ramps show it: the jackknife.
+fn restrict(best: &mut Candidate, ramps: &[Vec<Ramp>], prepared: &[Prepared]) {
     let (model, writes, n) = (best.model, best.writes, best.model.dimension());
-    // Straight lines and values at nodes enter the steps linearly, and have next to none.
-    if !matches!(model, CurveFamily::Power | CurveFamily::Exponential | CurveFamily::Tanh) {
+    let on = |ramps| Likelihood { model, ramps, writes };
+    if let ([fit], [ramps]) = (best.fits.as_mut_slice(), prepared) {
+        fit.shift = on(ramps).restricted_shift(fit);
         return;
     }
-    best.fits.par_iter_mut().zip(ramps.par_iter().zip(prepared)).for_each(|(fit, (own, whole))| {
-        let halves = [0, 1].map(|half| Prepared::new(own.iter().filter(|r| r.cycle % 2 == half)));
-        let sided = |half: &Prepared| [Direction::Up, Direction::Down].iter().all(|d| half.units.contains(d));
-        if !halves.iter().all(sided) {
-            return;
+    let whole = noise_of_all(on, &mut best.fits, prepared);
+    let cycles = ramps.iter().flatten().map(|r| r.cycle + 1).max().unwrap_or(0);
+    let parts: Vec<Vec<Prepared>> = (0..cycles.min(3))
+        .map(|part| {
+            let without =
+                |own: &Vec<Ramp>| Prepared::new(own.iter().filter(|r| r.cycle % cycles.min(3) != part));
+            ramps.iter().map(without).collect()
+        })
+        .collect();
+    let sided = |part: &Prepared| [Direction::Up, Direction::Down].iter().all(|d| part.units.contains(d));
+    if !parts.iter().flatten().all(sided) {
+        return;
+    }
+    let mut found: Vec<Vec<Maximum>> = parts
+        .iter()
+        .map(|part| {
+            part.par_iter().zip(&best.fits).map(|(ramps, fit)| on(ramps).maximize(&fit.parameters)).collect()
+        })
+        .collect();
+    let count = parts.len() as f64;
+    let more =
+        |of: &dyn Fn(&[Prepared]) -> f64| parts.iter().map(|p| of(prepared) / of(p)).sum::<f64>() / count - 1.0;
+    // Straight lines and values at nodes enter the steps linearly, and have next to none.
+    if matches!(model, CurveFamily::Power | CurveFamily::Exponential | CurveFamily::Tanh) {
+        for (d, fit) in best.fits.iter_mut().enumerate() {
+            if found.iter().all(|f| f[d].converged && !f[d].held[..n].contains(&true)) {
+                let more = more(&|p| p[d].reads as f64);
+                let mean = |i: usize| found.iter().map(|f| f[d].parameters[i]).sum::<f64>() / count;
+                fit.bias = (0..n).map(|i| (mean(i) - fit.parameters[i]) / more).collect();
+            }
         }
-        let found =
-            [&halves[0], &halves[1]].map(|ramps| Likelihood { model, ramps, writes }.maximize(&fit.parameters));
-        if found.iter().any(|f| !f.converged || f.held[..n].contains(&true)) {
-            return;
+    }
+    let more = more(&|p| p.iter().map(|own| own.reads as f64).sum());
+    let apart: Vec<[f64; NOISES]> =
+        found.iter_mut().zip(&parts).map(|(fits, part)| noise_of_all(on, fits, part)).collect();
+    for noise in best.fits.iter_mut().filter_map(|fit| fit.noise.as_mut()) {
+        for (i, v) in noise.iter_mut().enumerate() {
+            *v -= (apart.iter().map(|own| own[i]).sum::<f64>() / count - whole[i]) / more;
         }
-        let more = 0.5 * halves.iter().map(|h| whole.reads as f64 / h.reads as f64).sum::<f64>() - 1.0;
-        fit.bias = (0..n)
-            .map(|i| (0.5 * (found[0].parameters[i] + found[1].parameters[i]) - fit.parameters[i]) / more)
-            .collect();
-    });
+    }
+}
+
+/// The mean noise of several devices, and the noise of each.
+///
+/// The maximum of one device is biased by a part of its own error: few reads leave a part of the noise at 0 on some devices, and a large
+/// estimate weighs the reads that made it large less. So every device takes one step from the same noise, the mean of all, which is
+/// linear in what its reads say.
+fn noise_of_all<'a>(
+    on: impl Fn(&'a Prepared) -> Likelihood<'a> + Sync,
+    fits: &mut [Maximum],
+    prepared: &'a [Prepared],
+) -> [f64; NOISES] {
+    let mean = |fits: &[Maximum]| -> [f64; NOISES] {
+        let own = |fit: &Maximum, i: usize| {
+            fit.noise.map_or_else(|| fit.parameters[fit.parameters.len() - NOISES + i], |noise| noise[i])
+        };
+        std::array::from_fn(|i| fits.iter().map(|f| own(f, i)).sum::<f64>() / fits.len() as f64)
+    };
+    for _ in 0..3 {
+        let from = mean(fits).map(|v| v.max(0.0));
+        fits.par_iter_mut().zip(prepared).for_each(|(fit, ramps)| {
+            fit.noise = on(ramps).restricted_from(fit, from);
+        });
+    }
+    mean(fits)
 }
 
 /// Everything of a fit but its intervals.
@@ -371,7 +418,7 @@ fn assemble(parts: Parts<'_>) -> Result<DeviceFit, FitError> {
         Draws::new(&best.fits, &sides, &free, options.draws, key)
     };
     let mut draws = draw(&fitted[0]);
-    let absent = without_absent_noise(&mut fitted[0], &draws, &prepared);
+    let absent = without_absent_noise(&mut fitted[0], &draws, &ramps, &prepared);
     if absent.is_some() {
         draws = draw(&fitted[0]);
     }
@@ -500,7 +547,12 @@ struct Absent {
 
 /// Fits again without a part of the write noise whose variance comes out negative: the other part is then the whole, and its
 /// interval that of the whole.
-fn without_absent_noise(best: &mut Candidate, draws: &Draws, prepared: &[Prepared]) -> Option<Absent> {
+fn without_absent_noise(
+    best: &mut Candidate,
+    draws: &Draws,
+    ramps: &[Vec<Ramp>],
+    prepared: &[Prepared],
+) -> Option<Absent> {
     let (model, n) = (best.model, best.model.dimension());
     if best.writes != WriteNoise::Both {
         return None;
@@ -514,11 +566,9 @@ fn without_absent_noise(best: &mut Candidate, draws: &Draws, prepared: &[Prepare
     let at_most = draws.estimate(|p| Some(p[gone])).map_or(0.0, |e| e.high);
     best.writes = writes;
     best.fits.par_iter_mut().zip(prepared).for_each(|(fit, ramps)| {
-        let likelihood = Likelihood { model, ramps, writes };
-        let bias = std::mem::take(&mut fit.bias);
-        *fit = Maximum { bias, ..likelihood.maximize(&fit.parameters) };
-        fit.shift = likelihood.restricted_shift(fit);
+        *fit = Likelihood { model, ramps, writes }.maximize(&fit.parameters);
     });
+    restrict(best, ramps, prepared);
     Some(Absent { writes, at_most })
 }
 

@@ -129,6 +129,16 @@ pub enum ReadError {
         /// Another.
         second: String,
     },
+    /// Resistances.
+    #[error(
+        "{file}: its header says that reads are in {unit}, resistances: give conductances, one over them, or currents with --read-voltage"
+    )]
+    Resistances {
+        /// The file.
+        file: String,
+        /// The unit.
+        unit: String,
+    },
     /// A voltage for what are conductances.
     #[error("{file}: its header says that reads are in {unit}, conductances already: leave --read-voltage out")]
     Conductances {
@@ -325,6 +335,9 @@ pub fn measurement(sources: &[PulseFile<'_>], options: &ReadOptions) -> Result<M
         whole = Some(together);
     }
     let mut whole = whole.ok_or(ReadError::NoFile)?;
+    if grid::is_resistance(&whole.unit) {
+        return Err(ReadError::Resistances { file: sources[0].name.into(), unit: whole.unit });
+    }
     let current = grid::over_volts(&whole.unit);
     if let Some(voltage) = options.read_voltage {
         if current.is_none() && grid::is_unit(&whole.unit) {

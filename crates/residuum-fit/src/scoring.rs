@@ -67,6 +67,8 @@ pub(crate) struct Maximum {
     pub(crate) converged: bool,
     /// What the likelihood takes from each noise because the curve is fitted to the same reads.
     pub(crate) shift: [f64; NOISES],
+    /// The noise of a device among several, a step away from that of all.
+    pub(crate) noise: Option<[f64; NOISES]>,
     /// Bias of the curve's parameters, found from halves of the ramps; empty where it is not taken out.
     pub(crate) bias: Vec<f64>,
 }
@@ -214,6 +216,7 @@ impl Likelihood<'_> {
             held,
             converged,
             shift: [0.0; NOISES],
+            noise: None,
             bias: Vec::new(),
         }
     }
@@ -225,21 +228,31 @@ impl Likelihood<'_> {
         let all = vec![1.0; best.units.log_likelihood.len()];
         let start = best.units.sums(&all).0;
         let mut shift = [0.0; NOISES];
+        let noise: Vec<bool> = (0..self.dimension()).map(|i| i >= n && self.writes.free()[i - n]).collect();
         // A step takes a share of the noise that the curve follows and gives back all of it but the square of that share.
         for _ in 0..3 {
             let mut at = best.parameters.clone();
             at[n..].iter_mut().zip(shift).for_each(|(v, s)| *v += s);
-            let Some(step) = self.restricted_step(best, &at, &start) else { break };
+            let Some(step) = self.restricted_step(best, &at, &start, &noise) else { break };
             shift.iter_mut().zip(&step[n..]).for_each(|(s, more)| *s += more);
         }
         shift
     }
 
-    /// One step of the restricted likelihood on the noise; `start` is the score at the maximum, which noise held at 0 has there.
-    fn restricted_step(&self, best: &Maximum, at: &[f64], start: &[f64]) -> Option<Vec<f64>> {
+    /// The noise of this device by one step of the restricted likelihood from `noise`, whatever its own maximum is.
+    pub(crate) fn restricted_from(&self, best: &Maximum, noise: [f64; NOISES]) -> Option<[f64; NOISES]> {
+        let n = self.model.dimension();
+        let at: Vec<f64> = best.parameters[..n].iter().copied().chain(noise).collect();
+        let free: Vec<bool> = (0..self.dimension()).map(|i| i >= n && self.writes.free()[i - n]).collect();
+        let step = self.restricted_step(best, &at, &vec![0.0; self.dimension()], &free)?;
+        Some(std::array::from_fn(|i| noise[i] + step[n + i]))
+    }
+
+    /// One step of the restricted likelihood in the parameters `free`; `start` is the score at the maximum, which noise held at 0 has
+    /// there.
+    fn restricted_step(&self, best: &Maximum, at: &[f64], start: &[f64], free: &[bool]) -> Option<Vec<f64>> {
         let (n, dimension) = (self.model.dimension(), self.dimension());
         let curve: Vec<bool> = (0..dimension).map(|i| i < n && !best.held[i]).collect();
-        let noise: Vec<bool> = (0..dimension).map(|i| i >= n && self.writes.free()[i - n]).collect();
         let whole = |at: &[f64]| {
             let units = self.units(at);
             units.sums(&vec![1.0; units.log_likelihood.len()])
@@ -250,13 +263,13 @@ impl Likelihood<'_> {
         let here = volume(&information)?;
         let middle = Curve { model: self.model, parameters: at[..n].to_vec() }.gain(0.0).abs().max(1e-12);
         let small = 1e-2 * (at[n] + at[n + 1] + at[n + 2] * middle * middle);
-        for i in (n..dimension).filter(|&i| noise[i]) {
+        for i in (n..dimension).filter(|&i| free[i]) {
             let h = if i == n + 2 { small / (middle * middle) } else { small };
             let mut moved = at.to_vec();
             moved[i] += h;
             score[i] += 0.5 * (here - volume(&whole(&moved).1)?) / h;
         }
-        let step = Factored::new(&information, &noise, 0.0)?.solve(&score);
+        let step = Factored::new(&information, free, 0.0)?.solve(&score);
         step.iter().all(|s| s.is_finite()).then_some(step)
     }
 

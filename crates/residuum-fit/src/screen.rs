@@ -4,6 +4,7 @@ use crate::curve::Curve;
 use crate::filter::LANES;
 use crate::measurement::{Direction, Measurement, Ramp};
 use crate::scoring::Likelihood;
+use crate::starts::Scale;
 
 /// A read that is far from what the device can do.
 #[derive(Clone, Debug, PartialEq)]
@@ -209,11 +210,16 @@ struct Smooth {
     /// How far below it a ramp is certainly not there yet.
     width: f64,
     span: f64,
+    /// Deviation of a smoothed read.
+    read: f64,
+    /// Deviation of a pulse.
+    write: f64,
 }
 
 impl Smooth {
-    fn new(ramps: &[&Ramp], step: f64, read_noise: f64) -> Option<Self> {
-        let half = (0.5 * (read_noise / step).powi(2)).ceil().max(1.0);
+    fn new(ramps: &[&Ramp], scale: Scale) -> Option<Self> {
+        let Scale { step, read, write } = scale;
+        let half = (0.5 * (read / step).powi(2)).ceil().max(1.0);
         if half > 40.0 {
             return None;
         }
@@ -223,8 +229,9 @@ impl Smooth {
         let all = || curves.iter().flatten().copied().filter(|v| !v.is_nan());
         let (level, lowest) = (all().fold(f64::MIN, f64::max), all().fold(f64::MAX, f64::min));
         // The highest level is high by chance too.
-        let width = (half + 1.0) * step + 2.0 * read_noise / (2.0 * half + 1.0).sqrt();
-        Some(Self { curves, half: half as usize, level, width, span: level - lowest })
+        let read = read / (2.0 * half + 1.0).sqrt();
+        let width = (half + 1.0) * step + 2.0 * read;
+        Some(Self { curves, half: half as usize, level, width, span: level - lowest, read, write })
     }
 
     /// When a ramp first comes this close to the highest level.
@@ -236,6 +243,20 @@ impl Smooth {
     /// read that is left out decided where the ramp ends, those that stay would be too low.
     fn cuts(&self, distance: f64) -> Vec<Option<usize>> {
         self.curves.iter().map(|c| self.first(c, distance).map(|at| at + self.half + 1)).collect()
+    }
+
+    /// The speed over a distance that took so many pulses, and its standard error: that between ramps, or where they are too few to tell it,
+    /// what the noise of n pulses and of the reads at both ends makes of the distance.
+    fn speed(&self, distance: f64, pulses: &[f64]) -> [f64; 2] {
+        let n = pulses.len() as f64;
+        let mean = f64::max(pulses.iter().sum::<f64>() / n, 0.5);
+        let speed = distance / mean;
+        let relative = if n < 4.0 {
+            (mean * self.write.powi(2) + 2.0 * self.read.powi(2)).sqrt() / distance
+        } else {
+            (pulses.iter().map(|p| (p - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt() / mean
+        };
+        [speed, speed * relative / n.sqrt()]
     }
 
     /// How ramps end at the highest level.
@@ -264,7 +285,7 @@ impl Smooth {
         }
         let count = fast.len() as f64;
         let ([far, far_error], [last, last_error]) =
-            (speed(4.0 * unit, &fast), speed(4.0 * unit - near, &slow));
+            (self.speed(4.0 * unit, &fast), self.speed(4.0 * unit - near, &slow));
         let from = 0.5 * (4.0 * unit + near);
         let reach = from / (6.0 * unit - from);
         let at_level = last - (far - last) * reach;
@@ -275,8 +296,7 @@ impl Smooth {
             if fall > 1e-6 * last / unit { (1.0 + fall * near / least).ln() / fall } else { near / least };
         Some(Approach {
             left_over: at_level / far,
-            // Few ramps do not tell their own error.
-            error: if count < 4.0 { 0.1 } else { error / far },
+            error: error / far,
             stands: left / count - 1.25 * rest - 2.0 / count.sqrt(),
         })
     }
@@ -323,15 +343,6 @@ enum End {
     Reached,
 }
 
-/// The speed over a distance that took so many pulses, and its standard error between ramps.
-fn speed(distance: f64, pulses: &[f64]) -> [f64; 2] {
-    let n = pulses.len() as f64;
-    let mean = f64::max(pulses.iter().sum::<f64>() / n, 0.5);
-    let variance = pulses.iter().map(|p| (p - mean).powi(2)).sum::<f64>() / f64::max(n - 1.0, 1.0);
-    let speed = distance / mean;
-    [speed, speed * (variance / n).sqrt() / mean]
-}
-
 /// The distance from a bound within which it cuts off write noise: there, (step) × (distance) is less than three times the
 /// variance of that noise, and a state stays away from the bound by what it cannot overstep.
 fn shadow(curve: &Curve, direction: Direction, additive: f64, of: &Smooth) -> f64 {
@@ -341,21 +352,15 @@ fn shadow(curve: &Curve, direction: Direction, additive: f64, of: &Smooth) -> f6
 }
 
 /// Cuts ramps where a soft bound begins to cut off their noise.
-pub(crate) fn cut_shadows(
-    ramps: &mut [Ramp],
-    curve: &Curve,
-    noise: [f64; 2],
-    step: f64,
-    found: &mut Screening,
-) {
+pub(crate) fn cut_shadows(ramps: &mut [Ramp], curve: &Curve, scale: Scale, found: &mut Screening) {
     for direction in [Direction::Up, Direction::Down] {
         if found.plateaus.iter().any(|(d, ..)| *d == direction) {
             continue;
         }
         let own: Vec<usize> = (0..ramps.len()).filter(|&i| ramps[i].direction == direction).collect();
         let seen: Vec<&Ramp> = own.iter().map(|&i| &ramps[i]).collect();
-        let Some(smooth) = Smooth::new(&seen, step, noise[0].sqrt()) else { continue };
-        let distance = shadow(curve, direction, noise[1], &smooth);
+        let Some(smooth) = Smooth::new(&seen, scale) else { continue };
+        let distance = shadow(curve, direction, scale.write.powi(2), &smooth);
         if distance > smooth.width {
             found.shadowed += cut(ramps, &own, &smooth.cuts(distance)).1;
         }
@@ -377,7 +382,7 @@ fn cut(ramps: &mut [Ramp], own: &[usize], from: &[Option<usize>]) -> (usize, usi
 
 /// Cuts the ramps of every device that stand at a hard bound, and says so. Devices of one kind have one kind of bound: where most
 /// of them certainly run into one, all do.
-pub(crate) fn cut_plateaus(devices: &mut [Vec<Ramp>], scales: &[(f64, f64)], found: &mut [Screening]) {
+pub(crate) fn cut_plateaus(devices: &mut [Vec<Ramp>], scales: &[Scale], found: &mut [Screening]) {
     for direction in [Direction::Up, Direction::Down] {
         let own = |ramps: &[Ramp]| -> Vec<usize> {
             (0..ramps.len()).filter(|&i| ramps[i].direction == direction).collect()
@@ -385,9 +390,9 @@ pub(crate) fn cut_plateaus(devices: &mut [Vec<Ramp>], scales: &[(f64, f64)], fou
         let smooth: Vec<Option<Smooth>> = devices
             .iter()
             .zip(scales)
-            .map(|(ramps, (step, read_noise))| {
+            .map(|(ramps, scale)| {
                 let seen: Vec<&Ramp> = own(ramps).into_iter().map(|i| &ramps[i]).collect();
-                Smooth::new(&seen, *step, *read_noise)
+                Smooth::new(&seen, *scale)
             })
             .collect();
         let seen: Vec<Option<Approach>> =

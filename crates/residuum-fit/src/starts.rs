@@ -16,6 +16,14 @@ pub(crate) struct Starts {
     noise: [f64; 2],
 }
 
+/// The mean step, and the deviations of a read and of a pulse.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    pub(crate) step: f64,
+    pub(crate) read: f64,
+    pub(crate) write: f64,
+}
+
 impl Starts {
     pub(crate) fn new(ramps: &[Ramp]) -> Self {
         let mut pairs: [Vec<(f64, f64)>; 2] = [Vec::new(), Vec::new()];
@@ -39,9 +47,10 @@ impl Starts {
         Self { pairs, lines, noise: [read, (variance - 2.0 * read).max(0.02 * variance)] }
     }
 
-    /// The mean step, and the deviation of a read.
-    pub(crate) fn scale(&self) -> (f64, f64) {
-        (0.5 * (mean(&self.pairs[0]).abs() + mean(&self.pairs[1]).abs()).max(1e-12), self.noise[0].sqrt())
+    /// The sizes of a step and of its noise.
+    pub(crate) fn scale(&self) -> Scale {
+        let step = 0.5 * (mean(&self.pairs[0]).abs() + mean(&self.pairs[1]).abs()).max(1e-12);
+        Scale { step, read: self.noise[0].sqrt(), write: self.noise[1].sqrt() }
     }
 
     /// Parameters of curve and noise to begin with.

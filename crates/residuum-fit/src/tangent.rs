@@ -2,7 +2,7 @@
 //!
 //! With r = v/√S, x = ∂v/√S and z = ∂S/(√2 S), a read contributes −rx + (r² − 1)z/√2 to the score and the products xxᵀ + zzᵀ to the
 //! information. So a few pulses at a time are differentiated for every parameter, and the columns multiplied with one another while
-//! they are in the nearest cache, eight ramps side by side.
+//! they are in the nearest cache, four ramps side by side.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -254,25 +254,38 @@ fn multiply(rows: &[Row], columns: &[[Lanes; 2 * ROWS]], sums: &mut Sums) {
         }
     }
     let used = 2 * rows.len();
-    let mut pair = 0;
+    let mut left = sums.information.as_mut_slice();
     for (i, own) in columns.iter().enumerate() {
-        add_product(&own[..used], &target[..used], &mut sums.score[i]);
-        for other in &columns[i..] {
-            add_product(&own[..used], &other[..used], &mut sums.information[pair]);
-            pair += 1;
+        add_products(&own[..used], [&target], std::array::from_mut(&mut sums.score[i]));
+        let (row, rest) = left.split_at_mut(columns.len() - i);
+        left = rest;
+        let mut others = columns[i..].chunks_exact(TOGETHER);
+        let mut into = row.chunks_exact_mut(TOGETHER);
+        for (others, into) in others.by_ref().zip(into.by_ref()) {
+            if let ([a, b, c, d], Ok(into)) = (others, into.try_into()) {
+                add_products(&own[..used], [a, b, c, d], into);
+            }
+        }
+        for (other, into) in others.remainder().iter().zip(into.into_remainder()) {
+            add_products(&own[..used], [other], std::array::from_mut(into));
         }
     }
 }
 
+/// Columns that one is multiplied with at a time: a sum must wait for its last product, and others fill that time.
+const TOGETHER: usize = 4;
+
 #[inline(always)]
-fn add_product(a: &[Lanes], b: &[Lanes], into: &mut Lanes) {
-    let mut sum = *into;
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..LANES {
-            sum[lane] += a[lane] * b[lane];
+fn add_products<const N: usize>(own: &[Lanes], others: [&[Lanes; 2 * ROWS]; N], into: &mut [Lanes; N]) {
+    let mut sums = *into;
+    for (t, a) in own.iter().enumerate() {
+        for (sum, other) in sums.iter_mut().zip(&others) {
+            for lane in 0..LANES {
+                sum[lane] += a[lane] * other[t][lane];
+            }
         }
     }
-    *into = sum;
+    *into = sums;
 }
 
 /// Differentiates a batch. The parameters are those of the curve that matter in its direction, then v_r, v_a and v_p.

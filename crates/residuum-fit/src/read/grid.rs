@@ -96,7 +96,7 @@ pub(super) fn unit(name: &str) -> Option<String> {
     };
     let suffix = || {
         let (_, last) = name.rsplit_once('_')?;
-        is_unit(last).then(|| last.to_string())
+        (is_unit(last) || is_resistance(last)).then(|| last.to_string())
     };
     inside('(', ')').or_else(|| inside('[', ']')).or_else(suffix).filter(|u| !u.is_empty())
 }
@@ -105,6 +105,13 @@ pub(super) fn unit(name: &str) -> Option<String> {
 pub(super) fn is_unit(word: &str) -> bool {
     let bare = word.strip_prefix(['m', 'u', 'µ', 'μ', 'n', 'p']).unwrap_or(word);
     ["S", "A"].contains(&bare)
+}
+
+/// Whether a word is a unit of resistance.
+pub(super) fn is_resistance(word: &str) -> bool {
+    let lower = word.to_lowercase();
+    // The letter, lower case as the sign of the unit becomes too.
+    ["ohm", "ohms", "ω"].iter().any(|end| lower.ends_with(end))
 }
 
 /// The unit of currents over volts; `None` for what is none of a current.

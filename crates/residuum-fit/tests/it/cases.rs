@@ -390,15 +390,25 @@ impl Case {
             say("states", found.states, 2.0 / truth.gain(at));
         }
         if let Some(spread) = &found.spread {
-            let common = truth.model == CurveFamily::Tanh;
-            let own = if common { SPREADS[1] } else { SPREADS[1] / std::f64::consts::SQRT_2 };
-            say("spread of steps", spread.step, SPREADS[0].hypot(own));
-            if !common {
-                say("spread of imbalance", spread.imbalance, own);
+            let at = middle.or(found.symmetric_point.weight.map(|w| w.value)).unwrap_or(0.0);
+            let [step, imbalance] = spreads_at(&truth, at);
+            say("spread of steps", spread.step, step);
+            if truth.model != CurveFamily::Tanh {
+                say("spread of imbalance", spread.imbalance, imbalance);
             }
         }
         said
     }
+}
+
+/// Deviations of the mean of both steps and of half their difference, relative to that mean, at a state. With shares a and b of
+/// the mean they are (1 + c)(a + b) + ae₊ + be₋ and (1 + c)(a − b) + ae₊ − be₋, where c is common and e± are their own.
+fn spreads_at(truth: &Curve, w: f64) -> [f64; 2] {
+    let [up, down] = [Direction::Up, Direction::Down].map(|d| truth.step(d, w));
+    let (a, b) = (up / (up + down), down / (up + down));
+    // One gain serves both directions of a tanh.
+    let own = SPREADS[1] * if truth.model == CurveFamily::Tanh { 1.0 } else { a.hypot(b) };
+    [SPREADS[0].hypot(own), (SPREADS[0] * (a - b)).hypot(own)]
 }
 
 /// Multiplies the steps of each direction.

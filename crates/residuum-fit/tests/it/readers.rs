@@ -152,6 +152,10 @@ fn units_are_never_mixed_in_silence() {
         error("up (uS),down (mS)\n1,2\n", &plain).contains("in uS and in mS: give all of them in one unit")
     );
     assert!(error("up (uS),down (uS)\n1,2\n", &volts).contains("leave --read-voltage out"));
+    for unit in ["kOhm", "Ω", "MΩ", "ohm"] {
+        let said = error(&format!("up ({unit}),down ({unit})\n1,2\n"), &plain);
+        assert!(said.contains("resistances: give conductances"), "{said}");
+    }
     let currents = measurement(&[source("up (uA),down (µA)\n1,2\n")], &volts).unwrap();
     assert_eq!((currents.unit.as_str(), currents.ramps[0].reads[0]), ("uS", 2.0));
     let table = "device,direction,current_nA\n1,up,5\n1,down,4\n";

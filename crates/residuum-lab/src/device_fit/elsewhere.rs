@@ -8,8 +8,8 @@ use thiserror::Error;
 
 use super::FitReport;
 
-/// Nodes of a piecewise device in AIHWKIT, which takes fewer than 64 on a GPU.
-const NODES: usize = 33;
+/// Numbers of nodes of a piecewise device in AIHWKIT, which takes fewer than 64 on a GPU.
+const NODES: std::ops::Range<usize> = 17..64;
 /// States and quantiles of a look-up table, of which CrossSim takes the nearest.
 const TABLE: [usize; 2] = [201, 201];
 
@@ -138,18 +138,30 @@ impl FitReport {
     /// Values at nodes, for any curve.
     fn piecewise(&self, range: Range) -> Nearest {
         let f = &self.fit;
+        let sides = [Direction::Up, Direction::Down];
+        let q = |d: Direction, w: f64| (f.curve.step(d, w) / self.pulse_step).max(0.0);
+        let values = |d: Direction, nodes: usize| range.grid(nodes).into_iter().map(move |w| q(d, w));
+        // Nodes of their own that lie between those of the fit cut its corners: as many as come nearest to it.
+        let furthest = |nodes: usize| {
+            let corners = sides.iter().flat_map(|&d| {
+                let own: Vec<f64> = values(d, nodes).collect();
+                range.grid(1001).into_iter().map(move |w| {
+                    let at = (w - range.lo) / (range.hi - range.lo) * (nodes - 1) as f64;
+                    let left = (at as usize).min(nodes - 2);
+                    (own[left] + (own[left + 1] - own[left]) * (at - left as f64) - q(d, w)).abs()
+                })
+            });
+            corners.fold(0.0, f64::max)
+        };
+        let nodes = NODES.min_by(|a, b| furthest(*a).total_cmp(&furthest(*b))).unwrap_or(NODES.start);
         let list = |d: Direction| {
-            let values: Vec<String> = range
-                .grid(NODES)
-                .into_iter()
-                .map(|w| format!("{:.6}", (f.curve.step(d, w) / self.pulse_step).max(0.0)))
-                .collect();
-            format!("[{}]", values.join(", "))
+            let words: Vec<String> = values(d, nodes).map(|q| format!("{q:.6}")).collect();
+            format!("[{}]", words.join(", "))
         };
         let remark = match f.model_name() {
             "piecewise" | "table" => "It interpolates the fitted values.".to_string(),
             name => {
-                format!("AIHWKIT has no {name} curve of this form; its values at {NODES} nodes stand for it.")
+                format!("AIHWKIT has no {name} curve of this form; its values at {nodes} nodes stand for it.")
             }
         };
         Nearest {

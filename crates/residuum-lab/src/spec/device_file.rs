@@ -5,12 +5,16 @@
 
 use residuum_nn::data::disk::{DOCUMENT, read_text};
 
+use super::device::DeviceTable;
 use super::folders::digest;
 use super::node::{Node, SpecError, Value};
+use super::section::{Field, Section};
 use super::table::{At, Table};
 
 /// Tables of a device file.
 const TABLES: [&str; 4] = ["device", "tile", "exact", "fit"];
+/// Those for one kind of array, of which a spec reads one.
+const ARRAYS: [&str; 2] = ["tile", "exact"];
 
 /// The table with the fields of its file under its own; as it is if it names none.
 pub(super) fn with_file(at: &At<'_>) -> Result<Option<Node>, SpecError> {
@@ -65,9 +69,27 @@ pub(super) fn fields(document: &Node, array: &str) -> Result<Vec<(String, Node)>
     if device.field("file").is_some() {
         return Err("device.file: a device file must not name another".into());
     }
+    ARRAYS.iter().try_for_each(|array| known(document, array))?;
     let mut entries = device.entries().to_vec();
     entries.extend(document.field(array).map_or(&[][..], Node::entries).iter().cloned());
     Ok(entries)
+}
+
+/// Whether a table has fields of its array alone: that of the other array is not read otherwise, and a slip in it would wait for the
+/// spec that does.
+fn known(document: &Node, array: &str) -> Result<(), String> {
+    let declared = DeviceTable::declaration();
+    for (name, node) in document.field(array).map_or(&[][..], Node::entries) {
+        let there =
+            |field: &Field| field.conditions.iter().all(|c| c.field != "array" || c.values.contains(&array));
+        let own: Vec<&Field> = declared.fields.iter().filter(|field| field.name == name).collect();
+        if own.iter().any(|field| there(field)) {
+            continue;
+        }
+        let words = if own.is_empty() { "a device" } else { "this array" };
+        return Err(node.error(format!("{array}.{name} is not a field of {words}")).to_string());
+    }
+    Ok(())
 }
 
 /// The device of a document by itself: that of a device file for the array it has more to say of, or the main one of two.

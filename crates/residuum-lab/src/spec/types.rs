@@ -583,7 +583,12 @@ impl<T: Takes> Takes for List<T> {
         let Value::List(items) = &at.node.value else { return Err(at.must(self.noun)) };
         if !(self.least..=self.most).contains(&items.len()) {
             let (least, most) = (self.least, self.most);
-            return Err(at.error(format_args!(" must have {least} to {most} entries, got {}", items.len())));
+            let many = match (least, most) {
+                (1, usize::MAX) => "at least one entry".into(),
+                (least, usize::MAX) => format!("at least {least} entries"),
+                (least, most) => format!("{least} to {most} entries"),
+            };
+            return Err(at.error(format_args!(" must have {many}, got {}", items.len())));
         }
         at.list_whole();
         // The list as a whole is listed; tables in it may be long.

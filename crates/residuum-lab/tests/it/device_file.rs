@@ -174,6 +174,15 @@ fn slips_in_a_device_file_are_named() {
     );
     assert!(error("[devise]\n", "").contains("devise is not a table of a device file"));
     assert!(error("[tile]\npulse_step = 0.1\n", "").contains("[device] is missing"));
+    // In the table that this spec has no use for, too.
+    let device = "[device]\nresponse = \"constant\"\n\n";
+    let said = error(&format!("{device}[tile]\npulse_step = 0.1\npulse_stepp = 0.1\n"), "array = \"exact\"");
+    assert!(said.contains("line 6: tile.pulse_stepp is not a field of a device"), "{said}");
+    let said = error(&format!("{device}[exact]\npulse_step = 0.1\n"), "array = \"tile\"");
+    assert!(said.contains("line 5: exact.pulse_step is not a field of this array"), "{said}");
+    let good = format!("{device}[tile]\npulse_step = 0.1\n");
+    std::fs::write(folder.path().join("d.toml"), good).unwrap();
+    parse_device("file = \"d.toml\"\narray = \"exact\"", folder.path()).unwrap();
     assert!(
         parse_device("file = \"none.toml\"", folder.path()).unwrap_err().to_string().contains("cannot read it")
     );

@@ -23,6 +23,10 @@ impl Model for Constant {
     }
 
     /// A constant step with additive or write noise is a linear one without slope.
+    fn describe(&self) -> String {
+        "constant steps".into()
+    }
+
     fn to_aihwkit(&self, device: &Device) -> Result<Class, ConversionError> {
         let pulsed = Pulsed::of(device);
         Ok(match device.cycle_noise {

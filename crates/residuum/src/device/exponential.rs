@@ -106,6 +106,11 @@ impl Model for Saturation {
         cells.invert_range();
     }
 
+    fn describe(&self) -> String {
+        let ([a, b], [c, d]) = (self.amplitude, self.rate);
+        format!("exponential steps 1 − A e^(±γz), A = {a} and {b}, γ = {c} and {d}")
+    }
+
     fn to_aihwkit(&self, device: &Device) -> Result<Class, ConversionError> {
         let (dw_min_std_add, dw_min_std_slope) = match device.cycle_noise {
             CycleNoise::Complex { offset, slope, .. } => (offset, slope),

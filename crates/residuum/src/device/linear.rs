@@ -142,6 +142,11 @@ impl Model for Slopes {
         Some(if slopes == 0.0 { 0.0 } else { (cells.scale[0][i] - cells.scale[1][i]) / slopes })
     }
 
+    fn describe(&self) -> String {
+        let [up, down] = self.slope;
+        format!("linear steps, less by {up} (up) and {down} (down) of themselves at the bound than at 0")
+    }
+
     fn to_aihwkit(&self, device: &Device) -> Result<Class, ConversionError> {
         only_normal("spread of slopes", self.spread)?;
         if device.reference.is_some() || self.bounds == SlopeBounds::Divided {

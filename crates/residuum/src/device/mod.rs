@@ -261,10 +261,8 @@ trait Model {
         0
     }
 
-    /// A description, where the parameters are too long to list.
-    fn describe(&self) -> Option<String> {
-        None
-    }
+    /// The law in words, with its means.
+    fn describe(&self) -> String;
 
     /// AIHWKIT's class of a device with these steps.
     fn to_aihwkit(&self, device: &Device) -> Result<Class, ConversionError>;

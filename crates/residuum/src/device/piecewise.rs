@@ -91,8 +91,8 @@ impl Model for Nodes {
         2 * self.up.len().max(self.down.len()) - 1
     }
 
-    fn describe(&self) -> Option<String> {
-        Some(format!("piecewise with {} and {} nodes", self.up.len(), self.down.len()))
+    fn describe(&self) -> String {
+        format!("piecewise with {} and {} nodes", self.up.len(), self.down.len())
     }
 
     fn to_aihwkit(&self, device: &Device) -> Result<Class, ConversionError> {

@@ -105,6 +105,10 @@ impl Model for Exponents {
         true
     }
 
+    fn describe(&self) -> String {
+        format!("steps as a power {} of the distance to the bound", self.shape)
+    }
+
     fn to_aihwkit(&self, device: &Device) -> Result<Class, ConversionError> {
         only_normal("spread of exponents", [self.spread; 2])?;
         let power = |device: &Device| {

@@ -203,7 +203,7 @@ impl ResponseFunction for DeviceResponse {
         self.symmetric_point
     }
     fn describe(&self) -> String {
-        let step = self.device.step.model().describe().unwrap_or_else(|| format!("{:?}", self.device.step));
+        let step = self.device.step.model().describe();
         format!("device: {step}, steps of {} on {}", self.device.granularity(), self.range())
     }
 }
