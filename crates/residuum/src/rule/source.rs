@@ -248,7 +248,7 @@ enum Law<T> {
 ///
 /// ```text
 /// m ← β₁m + (1 − β₁)g,  v ← β₂v + (1 − β₂)g²
-/// D = (m/c₁)/(√(v/c₂) + ε) + decay·W̄ = (√c₂/c₁)·m/(√v + ε√c₂) + decay·W̄       the last form: one division, one root
+/// D = (m/c₁)/(√(v/c₂) + ε) + decay·W̄
 /// ```
 #[derive(Clone, Copy)]
 struct Adam<T> {
@@ -256,9 +256,8 @@ struct Adam<T> {
     keep: [T; 2],
     /// 1 − β₁ and 1 − β₂.
     new: [T; 2],
-    /// √c₂/c₁.
-    correction: f64,
-    /// ε√c₂.
+    /// c₁ and c₂.
+    correction: [T; 2],
     epsilon: T,
     decay: T,
 }
@@ -274,12 +273,11 @@ impl<T: Scalar> Law<T> {
             }
         };
         let age = i32::try_from(age).unwrap_or(i32::MAX);
-        let [c1, c2] = decays.map(|decay| 1.0 - decay.powi(age));
         Self::Adam(Adam {
             keep: decays.map(T::from_f64),
             new: decays.map(|decay| T::from_f64(1.0 - decay)),
-            correction: c2.sqrt() / c1,
-            epsilon: T::from_f64(epsilon * c2.sqrt()),
+            correction: decays.map(|decay| T::from_f64(1.0 - decay.powi(age))),
+            epsilon: T::from_f64(epsilon),
             decay: T::from_f64(weight_decay),
         })
     }
@@ -304,13 +302,13 @@ impl<T: Scalar> Adam<T> {
         out: &mut [T],
         take: impl Fn(&mut T, T),
     ) {
-        let scale = T::from_f64(self.correction / unit.to_f64());
+        let [c1, c2] = self.correction;
         let moments = first.iter_mut().zip(second);
         for (((m, v), out), (g, w)) in moments.zip(out).zip(gradient.iter().zip(weights)) {
             let g = unit * *g;
             *m = self.keep[0] * *m + self.new[0] * g;
             *v = self.keep[1] * *v + self.new[1] * g * g;
-            take(out, scale * *m / (v.sqrt() + self.epsilon) + self.decay * *w);
+            take(out, (*m / c1) / ((*v / c2).sqrt() + self.epsilon) / unit + self.decay * *w);
         }
     }
 }
