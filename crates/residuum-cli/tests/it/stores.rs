@@ -302,6 +302,26 @@ fn two_specs_are_compared_difference_by_difference() {
     assert_eq!((output.status.code(), text(&output.stderr).contains("missing.toml")), (Some(2), true));
 }
 
+/// Where trials record no main metric, what they record is listed, and the one that is named is compared.
+#[test]
+fn a_comparison_asks_for_a_metric_that_is_recorded() {
+    const PROBLEM: &str = "steps = 20\n[problem]\nkind = \"quadratic\"\ncurvature = 1.0\nminimizer = 0.5\n[device]\nresponse = \"power\"\n\
+         shape = 1.0\nradius = 1.0\n[rule]\nkind = \"analog\"\nlearning_rate = 0.1\n[record]\nmetrics = [\"effective_mean\"]\nevery = 10\n";
+    let folder = TempDir::new().unwrap();
+    let at = folder.path();
+    fs::write(at.join("a.toml"), PROBLEM).unwrap();
+    fs::write(at.join("b.toml"), PROBLEM.replace("shape = 1.0", "shape = 2.0")).unwrap();
+    let output = residuum(&["compare", "a.toml", "b.toml"], at);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(
+        message.contains("--metric must be one that every trial records (effective_mean); got none"),
+        "{message}"
+    );
+    let table = told(&["compare", "a.toml", "b.toml", "--metric", "effective_mean"], at);
+    assert!(table.contains("device.shape"), "{table}");
+}
+
 /// A manifest is not believed about where it lies: its folder's name is the id.
 #[test]
 fn a_manifest_cannot_name_a_folder_to_remove() {
