@@ -41,7 +41,8 @@ LINKS = 5
 
 
 def tiki_taka(p):
-    return {"kind": "tiki_taka", "learning_rate": p["alpha"], "transfer_rate": p["lam"]}
+    columns = {"columns": p["columns"]} if "columns" in p else {}
+    return {"kind": "tiki_taka", "learning_rate": p["alpha"], "transfer_rate": p["lam"], **columns}
 
 
 def tiki_taka_2(p):
@@ -123,6 +124,7 @@ SPACES = {
                 (2, 0.4, 0.234, 0.1, 5, 2), (5, 0.4, 0.234, 0.1, 5, 2), (5, 0.33, 1.0, 0.1, 5, 2),
                 (5, 0.3, 0.234, 0.1, 3, 10), (5, 0.4, 2.0, 0.1, 5, 2), (5, 0.5, 1.0, 0.1, 5, 2),
                 (5, 0.4, 1.0, 0.05, 5, 2), (5, 0.4, 1.0, 0.2, 5, 2), (5, 0.4, 1.0, 0.1, 3, 2), (7, 0.4, 1.0, 0.1, 5, 2),
+                (5, 0.408, 1.5, 0.2, 5, 2),
             ]), None),
         ],
         "tiki-taka-2": [
@@ -133,10 +135,12 @@ SPACES = {
         "tiki-taka-1": [
             (tiki_taka, 12, {"alpha": log(0.01, 3), "lam": log(0.01, 3)}),
             (tiki_taka, 12, {"alpha": log(0.5, 4), "lam": log(0.08, 0.8)}),
+            (tiki_taka, 24, {"alpha": log(0.4, 8), "lam": log(0.03, 0.6), "columns": pick(1, 2, 4)}),
         ],
         "mixed-precision": [
             (mixed_precision, 12, {"alpha": log(0.005, 1)}),
             (mixed_precision, 12, {"alpha": log(0.05, 0.3)}),
+            (mixed_precision, 27, {"alpha": log(0.06, 0.25)}),
         ],
     },
     "wrong-references": {
@@ -155,10 +159,12 @@ SPACES = {
         "tiki-taka-2": [
             (tiki_taka_2, 12, TT2),
             (tiki_taka_2, 12, {"alpha": log(0.3, 3), "lam": log(0.002, 0.1), "columns": pick(1, 8)}),
+            (tiki_taka_2, 12, {"alpha": log(0.4, 6), "lam": log(0.001, 0.05), "columns": pick(2, 4, 8)}),
         ],
         "residual": [
             (residual, 12, RESIDUAL),
             (residual, 12, {"alpha": log(0.5, 5), "lam": log(0.003, 0.1), "gamma": log(0.02, 0.3)}),
+            (residual, 12, {"alpha": log(0.4, 4), "lam": log(0.005, 0.2), "gamma": log(0.02, 0.3), "columns": pick(1, 2, 5)}),
         ],
     },
     "symmetric-point": {
