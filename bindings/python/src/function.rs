@@ -67,6 +67,26 @@ pub fn apply_back(
     write(&result, &mut input_errors)
 }
 
+/// A loss by its name, which the stages of a network in Python share with a spec.
+pub fn loss_named(name: &str, smoothing: f32) -> Result<Loss, Failure> {
+    Ok(match name {
+        "nll" => Loss::NegativeLogLikelihood,
+        "cross_entropy" => Loss::CrossEntropy { smoothing }.validate()?,
+        "mean_square" => Loss::MeanSquare,
+        _ => return Err(refuse(format!("loss must be nll, cross_entropy or mean_square, got {name:?}"))),
+    })
+}
+
+/// The labels of a batch of scores, if there is one for each sample and each names a class.
+pub fn classes(scores: &Tensor, labels: impl ExactSizeIterator<Item = i64>) -> Result<Vec<u32>, Failure> {
+    let (samples, classes) = (scores.batch(), scores.shape().len());
+    let labels: Vec<u32> = labels.map(|label| u32::try_from(label).unwrap_or(u32::MAX)).collect();
+    if labels.len() != samples || labels.iter().any(|label| *label as usize >= classes) {
+        return Err(refuse(format!("labels must be {samples} numbers from 0 to {}", classes - 1)));
+    }
+    Ok(labels)
+}
+
 /// The mean loss of a batch, and its gradient by the scores.
 #[pyfunction]
 #[pyo3(signature = (name, scores, labels, errors, smoothing = 0.0))]
@@ -77,18 +97,12 @@ pub fn loss(
     mut errors: PyReadwriteArray2<'_, f32>,
     smoothing: f32,
 ) -> Result<f64, Failure> {
-    let loss = match name {
-        "nll" => Loss::NegativeLogLikelihood,
-        "cross_entropy" => Loss::CrossEntropy { smoothing }.validate()?,
-        _ => return Err(refuse(format!("loss must be nll or cross_entropy, got {name:?}"))),
-    };
-    let scores = tensor("scores", &scores)?;
-    let classes = scores.shape().len();
-    let labels: Vec<u32> =
-        labels.as_array().iter().map(|label| u32::try_from(*label).unwrap_or(u32::MAX)).collect();
-    if labels.len() != scores.batch() || labels.iter().any(|label| *label as usize >= classes) {
-        return Err(refuse(format!("labels must be {} numbers from 0 to {}", scores.batch(), classes - 1)));
+    let loss = loss_named(name, smoothing)?;
+    if loss.is_regression() {
+        return Err(refuse("loss must be of classes: nll or cross_entropy"));
     }
+    let scores = tensor("scores", &scores)?;
+    let labels = classes(&scores, labels.as_array().iter().copied())?;
     let mut gradient = Tensor::default();
     let outcome = loss.evaluate(&scores, &labels, Some(&mut gradient));
     write(&gradient, &mut errors)?;

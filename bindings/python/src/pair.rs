@@ -88,7 +88,7 @@ pub fn matrix<'py>(handle: &Bound<'py, PyAny>) -> Result<Bound<'py, PyTileMatrix
 
 /// The handle of a tile is 0 unless someone has stepped it.
 pub fn untouched(handle: &Bound<'_, PyAny>) -> Result<(), Failure> {
-    if numbers(handle)?.is_some_and(|numbers| numbers.values == [0.0]) {
+    if numbers::<f32>(handle)?.is_some_and(|numbers| numbers.values == [0.0]) {
         return Ok(());
     }
     Err(PyRuntimeError::new_err(
@@ -107,7 +107,7 @@ fn waiting<'py>(handle: &Bound<'py, PyAny>) -> Result<Vec<Bound<'py, PyPair>>, F
     let count = if gradient.is_none() {
         0
     } else {
-        let count = numbers(&gradient)?.and_then(|numbers| numbers.values.first().map(|sum| sum / PAIR));
+        let count = numbers::<f32>(&gradient)?.and_then(|numbers| numbers.values.first().map(|sum| sum / PAIR));
         let kept = |count: &f32| count.fract() == 0.0 && (0.0..=pairs.len() as f32).contains(count);
         let scaled = || {
             PyRuntimeError::new_err(
