@@ -204,7 +204,9 @@ impl Kernel for LargestMagnitude<'_> {
             largest = if lanes[i] > largest { lanes[i] } else { largest };
         }
         if whole.is_empty() {
-            rest.iter().for_each(|v| largest = largest.max(v.abs().to_bits()));
+            for v in rest {
+                largest = largest.max(v.abs().to_bits());
+            }
         }
         f32::from_bits(largest)
     }

@@ -423,11 +423,12 @@ impl Kernel for Digitize<'_> {
         let Lines { noise, nonlinearity, gain, .. } = self.lines;
         let plain_lines = noise.is_empty() && nonlinearity.is_empty() && *gain == 1.0;
         if plain_lines && self.bank.is_plain() && !self.adds {
-            return if self.width <= stream::LANES {
-                self.plain::<{ stream::LANES }>()
+            if self.width <= stream::LANES {
+                self.plain::<{ stream::LANES }>();
             } else {
-                self.plain::<{ stream::CHUNK }>()
-            };
+                self.plain::<{ stream::CHUNK }>();
+            }
+            return;
         }
         let rows = self.sums.chunks_exact(self.width);
         let noisy = self.bank.noise > 0.0 || !self.lines.noise.is_empty();

@@ -91,20 +91,9 @@ pub(super) fn sort(all: Sort<'_>) {
     let middle = here.iter().map(sorted).sum();
     let (slots, other_slots) = all.slots.split_at_mut(middle);
     let (signs, other_signs) = all.signs.split_at_mut(middle * cols.next_multiple_of(CHUNK));
-    rayon::join(
-        || sort(Sort { samples, firing: here, cols, trains, slots, signs, parallel }),
-        || {
-            sort(Sort {
-                samples,
-                firing: there,
-                cols,
-                trains,
-                slots: other_slots,
-                signs: other_signs,
-                parallel,
-            })
-        },
-    );
+    let here = Sort { samples, firing: here, cols, trains, slots, signs, parallel };
+    let there = Sort { samples, firing: there, cols, trains, slots: other_slots, signs: other_signs, parallel };
+    rayon::join(|| sort(here), || sort(there));
 }
 
 impl Kernel for Sort<'_> {
