@@ -11,7 +11,7 @@ use residuum_lab::train::Scaled;
 use residuum_nn::{Layer, Loss, Mode, Pass, SampleShape, Targets, Tensor};
 
 use crate::dlpack::{Numbers, numbers, tensor, unbent};
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 use crate::function::{self, classes, loss_named};
 use crate::layer::PyTileMatrix;
 use crate::pair::{Kept, keep, matrix, untouched};
@@ -24,7 +24,7 @@ enum Stage {
     Function(Box<dyn Layer>),
 }
 
-fn stages(plan: &[String]) -> Result<Vec<Stage>, Failure> {
+fn stages(plan: &[String]) -> Result<Vec<Stage>, PyFailure> {
     let mut matrices = 0..;
     plan.iter()
         .map(|name| match name.as_str() {
@@ -46,7 +46,7 @@ pub struct PyChain {
 #[pymethods]
 impl PyChain {
     #[new]
-    fn new(mut plan: Vec<String>, layers: Vec<Bound<'_, PyAny>>) -> Result<Self, Failure> {
+    fn new(mut plan: Vec<String>, layers: Vec<Bound<'_, PyAny>>) -> Result<Self, PyFailure> {
         let own = |layer: &Bound<'_, PyAny>| Ok(layer.getattr("__dict__")?.cast_into::<PyDict>()?.unbind());
         let layers = layers.iter().map(own).collect::<PyResult<_>>()?;
         let flattens = plan.first().is_some_and(|name| name == "flatten");
@@ -68,7 +68,7 @@ impl PyChain {
     fn arguments<'py>(
         slf: &Bound<'py, Self>,
         inputs: &Bound<'py, PyAny>,
-    ) -> Result<Option<Bound<'py, PyTuple>>, Failure> {
+    ) -> Result<Option<Bound<'py, PyTuple>>, PyFailure> {
         let (py, own) = (slf.py(), slf.get());
         let Some(given) = unbent(inputs)? else { return Ok(None) };
         if given.shape.len() < 2 || given.shape.len() > 2 && !own.flattens {
@@ -141,7 +141,11 @@ struct Read<'a> {
 }
 
 /// The numbers of a parameter that may be left out.
-fn parameter<'a>(name: &str, tensor: &'a Bound<'_, PyAny>, count: usize) -> Result<Option<&'a [f32]>, Failure> {
+fn parameter<'a>(
+    name: &str,
+    tensor: &'a Bound<'_, PyAny>,
+    count: usize,
+) -> Result<Option<&'a [f32]>, PyFailure> {
     if tensor.is_none() {
         return Ok(None);
     }
@@ -161,7 +165,7 @@ pub fn chain_forward<'py>(
     chain: &Bound<'py, PyChain>,
     inputs: &Bound<'py, PyAny>,
     parameters: &Bound<'py, PyTuple>,
-) -> Result<(Bound<'py, PyAny>, PyChainPass), Failure> {
+) -> Result<(Bound<'py, PyAny>, PyChainPass), PyFailure> {
     let passed = there(chain, inputs, parameters)?;
     let last = passed.last();
     let result = tensor(inputs.py(), &[last.batch(), last.shape().len()], last.values().to_vec())?;
@@ -173,7 +177,7 @@ fn there<'py>(
     chain: &Bound<'py, PyChain>,
     inputs: &Bound<'py, PyAny>,
     parameters: &Bound<'py, PyTuple>,
-) -> Result<PyChainPass, Failure> {
+) -> Result<PyChainPass, PyFailure> {
     let py = inputs.py();
     let Some(Numbers { values: inputs, shape: &[samples, ref each @ ..] }) = unbent(inputs)? else {
         return Err(refuse("inputs must be float32 on the CPU, their numbers one after the other"));
@@ -229,7 +233,7 @@ fn there<'py>(
             }
             outputs.push(after);
         }
-        Ok::<_, Failure>(())
+        Ok::<_, PyFailure>(())
     })??;
     let handles = own().map(|own| own[0].clone().unbind()).collect();
     Ok(PyChainPass { chain: chain.clone().unbind(), handles, outputs: Arc::new(outputs), reads: passed })
@@ -243,7 +247,7 @@ pub fn chain_backward<'py>(
     inputs: &Bound<'py, PyAny>,
     errors: &Bound<'py, PyAny>,
     wanted: Vec<bool>,
-) -> Result<Option<Bound<'py, PyTuple>>, Failure> {
+) -> Result<Option<Bound<'py, PyTuple>>, PyFailure> {
     let Some(Numbers { values: errors, shape: &[_, width] }) = unbent(errors)? else {
         return Ok(None);
     };
@@ -262,7 +266,7 @@ pub fn chain_loss<'py>(
     smoothing: f32,
     targets: &Bound<'py, PyAny>,
     wanted: Vec<bool>,
-) -> Result<(f64, Bound<'py, PyTuple>), Failure> {
+) -> Result<(f64, Bound<'py, PyTuple>), PyFailure> {
     let loss = loss_named(name, smoothing)?;
     let passed = there(chain, inputs, parameters)?;
     let mut errors = Tensor::default();
@@ -276,7 +280,7 @@ fn evaluate(
     scores: &Tensor,
     targets: &Bound<'_, PyAny>,
     errors: &mut Tensor,
-) -> Result<f64, Failure> {
+) -> Result<f64, PyFailure> {
     let (samples, outputs) = (scores.batch(), scores.shape().len());
     let refused = |must: String| refuse(format!("targets must be {must}, in order on the CPU"));
     if !loss.is_regression() {
@@ -302,7 +306,7 @@ fn back<'py>(
     inputs: &Bound<'py, PyAny>,
     mut errors: Tensor,
     wanted: &[bool],
-) -> Result<Bound<'py, PyTuple>, Failure> {
+) -> Result<Bound<'py, PyTuple>, PyFailure> {
     let samples = errors.batch();
     let (want_inputs, wanted) = (wanted[0], &wanted[2..]);
     let handles: Vec<_> = pass.handles.iter().map(|handle| handle.bind(py)).collect();
@@ -348,7 +352,7 @@ fn back<'py>(
             }
             errors = back;
         }
-        Ok::<_, Failure>(())
+        Ok::<_, PyFailure>(())
     })??;
     let mut made: Vec<Option<Bound<'_, PyAny>>> = vec![None; 2 + wanted.len()];
     if want_inputs && let Some(given) = numbers::<f32>(inputs)? {

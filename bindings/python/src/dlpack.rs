@@ -11,7 +11,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 
 const MAJOR: u32 = 1;
 const NAME: &CStr = c"dlpack_exchange_api";
@@ -87,7 +87,7 @@ static TORCH: OnceLock<usize> = OnceLock::new();
 
 /// Takes torch's table, once.
 #[pyfunction]
-pub fn use_tensors(table: &Bound<'_, PyCapsule>) -> Result<(), Failure> {
+pub fn use_tensors(table: &Bound<'_, PyCapsule>) -> Result<(), PyFailure> {
     let table = table.pointer_checked(Some(NAME))?.cast::<Exchange>();
     // SAFETY: a capsule of this name holds a table that begins with its version.
     let version = unsafe { table.as_ref().version };
@@ -99,7 +99,7 @@ pub fn use_tensors(table: &Bound<'_, PyCapsule>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn torch() -> Result<&'static Exchange, Failure> {
+fn torch() -> Result<&'static Exchange, PyFailure> {
     let missing = || PyRuntimeError::new_err("residuum.torch must be imported first");
     let address = TORCH.get().ok_or_else(missing)?;
     // SAFETY: `use_tensors` has checked what is there, and torch keeps it for the life of the process.
@@ -123,14 +123,14 @@ struct Lying<'a, T> {
 
 /// The numbers of a tensor that has them as tiles take them: of this type (float32 but for labels) on the CPU, one after the other.
 /// None for any other one.
-pub fn numbers<'a, T: Element>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Numbers<'a, T>>, Failure> {
+pub fn numbers<'a, T: Element>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Numbers<'a, T>>, PyFailure> {
     Ok(lying(tensor)?.map(|Lying { first, count, shape }| {
         // SAFETY: the tensor is of this type, contiguous and alive for as long as it is borrowed.
         Numbers { values: unsafe { std::slice::from_raw_parts(first, count) }, shape }
     }))
 }
 
-fn lying<'a, T: Element>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Lying<'a, T>>, Failure> {
+fn lying<'a, T: Element>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Lying<'a, T>>, PyFailure> {
     let exchange = torch()?;
     let look = exchange.look.ok_or_else(|| refuse("torch must let its tensors be looked at"))?;
     let mut view = std::mem::MaybeUninit::<View>::uninit();
@@ -163,15 +163,15 @@ fn lying<'a, T: Element>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Lying<'a
 }
 
 /// A parameter and its gradient that lie alike, ready for a step.
-pub struct Moved {
+pub struct Descent {
     to: *mut f32,
     by: *const f32,
     count: usize,
 }
 
-impl Moved {
+impl Descent {
     /// Both tensors; None if one is not as tiles take it, or their shapes differ.
-    pub fn of(to: &Bound<'_, PyAny>, by: &Bound<'_, PyAny>) -> Result<Option<Self>, Failure> {
+    pub fn of(to: &Bound<'_, PyAny>, by: &Bound<'_, PyAny>) -> Result<Option<Self>, PyFailure> {
         let (Some(to), Some(by)) = (lying::<f32>(to)?, lying::<f32>(by)?) else { return Ok(None) };
         let alike = to.shape == by.shape;
         Ok(alike.then_some(Self { to: to.first, by: by.first, count: to.count }))
@@ -191,7 +191,7 @@ impl Moved {
 
 /// [`numbers`] of a tensor that may come from anywhere: None also for a view that torch negates when it is looked at. A parameter was
 /// asked when its layer was made.
-pub fn unbent<'a>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Numbers<'a>>, Failure> {
+pub fn unbent<'a>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Numbers<'a>>, PyFailure> {
     // What is no tensor cannot be asked; what to say of it is told in Python.
     match tensor.call_method0(intern!(tensor.py(), "is_neg")) {
         Ok(negated) if !negated.is_truthy()? => numbers(tensor),
@@ -225,7 +225,7 @@ unsafe extern "C" fn free(managed: *mut Managed) {
 }
 
 /// A new tensor with these numbers.
-pub fn tensor<'py>(py: Python<'py>, shape: &[usize], values: Vec<f32>) -> Result<Bound<'py, PyAny>, Failure> {
+pub fn tensor<'py>(py: Python<'py>, shape: &[usize], values: Vec<f32>) -> Result<Bound<'py, PyAny>, PyFailure> {
     let import = torch()?.import.ok_or_else(|| refuse("torch must take tensors"))?;
     let strides = (0..shape.len()).map(|n| shape[n + 1..].iter().product());
     let layout = shape.iter().copied().chain(strides).map(i64::try_from).collect::<Result<_, _>>()?;
