@@ -86,14 +86,23 @@ impl Kernel for ReadRow<'_> {
     fn run(self) {
         let Self { bank, voltage, scale, key, weights, outputs } = self;
         let mut stream = Stream::new(key);
-        for (weights, outputs) in weights.chunks(CHUNK).zip(outputs.chunks_mut(CHUNK)) {
+        let mut read = |weights: &[f32; CHUNK]| {
             let noise = if bank.noise > 0.0 { stream.normals() } else { [0.0; CHUNK] };
             let mut sums = [0.0; CHUNK];
-            for (j, w) in weights.iter().enumerate() {
-                sums[j] = voltage * w + bank.noise * noise[j];
+            for j in 0..CHUNK {
+                sums[j] = voltage * weights[j] + bank.noise * noise[j];
             }
             bank.convert(&mut sums, scale);
-            outputs.copy_from_slice(&sums[..outputs.len()]);
+            sums
+        };
+        // Chunks whose length the compiler knows; the last is filled up, in the same loop, so that its code stands there once.
+        let ((whole, rest), (outputs, end)) = (weights.as_chunks::<CHUNK>(), outputs.as_chunks_mut::<CHUNK>());
+        let mut last = [0.0; CHUNK];
+        last[..rest.len()].copy_from_slice(rest);
+        let mut spare = [0.0; CHUNK];
+        for (weights, outputs) in whole.iter().chain([&last]).zip(outputs.iter_mut().chain([&mut spare])) {
+            *outputs = read(weights);
         }
+        end.copy_from_slice(&spare[..end.len()]);
     }
 }

@@ -18,9 +18,10 @@ mod rounded;
 mod row;
 mod single;
 mod stochastic;
+mod tables;
 mod transposed;
 mod visits;
 
-pub(super) use column::Columns;
+pub(super) use column::{Columns, Survey};
 pub(super) use matrix::MatrixLines;
 pub(crate) use single::one;
