@@ -42,11 +42,12 @@ EXCEPT = {
     ("formula", "q_plus"): "str", ("formula", "q_minus"): "str", ("realized", "w"): "float",
     **{("tabulate", name): "Callable[[npt.NDArray[np.float64]], npt.ArrayLike]" for name in ("q_plus", "q_minus")},
     # Tensors, for residuum.torch alone: the stubs do not import torch.
-    **{(name, argument): "Any" for name in ("forward", "backward", "chain_forward", "chain_backward") for argument in ("inputs", "errors", "bias", "scales")},
+    **{(name, argument): "Any" for name in ("forward", "backward", "chain_forward", "chain_backward", "chain_loss") for argument in ("inputs", "errors", "bias", "scales")},
     ("backward", "passed"): "_Pass", ("backward", "wanted"): "tuple[bool, ...]",
     ("__init__", "plan"): "list[str]", ("__init__", "layers"): "Sequence[object]", ("arguments", "inputs"): "Any",
     ("chain_forward", "chain"): "_Chain", ("chain_forward", "parameters"): "tuple[Any, ...]",
-    ("chain_backward", "passed"): "_ChainPass", ("chain_backward", "wanted"): "tuple[bool, ...]",
+    ("chain_loss", "chain"): "_Chain", ("chain_loss", "parameters"): "tuple[Any, ...]", ("chain_loss", "targets"): "Any",
+    ("chain_loss", "wanted"): "Sequence[bool]", ("chain_backward", "passed"): "_ChainPass", ("chain_backward", "wanted"): "tuple[bool, ...]",
     ("write", "tiles"): "Sequence[tuple[Any, float, float]]", ("write", "digital"): "Sequence[tuple[Any, float]]", ("_panic", "message"): "str", ("_panic", "watch"): "bool",
 }
 #: What a member of one class gives, where its name alone does not say.
@@ -93,7 +94,7 @@ RESULTS = {
     "zero_shift_cycle": "dict[str, float]", "__arrow_c_schema__": "object", "__arrow_c_stream__": "object",
     "__arrow_c_array__": "tuple[object, object]",
     "forward": "tuple[Any, _Pass] | None", "backward": "tuple[Any, ...] | None", "chain_forward": "tuple[Any, _ChainPass]",
-    "chain_backward": "tuple[Any, ...] | None",
+    "chain_backward": "tuple[Any, ...] | None", "chain_loss": "tuple[float, tuple[Any, ...]]",
 }
 DUNDERS = ("__len__", "__hash__", "__eq__", "__iter__", "__next__", "__arrow_c_schema__", "__arrow_c_array__", "__arrow_c_stream__")
 #: Functions of a number or of an array, which give what they are given.

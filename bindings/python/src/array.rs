@@ -10,7 +10,7 @@ use residuum::{Array, State};
 use residuum_lab::spec::{ArraySetup, Document, SpecKind};
 use serde_json::{Value, json};
 
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 use crate::key::PyKey;
 use crate::numpy_io::{Real, from_dict, numbers, readonly, shaped, to_dict, vector};
 use crate::threads::compute;
@@ -53,7 +53,7 @@ pub struct PyArray {
 }
 
 /// A matrix: a vector is one column.
-pub fn matrix_shape(name: &str, shape: &[usize]) -> Result<[usize; 2], Failure> {
+pub fn matrix_shape(name: &str, shape: &[usize]) -> Result<[usize; 2], PyFailure> {
     match *shape {
         [] => Ok([1, 1]),
         [n] => Ok([n, 1]),
@@ -63,7 +63,7 @@ pub fn matrix_shape(name: &str, shape: &[usize]) -> Result<[usize; 2], Failure> 
 }
 
 /// Single precision for "float32", double for "float64"; what the cells have otherwise.
-pub fn is_single(dtype: Option<&str>, tiles: bool) -> Result<bool, Failure> {
+pub fn is_single(dtype: Option<&str>, tiles: bool) -> Result<bool, PyFailure> {
     match dtype {
         None => Ok(tiles),
         Some("float32") => Ok(true),
@@ -74,7 +74,7 @@ pub fn is_single(dtype: Option<&str>, tiles: bool) -> Result<bool, Failure> {
 }
 
 /// A device in the words of a spec.
-pub fn device_words(device: &Bound<'_, PyAny>) -> Result<Value, Failure> {
+pub fn device_words(device: &Bound<'_, PyAny>) -> Result<Value, PyFailure> {
     Ok(match from_python(device, "device")? {
         Value::String(preset) => json!({ "preset": preset }),
         words => words,
@@ -82,7 +82,7 @@ pub fn device_words(device: &Bound<'_, PyAny>) -> Result<Value, Failure> {
 }
 
 /// The error of an object that two threads use at once.
-pub fn busy(what: &str) -> Failure {
+pub fn busy(what: &str) -> PyFailure {
     refuse(format!(
         "this {what} is in use by another thread: give each thread its own, or take turns with a lock"
     ))
@@ -94,7 +94,7 @@ fn build(
     weights: &[f64],
     shape: [usize; 2],
     key: PyKey,
-) -> Result<(Inner, ArraySetup), Failure> {
+) -> Result<(Inner, ArraySetup), PyFailure> {
     let document = Document::from_value(words)?;
     let setup = ArraySetup::of(&document, SpecKind::Problem, Path::new("."))?;
     let inner = if is_single(dtype, setup.device.is_tile())? {
@@ -121,7 +121,7 @@ impl PyArray {
         inputs: &Bound<'_, PyAny>,
         transposed: bool,
         key: Option<PyKey>,
-    ) -> Result<Py<PyAny>, Failure> {
+    ) -> Result<Py<PyAny>, PyFailure> {
         let py = slf.py();
         let mut own = slf.try_borrow_mut().map_err(|_| busy("array"))?;
         let key = own.next_key(key);
@@ -165,7 +165,7 @@ fn increment<T: Real>(
     scale: f64,
     direction: &Bound<'_, PyAny>,
     key: residuum::Key,
-) -> Result<(), Failure> {
+) -> Result<(), PyFailure> {
     let direction = readonly::<T>("direction", direction)?;
     let values = direction.as_slice().map_err(|e| refuse(format!("direction: {e}")))?;
     T::all_finite("direction", values)?;
@@ -178,7 +178,7 @@ fn update<T: Real>(
     scale: f64,
     [errors, inputs]: [&Bound<'_, PyAny>; 2],
     key: residuum::Key,
-) -> Result<(), Failure> {
+) -> Result<(), PyFailure> {
     let (errors, inputs) = (readonly::<T>("errors", errors)?, readonly::<T>("inputs", inputs)?);
     let slice = |name: &str, e: numpy::AsSliceError| refuse(format!("{name}: {e}"));
     let errors = errors.as_slice().map_err(|e| slice("errors", e))?;
@@ -199,7 +199,7 @@ impl PyArray {
         pulses: Option<&Bound<'_, PyAny>>,
         readout: Option<&Bound<'_, PyAny>>,
         dtype: Option<&str>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, PyFailure> {
         let mut words = json!({ "device": device_words(device)? });
         for (name, given) in [("pulses", pulses), ("readout", readout)] {
             if let Some(given) = given {
@@ -242,7 +242,7 @@ impl PyArray {
         direction: &Bound<'_, PyAny>,
         scale: f64,
         key: Option<PyKey>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), PyFailure> {
         let mut own = slf.try_borrow_mut().map_err(|_| busy("array"))?;
         let key = own.next_key(key);
         both!(&mut own.inner, array => increment(slf.py(), &mut **array, scale, direction, key))
@@ -256,7 +256,7 @@ impl PyArray {
         inputs: &Bound<'_, PyAny>,
         scale: f64,
         key: Option<PyKey>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), PyFailure> {
         let mut own = slf.try_borrow_mut().map_err(|_| busy("array"))?;
         let key = own.next_key(key);
         both!(&mut own.inner, array => update(slf.py(), &mut **array, scale, [errors, inputs], key))
@@ -264,13 +264,13 @@ impl PyArray {
 
     /// Programs a state as closely as the cells allow.
     #[pyo3(signature = (weights, *, key = None))]
-    fn program(slf: &Bound<'_, Self>, weights: &Bound<'_, PyAny>, key: Option<PyKey>) -> Result<(), Failure> {
+    fn program(slf: &Bound<'_, Self>, weights: &Bound<'_, PyAny>, key: Option<PyKey>) -> Result<(), PyFailure> {
         fn run<T: Real>(
             py: Python<'_>,
             array: &mut dyn Array<T>,
             values: &[f64],
             key: residuum::Key,
-        ) -> Result<(), Failure> {
+        ) -> Result<(), PyFailure> {
             let values: Vec<T> = values.iter().map(|w| T::from_f64(*w)).collect();
             Ok(compute(py, || array.program(&values, key))??)
         }
@@ -282,7 +282,7 @@ impl PyArray {
 
     /// Lets a mini-batch of time pass: leak, diffusion, drift. Returns whether the cells have any.
     #[pyo3(signature = (*, key = None))]
-    fn age(slf: &Bound<'_, Self>, key: Option<PyKey>) -> Result<bool, Failure> {
+    fn age(slf: &Bound<'_, Self>, key: Option<PyKey>) -> Result<bool, PyFailure> {
         let mut own = slf.try_borrow_mut().map_err(|_| busy("array"))?;
         let key = own.next_key(key);
         both!(&mut own.inner, array => compute(slf.py(), || array.age(key)))
@@ -290,7 +290,7 @@ impl PyArray {
 
     /// One pulse up or down on every cell.
     #[pyo3(signature = (up, *, key = None))]
-    fn pulse_all(slf: &Bound<'_, Self>, up: bool, key: Option<PyKey>) -> Result<(), Failure> {
+    fn pulse_all(slf: &Bound<'_, Self>, up: bool, key: Option<PyKey>) -> Result<(), PyFailure> {
         let mut own = slf.try_borrow_mut().map_err(|_| busy("array"))?;
         let key = own.next_key(key);
         both!(&mut own.inner, array => compute(slf.py(), || array.pulse_all(up, key)))
@@ -298,7 +298,7 @@ impl PyArray {
 
     /// Resets the cells of columns `first` to `last`, exclusive.
     #[pyo3(signature = (first, last, *, key = None))]
-    fn reset(slf: &Bound<'_, Self>, first: usize, last: usize, key: Option<PyKey>) -> Result<(), Failure> {
+    fn reset(slf: &Bound<'_, Self>, first: usize, last: usize, key: Option<PyKey>) -> Result<(), PyFailure> {
         let mut own = slf.try_borrow_mut().map_err(|_| busy("array"))?;
         let key = own.next_key(key);
         both!(&mut own.inner, array => Ok(compute(slf.py(), || array.reset(first..last, key))??))
@@ -315,7 +315,7 @@ impl PyArray {
         pulse_step: Option<f64>,
         cycle_noise: f64,
         key: Option<PyKey>,
-    ) -> Result<Bound<'py, PyDict>, Failure> {
+    ) -> Result<Bound<'py, PyDict>, PyFailure> {
         let py = slf.py();
         let mut own = slf.try_borrow_mut().map_err(|_| busy("array"))?;
         let key = own.next_key(key);
@@ -338,7 +338,7 @@ impl PyArray {
         slf: &Bound<'_, Self>,
         inputs: &Bound<'_, PyAny>,
         key: Option<PyKey>,
-    ) -> Result<Py<PyAny>, Failure> {
+    ) -> Result<Py<PyAny>, PyFailure> {
         Self::read_with(slf, inputs, false, key)
     }
 
@@ -348,7 +348,7 @@ impl PyArray {
         slf: &Bound<'_, Self>,
         errors: &Bound<'_, PyAny>,
         key: Option<PyKey>,
-    ) -> Result<Py<PyAny>, Failure> {
+    ) -> Result<Py<PyAny>, PyFailure> {
         Self::read_with(slf, errors, true, key)
     }
 
@@ -397,7 +397,7 @@ impl PyArray {
     }
 
     /// Puts a state back into an array that was made the same way.
-    fn load_state_dict(&mut self, state: &Bound<'_, PyDict>) -> Result<(), Failure> {
+    fn load_state_dict(&mut self, state: &Bound<'_, PyDict>) -> Result<(), PyFailure> {
         let mut tensors = from_dict(state)?;
         for (name, scratch) in SCRATCH.into_iter().zip(&mut self.scratch) {
             scratch.load(&tensors.within(name))?;
@@ -420,7 +420,7 @@ impl PyArray {
         shape: (usize, usize),
         key: PyKey,
         state: &Bound<'_, PyDict>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, PyFailure> {
         let words = from_python(words, "")?;
         let shape = [shape.0, shape.1];
         let (inner, setup) = build_at_rest(&words, dtype, shape, key)?;
@@ -457,7 +457,7 @@ fn build_at_rest(
     dtype: &str,
     shape: [usize; 2],
     key: PyKey,
-) -> Result<(Inner, ArraySetup), Failure> {
+) -> Result<(Inner, ArraySetup), PyFailure> {
     let document = Document::from_value(words)?;
     let setup = ArraySetup::of(&document, SpecKind::Problem, Path::new("."))?;
     let middle = setup.device.range().map_or(0.0, |[lo, hi]| 0.0f64.clamp(lo, hi));

@@ -12,7 +12,7 @@ use pyo3::types::PyCapsule;
 
 /// One column; an empty mask says that every entry is there.
 #[derive(Debug)]
-pub enum Column {
+pub enum RecordColumn {
     /// Counters, with a bit for each entry that is there.
     U64 { values: Vec<u64>, mask: Vec<u8>, nulls: usize },
     /// Numbers.
@@ -21,7 +21,7 @@ pub enum Column {
     Text { offsets: Vec<i64>, bytes: Vec<u8> },
 }
 
-impl Column {
+impl RecordColumn {
     /// Counters that may be absent.
     pub fn optional(values: impl Iterator<Item = Option<u64>>) -> Self {
         let (mut numbers, mut mask, mut nulls) = (Vec::new(), Vec::new(), 0);
@@ -91,11 +91,11 @@ impl Column {
 
 /// Columns of one length, by name.
 #[derive(Debug, Default)]
-pub struct Batch {
-    pub columns: Vec<(String, Column)>,
+pub struct RecordBatch {
+    pub columns: Vec<(String, RecordColumn)>,
 }
 
-impl Batch {
+impl RecordBatch {
     pub fn rows(&self) -> usize {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
@@ -149,7 +149,7 @@ struct OwnedSchema {
 
 /// What an array points to.
 struct OwnedArray {
-    _batch: Arc<Batch>,
+    _batch: Arc<RecordBatch>,
     _buffers: Box<[*const c_void]>,
     children: Vec<*mut Array>,
 }
@@ -177,15 +177,16 @@ impl Schema {
         }
     }
 
-    fn of(batch: &Batch) -> Self {
-        let child = |(name, column): &(String, Column)| Self::new(column.format(), name, true, Vec::new());
+    fn of(batch: &RecordBatch) -> Self {
+        let child =
+            |(name, column): &(String, RecordColumn)| Self::new(column.format(), name, true, Vec::new());
         Self::new("+s", "", false, batch.columns.iter().map(child).collect())
     }
 }
 
 impl Array {
     fn new(
-        batch: &Arc<Batch>,
+        batch: &Arc<RecordBatch>,
         length: usize,
         nulls: usize,
         buffers: Vec<*const c_void>,
@@ -209,8 +210,8 @@ impl Array {
         }
     }
 
-    fn of(batch: &Arc<Batch>) -> Self {
-        let child = |(_, column): &(String, Column)| {
+    fn of(batch: &Arc<RecordBatch>) -> Self {
+        let child = |(_, column): &(String, RecordColumn)| {
             Self::new(batch, column.len(), column.nulls(), column.buffers(), Vec::new())
         };
         Self::new(batch, batch.rows(), 0, vec![ptr::null()], batch.columns.iter().map(child).collect())
@@ -276,7 +277,7 @@ impl Drop for Stream {
 
 /// What a stream has still to give.
 struct Rest {
-    batch: Arc<Batch>,
+    batch: Arc<RecordBatch>,
     given: bool,
 }
 
@@ -311,20 +312,20 @@ unsafe impl Send for Array {}
 unsafe impl Send for Stream {}
 
 /// The capsule of a schema.
-pub fn schema_capsule<'py>(py: Python<'py>, batch: &Batch) -> PyResult<Bound<'py, PyCapsule>> {
+pub fn schema_capsule<'py>(py: Python<'py>, batch: &RecordBatch) -> PyResult<Bound<'py, PyCapsule>> {
     PyCapsule::new_with_value(py, Schema::of(batch), c"arrow_schema")
 }
 
 /// The capsules of a batch.
 pub fn array_capsules<'py>(
     py: Python<'py>,
-    batch: &Arc<Batch>,
+    batch: &Arc<RecordBatch>,
 ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
     Ok((schema_capsule(py, batch)?, PyCapsule::new_with_value(py, Array::of(batch), c"arrow_array")?))
 }
 
 /// The capsule of a stream of one batch.
-pub fn stream_capsule<'py>(py: Python<'py>, batch: &Arc<Batch>) -> PyResult<Bound<'py, PyCapsule>> {
+pub fn stream_capsule<'py>(py: Python<'py>, batch: &Arc<RecordBatch>) -> PyResult<Bound<'py, PyCapsule>> {
     let rest = Box::new(Rest { batch: batch.clone(), given: false });
     let stream = Stream {
         get_schema: Some(get_schema),

@@ -8,11 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use residuum::Key;
 use residuum_lab::train::Scaled;
-use residuum_nn::{Layer, Mode, Pass, SampleShape, Tensor};
+use residuum_nn::{Layer, Loss, Mode, Pass, SampleShape, Targets, Tensor};
 
 use crate::dlpack::{Numbers, numbers, tensor, unbent};
-use crate::error::{Failure, refuse};
-use crate::function;
+use crate::error::{PyFailure, refuse};
+use crate::function::{self, classes, loss_named};
 use crate::layer::PyTileMatrix;
 use crate::pair::{Kept, keep, matrix, untouched};
 use crate::threads::compute_sized;
@@ -24,7 +24,7 @@ enum Stage {
     Function(Box<dyn Layer>),
 }
 
-fn stages(plan: &[String]) -> Result<Vec<Stage>, Failure> {
+fn stages(plan: &[String]) -> Result<Vec<Stage>, PyFailure> {
     let mut matrices = 0..;
     plan.iter()
         .map(|name| match name.as_str() {
@@ -46,14 +46,16 @@ pub struct PyChain {
 #[pymethods]
 impl PyChain {
     #[new]
-    fn new(mut plan: Vec<String>, layers: Vec<Bound<'_, PyAny>>) -> Result<Self, Failure> {
+    fn new(mut plan: Vec<String>, layers: Vec<Bound<'_, PyAny>>) -> Result<Self, PyFailure> {
         let own = |layer: &Bound<'_, PyAny>| Ok(layer.getattr("__dict__")?.cast_into::<PyDict>()?.unbind());
         let layers = layers.iter().map(own).collect::<PyResult<_>>()?;
         let flattens = plan.first().is_some_and(|name| name == "flatten");
         if flattens {
             plan.remove(0);
         }
-        stages(&plan)?;
+        if stages(&plan)?.is_empty() {
+            return Err(refuse("plan must have a stage beside \"flatten\""));
+        }
         Ok(Self { flattens, plan, layers })
     }
 
@@ -66,7 +68,7 @@ impl PyChain {
     fn arguments<'py>(
         slf: &Bound<'py, Self>,
         inputs: &Bound<'py, PyAny>,
-    ) -> Result<Option<Bound<'py, PyTuple>>, Failure> {
+    ) -> Result<Option<Bound<'py, PyTuple>>, PyFailure> {
         let (py, own) = (slf.py(), slf.get());
         let Some(given) = unbent(inputs)? else { return Ok(None) };
         if given.shape.len() < 2 || given.shape.len() > 2 && !own.flattens {
@@ -123,6 +125,13 @@ pub struct PyChainPass {
     reads: Vec<(u64, Option<Vec<f32>>)>,
 }
 
+impl PyChainPass {
+    /// The outputs of the last stage; a chain has one.
+    fn last(&self) -> &Tensor {
+        &self.outputs[self.outputs.len() - 1]
+    }
+}
+
 /// A matrix, with its bias and scales.
 struct Read<'a> {
     tiles: &'a PyTileMatrix,
@@ -132,11 +141,15 @@ struct Read<'a> {
 }
 
 /// The numbers of a parameter that may be left out.
-fn parameter<'a>(name: &str, tensor: &'a Bound<'_, PyAny>, count: usize) -> Result<Option<&'a [f32]>, Failure> {
+fn parameter<'a>(
+    name: &str,
+    tensor: &'a Bound<'_, PyAny>,
+    count: usize,
+) -> Result<Option<&'a [f32]>, PyFailure> {
     if tensor.is_none() {
         return Ok(None);
     }
-    let Some(numbers) = numbers(tensor)? else {
+    let Some(numbers) = numbers::<f32>(tensor)? else {
         return Err(refuse(format!("{name} must be float32 on the CPU and contiguous, as torch makes it")));
     };
     if numbers.values.len() != count {
@@ -152,7 +165,19 @@ pub fn chain_forward<'py>(
     chain: &Bound<'py, PyChain>,
     inputs: &Bound<'py, PyAny>,
     parameters: &Bound<'py, PyTuple>,
-) -> Result<(Bound<'py, PyAny>, PyChainPass), Failure> {
+) -> Result<(Bound<'py, PyAny>, PyChainPass), PyFailure> {
+    let passed = there(chain, inputs, parameters)?;
+    let last = passed.last();
+    let result = tensor(inputs.py(), &[last.batch(), last.shape().len()], last.values().to_vec())?;
+    Ok((result, passed))
+}
+
+/// The way there: what every stage makes of the samples.
+fn there<'py>(
+    chain: &Bound<'py, PyChain>,
+    inputs: &Bound<'py, PyAny>,
+    parameters: &Bound<'py, PyTuple>,
+) -> Result<PyChainPass, PyFailure> {
     let py = inputs.py();
     let Some(Numbers { values: inputs, shape: &[samples, ref each @ ..] }) = unbent(inputs)? else {
         return Err(refuse("inputs must be float32 on the CPU, their numbers one after the other"));
@@ -208,15 +233,10 @@ pub fn chain_forward<'py>(
             }
             outputs.push(after);
         }
-        Ok::<_, Failure>(())
+        Ok::<_, PyFailure>(())
     })??;
-    let result = outputs.last().map_or_else(|| inputs.to_vec(), |last| last.values().to_vec());
-    let result = tensor(py, &[samples, width], result)?;
     let handles = own().map(|own| own[0].clone().unbind()).collect();
-    Ok((
-        result,
-        PyChainPass { chain: chain.clone().unbind(), handles, outputs: Arc::new(outputs), reads: passed },
-    ))
+    Ok(PyChainPass { chain: chain.clone().unbind(), handles, outputs: Arc::new(outputs), reads: passed })
 }
 
 /// The way back of a chain: the gradients of what it was given, those that are wanted. The handles of matrices keep their pairs of
@@ -227,18 +247,72 @@ pub fn chain_backward<'py>(
     inputs: &Bound<'py, PyAny>,
     errors: &Bound<'py, PyAny>,
     wanted: Vec<bool>,
-) -> Result<Option<Bound<'py, PyTuple>>, Failure> {
-    let (py, pass) = (errors.py(), passed.get());
-    let Some(Numbers { values: errors, shape: &[samples, width] }) = unbent(errors)? else {
+) -> Result<Option<Bound<'py, PyTuple>>, PyFailure> {
+    let Some(Numbers { values: errors, shape: &[_, width] }) = unbent(errors)? else {
         return Ok(None);
     };
+    let errors = Tensor::from_values(SampleShape::flat(usize::try_from(width)?), errors.to_vec());
+    back(passed.py(), passed.get(), inputs, errors, &wanted).map(Some)
+}
+
+/// A loss of the last stage: the stages of `chain`, the mean loss (see `loss`; `targets` are labels, or values for "mean_square"), and
+/// the way back. Returns the loss and the gradients of what was given, those that are wanted, as `chain_backward` does.
+#[pyfunction]
+pub fn chain_loss<'py>(
+    chain: &Bound<'py, PyChain>,
+    inputs: &Bound<'py, PyAny>,
+    parameters: &Bound<'py, PyTuple>,
+    name: &str,
+    smoothing: f32,
+    targets: &Bound<'py, PyAny>,
+    wanted: Vec<bool>,
+) -> Result<(f64, Bound<'py, PyTuple>), PyFailure> {
+    let loss = loss_named(name, smoothing)?;
+    let passed = there(chain, inputs, parameters)?;
+    let mut errors = Tensor::default();
+    let mean = evaluate(loss, passed.last(), targets, &mut errors)?;
+    Ok((mean, back(inputs.py(), &passed, inputs, errors, &wanted)?))
+}
+
+/// The mean loss against a tensor of targets.
+fn evaluate(
+    loss: Loss,
+    scores: &Tensor,
+    targets: &Bound<'_, PyAny>,
+    errors: &mut Tensor,
+) -> Result<f64, PyFailure> {
+    let (samples, outputs) = (scores.batch(), scores.shape().len());
+    let refused = |must: String| refuse(format!("targets must be {must}, in order on the CPU"));
+    if !loss.is_regression() {
+        let Some(Numbers { values, shape: &[_] }) = numbers::<i64>(targets)? else {
+            return Err(refused(format!("{samples} labels as int64")));
+        };
+        let labels = classes(scores, values.iter().copied())?;
+        return Ok(loss.evaluate(scores, &labels, Some(errors)).loss);
+    }
+    let shape = [samples, outputs].map(|size| i64::try_from(size).unwrap_or(-1));
+    match unbent(targets)? {
+        Some(given) if given.shape == shape => {
+            Ok(loss.evaluate(scores, Targets::Values(given.values), Some(errors)).loss)
+        }
+        _ => Err(refused(format!("{samples} × {outputs} values as float32"))),
+    }
+}
+
+/// The way back from the errors of the last stage.
+fn back<'py>(
+    py: Python<'py>,
+    pass: &PyChainPass,
+    inputs: &Bound<'py, PyAny>,
+    mut errors: Tensor,
+    wanted: &[bool],
+) -> Result<Bound<'py, PyTuple>, PyFailure> {
+    let samples = errors.batch();
     let (want_inputs, wanted) = (wanted[0], &wanted[2..]);
     let handles: Vec<_> = pass.handles.iter().map(|handle| handle.bind(py)).collect();
     let matrices = handles.iter().map(|handle| matrix(handle)).collect::<Result<Vec<_>, _>>()?;
-    let (samples, width) = (usize::try_from(samples)?, usize::try_from(width)?);
     let own: Vec<&PyTileMatrix> = matrices.iter().map(|tiles| tiles.get()).collect();
     let mut stages = stages(&pass.chain.get().plan)?;
-    let mut errors = Tensor::from_values(SampleShape::flat(width), errors.to_vec());
     let mut gradients: Vec<Option<Vec<f32>>> = vec![None; wanted.len()];
     // Errors of the matrices, the stages that they are read at, and the steps before.
     let mut at: Vec<Option<(usize, Tensor, u64)>> = Vec::new();
@@ -278,10 +352,10 @@ pub fn chain_backward<'py>(
             }
             errors = back;
         }
-        Ok::<_, Failure>(())
+        Ok::<_, PyFailure>(())
     })??;
     let mut made: Vec<Option<Bound<'_, PyAny>>> = vec![None; 2 + wanted.len()];
-    if want_inputs && let Some(given) = numbers(inputs)? {
+    if want_inputs && let Some(given) = numbers::<f32>(inputs)? {
         let shape = given.shape.iter().map(|size| usize::try_from(*size)).collect::<Result<Vec<_>, _>>()?;
         made[0] = Some(tensor(py, &shape, errors.values().to_vec())?);
     }
@@ -297,7 +371,7 @@ pub fn chain_backward<'py>(
             made[2 + 4 * n] = Some(keep(handles[n], (k, pass.reads[n].0), inputs, Kept::Own(errors))?);
         }
     }
-    Ok(Some(PyTuple::new(py, made)?))
+    Ok(PyTuple::new(py, made)?)
 }
 
 /// The first stage with a parameter that wants a gradient.

@@ -10,7 +10,7 @@ use residuum_lab::plan::Plan;
 use residuum_lab::progress::Progress;
 use residuum_lab::sweep::{End, Listener};
 
-use crate::threads::Watch;
+use crate::threads::StopRequest;
 
 /// Shows progress, and says when to stop.
 pub struct Display {
@@ -84,7 +84,7 @@ impl Counts {
 /// A display together with the word that stops the work.
 pub struct Listening<'a> {
     pub display: &'a Display,
-    pub watch: &'a Watch,
+    pub watch: &'a StopRequest,
 }
 
 impl Listener for Listening<'_> {

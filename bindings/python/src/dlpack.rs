@@ -5,19 +5,18 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyAttributeError, PyRuntimeError};
 use pyo3::ffi::{PyErr_Clear, PyObject};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 
 const MAJOR: u32 = 1;
 const NAME: &CStr = c"dlpack_exchange_api";
-/// `kDLCPU`, and the code, bits and lanes of float32.
+/// `kDLCPU`
 const CPU: i32 = 1;
-const FLOAT32: DataType = DataType { code: 2, bits: 32, lanes: 1 };
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -28,10 +27,24 @@ struct Version {
 
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq)]
-struct DataType {
+pub struct DataType {
     code: u8,
     bits: u8,
     lanes: u16,
+}
+
+/// A type of numbers that is looked at in place.
+pub trait Element {
+    /// Its code, bits and lanes.
+    const TYPE: DataType;
+}
+
+impl Element for f32 {
+    const TYPE: DataType = DataType { code: 2, bits: 32, lanes: 1 };
+}
+
+impl Element for i64 {
+    const TYPE: DataType = DataType { code: 0, bits: 64, lanes: 1 };
 }
 
 /// `DLTensor`
@@ -74,7 +87,7 @@ static TORCH: OnceLock<usize> = OnceLock::new();
 
 /// Takes torch's table, once.
 #[pyfunction]
-pub fn use_tensors(table: &Bound<'_, PyCapsule>) -> Result<(), Failure> {
+pub fn use_tensors(table: &Bound<'_, PyCapsule>) -> Result<(), PyFailure> {
     let table = table.pointer_checked(Some(NAME))?.cast::<Exchange>();
     // SAFETY: a capsule of this name holds a table that begins with its version.
     let version = unsafe { table.as_ref().version };
@@ -86,7 +99,7 @@ pub fn use_tensors(table: &Bound<'_, PyCapsule>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn torch() -> Result<&'static Exchange, Failure> {
+fn torch() -> Result<&'static Exchange, PyFailure> {
     let missing = || PyRuntimeError::new_err("residuum.torch must be imported first");
     let address = TORCH.get().ok_or_else(missing)?;
     // SAFETY: `use_tensors` has checked what is there, and torch keeps it for the life of the process.
@@ -95,28 +108,29 @@ fn torch() -> Result<&'static Exchange, Failure> {
 
 /// The numbers of a tensor, and its shape.
 #[derive(Clone, Copy)]
-pub struct Numbers<'a> {
-    pub values: &'a [f32],
+pub struct Numbers<'a, T = f32> {
+    pub values: &'a [T],
     pub shape: &'a [i64],
 }
 
 /// Where the numbers of a tensor are.
-struct Lying<'a> {
+struct Lying<'a, T> {
     /// Dangling where there are none.
-    first: *mut f32,
+    first: *mut T,
     count: usize,
     shape: &'a [i64],
 }
 
-/// The numbers of a tensor that has them as tiles take them: float32 on the CPU, one after the other. None for any other one.
-pub fn numbers<'a>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Numbers<'a>>, Failure> {
+/// The numbers of a tensor that has them as tiles take them: of this type (float32 but for labels) on the CPU, one after the other.
+/// None for any other one.
+pub fn numbers<'a, T: Element>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Numbers<'a, T>>, PyFailure> {
     Ok(lying(tensor)?.map(|Lying { first, count, shape }| {
-        // SAFETY: the tensor is float32, contiguous and alive for as long as it is borrowed.
+        // SAFETY: the tensor is of this type, contiguous and alive for as long as it is borrowed.
         Numbers { values: unsafe { std::slice::from_raw_parts(first, count) }, shape }
     }))
 }
 
-fn lying<'a>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Lying<'a>>, Failure> {
+fn lying<'a, T: Element>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Lying<'a, T>>, PyFailure> {
     let exchange = torch()?;
     let look = exchange.look.ok_or_else(|| refuse("torch must let its tensors be looked at"))?;
     let mut view = std::mem::MaybeUninit::<View>::uninit();
@@ -135,30 +149,30 @@ fn lying<'a>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Lying<'a>>, Failure>
         if dims == 0 || at.is_null() { &[][..] } else { unsafe { std::slice::from_raw_parts(at, dims) } }
     });
     let count = shape.iter().product::<i64>();
-    if view.device_type != CPU || view.dtype != FLOAT32 || !packed(shape, strides, count) {
+    if view.device_type != CPU || view.dtype != T::TYPE || !packed(shape, strides, count) {
         return Ok(None);
     }
     if count == 0 {
         return Ok(Some(Lying { first: std::ptr::dangling_mut(), count: 0, shape }));
     }
     let address = view.data as usize + usize::try_from(view.byte_offset)?;
-    if view.data.is_null() || !address.is_multiple_of(align_of::<f32>()) {
+    if view.data.is_null() || !address.is_multiple_of(align_of::<T>()) {
         return Ok(None);
     }
-    Ok(Some(Lying { first: address as *mut f32, count: usize::try_from(count)?, shape }))
+    Ok(Some(Lying { first: address as *mut T, count: usize::try_from(count)?, shape }))
 }
 
 /// A parameter and its gradient that lie alike, ready for a step.
-pub struct Moved {
+pub struct Descent {
     to: *mut f32,
     by: *const f32,
     count: usize,
 }
 
-impl Moved {
+impl Descent {
     /// Both tensors; None if one is not as tiles take it, or their shapes differ.
-    pub fn of(to: &Bound<'_, PyAny>, by: &Bound<'_, PyAny>) -> Result<Option<Self>, Failure> {
-        let (Some(to), Some(by)) = (lying(to)?, lying(by)?) else { return Ok(None) };
+    pub fn of(to: &Bound<'_, PyAny>, by: &Bound<'_, PyAny>) -> Result<Option<Self>, PyFailure> {
+        let (Some(to), Some(by)) = (lying::<f32>(to)?, lying::<f32>(by)?) else { return Ok(None) };
         let alike = to.shape == by.shape;
         Ok(alike.then_some(Self { to: to.first, by: by.first, count: to.count }))
     }
@@ -177,9 +191,13 @@ impl Moved {
 
 /// [`numbers`] of a tensor that may come from anywhere: None also for a view that torch negates when it is looked at. A parameter was
 /// asked when its layer was made.
-pub fn unbent<'a>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Numbers<'a>>, Failure> {
-    let negated = tensor.call_method0(intern!(tensor.py(), "is_neg"))?.is_truthy()?;
-    if negated { Ok(None) } else { numbers(tensor) }
+pub fn unbent<'a>(tensor: &'a Bound<'_, PyAny>) -> Result<Option<Numbers<'a>>, PyFailure> {
+    // What is no tensor cannot be asked; what to say of it is told in Python.
+    match tensor.call_method0(intern!(tensor.py(), "is_neg")) {
+        Ok(negated) if !negated.is_truthy()? => numbers(tensor),
+        Err(e) if !e.is_instance_of::<PyAttributeError>(tensor.py()) => Err(e.into()),
+        _ => Ok(None),
+    }
 }
 
 /// Whether numbers of this shape lie one after the other.
@@ -207,7 +225,7 @@ unsafe extern "C" fn free(managed: *mut Managed) {
 }
 
 /// A new tensor with these numbers.
-pub fn tensor<'py>(py: Python<'py>, shape: &[usize], values: Vec<f32>) -> Result<Bound<'py, PyAny>, Failure> {
+pub fn tensor<'py>(py: Python<'py>, shape: &[usize], values: Vec<f32>) -> Result<Bound<'py, PyAny>, PyFailure> {
     let import = torch()?.import.ok_or_else(|| refuse("torch must take tensors"))?;
     let strides = (0..shape.len()).map(|n| shape[n + 1..].iter().product());
     let layout = shape.iter().copied().chain(strides).map(i64::try_from).collect::<Result<_, _>>()?;
@@ -216,7 +234,7 @@ pub fn tensor<'py>(py: Python<'py>, shape: &[usize], values: Vec<f32>) -> Result
         device_type: CPU,
         device_id: 0,
         ndim: i32::try_from(shape.len())?,
-        dtype: FLOAT32,
+        dtype: f32::TYPE,
         shape: std::ptr::null_mut(),
         strides: std::ptr::null_mut(),
         byte_offset: 0,

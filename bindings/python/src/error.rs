@@ -15,9 +15,9 @@ create_exception!(
 
 /// What a function of this crate fails with: any error of the library, or one of Python's own.
 #[derive(Debug)]
-pub struct Failure(PyErr);
+pub struct PyFailure(PyErr);
 
-impl<E: std::error::Error + Send + Sync + 'static> From<E> for Failure {
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for PyFailure {
     fn from(error: E) -> Self {
         let mut slot = Some(error);
         // What Python raised stays what it is.
@@ -34,13 +34,13 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for Failure {
     }
 }
 
-impl From<Failure> for PyErr {
-    fn from(failure: Failure) -> Self {
+impl From<PyFailure> for PyErr {
+    fn from(failure: PyFailure) -> Self {
         failure.0
     }
 }
 
 /// A sentence of the binding's own.
-pub fn refuse(sentence: impl Into<String>) -> Failure {
-    Failure(ResiduumError::new_err(sentence.into()))
+pub fn refuse(sentence: impl Into<String>) -> PyFailure {
+    PyFailure(ResiduumError::new_err(sentence.into()))
 }

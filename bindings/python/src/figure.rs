@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 use residuum_lab::figure::{Figure, FigureFormat};
 use residuum_lab::files::write_atomic;
 
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 
 /// A figure. Notebooks show it; `save` writes it.
 #[pyclass(name = "Figure", frozen, module = "residuum")]
@@ -23,13 +23,13 @@ impl PyFigure {
 
     /// The figure as PNG; `scale` pixels for each unit of the page.
     #[pyo3(signature = (scale = 2.0))]
-    fn to_png<'py>(&self, py: Python<'py>, scale: f64) -> Result<Bound<'py, PyBytes>, Failure> {
+    fn to_png<'py>(&self, py: Python<'py>, scale: f64) -> Result<Bound<'py, PyBytes>, PyFailure> {
         let png = py.detach(|| self.0.to_png(scale))?;
         Ok(PyBytes::new(py, &png))
     }
 
     /// Writes the figure to a file that ends in .svg, .png, .pdf or .pgf (for LaTeX).
-    fn save(&self, py: Python<'_>, path: PathBuf) -> Result<(), Failure> {
+    fn save(&self, py: Python<'_>, path: PathBuf) -> Result<(), PyFailure> {
         py.detach(|| {
             let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
             let Some(format) = FigureFormat::of_extension(extension) else {

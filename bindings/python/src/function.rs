@@ -6,10 +6,10 @@ use residuum::Key;
 use residuum_nn::layer::{Activation, LogSoftmax};
 use residuum_nn::{Layer, Loss, Pass, SampleShape, Tensor};
 
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 
 /// The layer of a function by its name.
-pub fn layer(name: &str) -> Result<Box<dyn Layer>, Failure> {
+pub fn layer(name: &str) -> Result<Box<dyn Layer>, PyFailure> {
     Ok(match name {
         "relu" => Box::new(Activation::Relu),
         "sigmoid" => Box::new(Activation::Sigmoid),
@@ -19,7 +19,7 @@ pub fn layer(name: &str) -> Result<Box<dyn Layer>, Failure> {
     })
 }
 
-fn tensor(name: &str, values: &PyReadonlyArray2<'_, f32>) -> Result<Tensor, Failure> {
+fn tensor(name: &str, values: &PyReadonlyArray2<'_, f32>) -> Result<Tensor, PyFailure> {
     let (_, width) = values.as_array().dim();
     let values = values.as_slice().map_err(|_| refuse(format!("{name} must be contiguous")))?;
     if values.is_empty() {
@@ -28,7 +28,7 @@ fn tensor(name: &str, values: &PyReadonlyArray2<'_, f32>) -> Result<Tensor, Fail
     Ok(Tensor::from_values(SampleShape::flat(width), values.to_vec()))
 }
 
-fn write(values: &Tensor, to: &mut PyReadwriteArray2<'_, f32>) -> Result<(), Failure> {
+fn write(values: &Tensor, to: &mut PyReadwriteArray2<'_, f32>) -> Result<(), PyFailure> {
     let to = to.as_slice_mut().map_err(|_| refuse("outputs must be contiguous"))?;
     if to.len() != values.values().len() {
         return Err(refuse(format!("outputs must hold {} numbers, got {}", values.values().len(), to.len())));
@@ -43,7 +43,7 @@ pub fn apply(
     name: &str,
     inputs: PyReadonlyArray2<'_, f32>,
     mut outputs: PyReadwriteArray2<'_, f32>,
-) -> Result<(), Failure> {
+) -> Result<(), PyFailure> {
     let mut result = Tensor::default();
     layer(name)?.forward(&tensor("inputs", &inputs)?, &mut result, Pass::evaluate(Key::new(0)));
     write(&result, &mut outputs)
@@ -56,7 +56,7 @@ pub fn apply_back(
     outputs: PyReadonlyArray2<'_, f32>,
     errors: PyReadonlyArray2<'_, f32>,
     mut input_errors: PyReadwriteArray2<'_, f32>,
-) -> Result<(), Failure> {
+) -> Result<(), PyFailure> {
     let (outputs, errors) = (tensor("outputs", &outputs)?, tensor("errors", &errors)?);
     if outputs.values().len() != errors.values().len() {
         return Err(refuse("errors must have the shape of outputs"));
@@ -65,6 +65,26 @@ pub fn apply_back(
     // Every derivative is a function of the output; the input is not looked at.
     layer(name)?.backward(&outputs, &outputs, &errors, Some(&mut result), Pass::evaluate(Key::new(0)))?;
     write(&result, &mut input_errors)
+}
+
+/// A loss by its name, which the stages of a network in Python share with a spec.
+pub fn loss_named(name: &str, smoothing: f32) -> Result<Loss, PyFailure> {
+    Ok(match name {
+        "nll" => Loss::NegativeLogLikelihood,
+        "cross_entropy" => Loss::CrossEntropy { smoothing }.validate()?,
+        "mean_square" => Loss::MeanSquare,
+        _ => return Err(refuse(format!("loss must be nll, cross_entropy or mean_square, got {name:?}"))),
+    })
+}
+
+/// The labels of a batch of scores, if there is one for each sample and each names a class.
+pub fn classes(scores: &Tensor, labels: impl ExactSizeIterator<Item = i64>) -> Result<Vec<u32>, PyFailure> {
+    let (samples, classes) = (scores.batch(), scores.shape().len());
+    let labels: Vec<u32> = labels.map(|label| u32::try_from(label).unwrap_or(u32::MAX)).collect();
+    if labels.len() != samples || labels.iter().any(|label| *label as usize >= classes) {
+        return Err(refuse(format!("labels must be {samples} numbers from 0 to {}", classes - 1)));
+    }
+    Ok(labels)
 }
 
 /// The mean loss of a batch, and its gradient by the scores.
@@ -76,19 +96,13 @@ pub fn loss(
     labels: PyReadonlyArray1<'_, i64>,
     mut errors: PyReadwriteArray2<'_, f32>,
     smoothing: f32,
-) -> Result<f64, Failure> {
-    let loss = match name {
-        "nll" => Loss::NegativeLogLikelihood,
-        "cross_entropy" => Loss::CrossEntropy { smoothing }.validate()?,
-        _ => return Err(refuse(format!("loss must be nll or cross_entropy, got {name:?}"))),
-    };
-    let scores = tensor("scores", &scores)?;
-    let classes = scores.shape().len();
-    let labels: Vec<u32> =
-        labels.as_array().iter().map(|label| u32::try_from(*label).unwrap_or(u32::MAX)).collect();
-    if labels.len() != scores.batch() || labels.iter().any(|label| *label as usize >= classes) {
-        return Err(refuse(format!("labels must be {} numbers from 0 to {}", scores.batch(), classes - 1)));
+) -> Result<f64, PyFailure> {
+    let loss = loss_named(name, smoothing)?;
+    if loss.is_regression() {
+        return Err(refuse("loss must be of classes: nll or cross_entropy"));
     }
+    let scores = tensor("scores", &scores)?;
+    let labels = classes(&scores, labels.as_array().iter().copied())?;
     let mut gradient = Tensor::default();
     let outcome = loss.evaluate(&scores, &labels, Some(&mut gradient));
     write(&gradient, &mut errors)?;

@@ -17,7 +17,7 @@ use residuum_lab::sweep::{SweepOptions, default_jobs, sweep};
 use residuum_lab::verify::{VerifyOptions, VerifyReport, verify as verify_claims};
 
 use crate::display::{Display, Listening};
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 use crate::figure::PyFigure;
 use crate::spec::source;
 use crate::store::PyReport;
@@ -46,7 +46,7 @@ pub fn compare(
     data: Option<PathBuf>,
     quiet: bool,
     show: Option<Py<PyAny>>,
-) -> Result<PyReport, Failure> {
+) -> Result<PyReport, PyFailure> {
     let (first, second) = (source(a)?, source(b)?);
     let display = Display::new(quiet, show);
     let threads = threads();
@@ -78,7 +78,7 @@ pub fn compare(
             }
             let trials = trials_of(&plans, &store)?;
             check_metrics(&trials, metric.as_slice())?;
-            Ok::<_, Failure>(attribution.report(&trials, metric.as_deref(), "A and B"))
+            Ok::<_, PyFailure>(attribution.report(&trials, metric.as_deref(), "A and B"))
         },
         |py| display.tick(py),
     );
@@ -96,7 +96,7 @@ pub fn verify(
     seed: u64,
     quiet: bool,
     show: Option<Py<PyAny>>,
-) -> Result<PyVerification, Failure> {
+) -> Result<PyVerification, PyFailure> {
     let display = Display::new(quiet, show);
     let options = VerifyOptions { seed, quick };
     let done = watched(
@@ -151,7 +151,7 @@ pub fn reproduce(
     data: Option<PathBuf>,
     quiet: bool,
     show: Option<Py<PyAny>>,
-) -> Result<PyReproduction, Failure> {
+) -> Result<PyReproduction, PyFailure> {
     check_names(&[&name])?;
     let profile = match profile {
         "quick" => Profile::Quick,
@@ -176,7 +176,7 @@ pub fn reproduce(
         |watch| {
             let item = reproduce_item(&name, &options, &Listening { display: &display, watch })?;
             let files = out.map(|out| item.save(&out, &FIGURES)).transpose()?.unwrap_or_default();
-            Ok::<_, Failure>(PyReproduction { item, files })
+            Ok::<_, PyFailure>(PyReproduction { item, files })
         },
         |py| display.tick(py),
     );

@@ -16,7 +16,7 @@ use residuum_lab::spec::{Document, LayerSpec};
 use residuum_lab::train::TileMatrix;
 use residuum_nn::{Mode, Weights as _};
 
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 use crate::tensors;
 use crate::threads::{compute, compute_sized};
 use crate::value::from_python;
@@ -35,7 +35,7 @@ pub struct PyTileMatrix {
 }
 
 /// A contiguous array, or which one is not.
-fn contiguous<'a, T>(name: &str, slice: Result<&'a [T], impl std::fmt::Display>) -> Result<&'a [T], Failure> {
+fn contiguous<'a, T>(name: &str, slice: Result<&'a [T], impl std::fmt::Display>) -> Result<&'a [T], PyFailure> {
     slice.map_err(|_| refuse(format!("{name} must be contiguous")))
 }
 
@@ -56,7 +56,7 @@ impl PyTileMatrix {
     }
 
     /// The matrix, unless another thread has it.
-    pub fn lock(&self) -> Result<MutexGuard<'_, TileMatrix>, Failure> {
+    pub fn lock(&self) -> Result<MutexGuard<'_, TileMatrix>, PyFailure> {
         self.matrix.try_lock().map_err(|e| {
             let sentence = match e {
                 TryLockError::WouldBlock => {
@@ -77,13 +77,13 @@ impl PyTileMatrix {
         initial: PyReadonlyArray2<'_, f32>,
         seed: u64,
         name: &str,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, PyFailure> {
         let document = Document::from_value(&from_python(tables, "")?)?;
         let shape = initial.as_array().dim();
         let initial = contiguous("initial", initial.as_slice())?;
         let build = || {
             let spec = LayerSpec::of(&document, Path::new("."))?;
-            Ok::<_, Failure>(TileMatrix::new(spec, [shape.0, shape.1], initial, seed, name)?)
+            Ok::<_, PyFailure>(TileMatrix::new(spec, [shape.0, shape.1], initial, seed, name)?)
         };
         Ok(Self::of(compute(tables.py(), build)??))
     }
@@ -97,7 +97,7 @@ impl PyTileMatrix {
         mut outputs: PyReadwriteArray2<'_, f32>,
         bias: Option<PyReadonlyArray1<'_, f32>>,
         training: bool,
-    ) -> Result<u64, Failure> {
+    ) -> Result<u64, PyFailure> {
         let inputs = contiguous("inputs", inputs.as_slice())?;
         let bias = bias.as_ref().map(|bias| contiguous("bias", bias.as_slice())).transpose()?;
         let outputs = outputs.as_slice_mut().map_err(|_| refuse("outputs must be contiguous"))?;
@@ -116,7 +116,7 @@ impl PyTileMatrix {
         errors: PyReadonlyArray2<'_, f32>,
         mut outputs: Option<PyReadwriteArray2<'_, f32>>,
         mut bias: Option<PyReadwriteArray1<'_, f32>>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), PyFailure> {
         let errors = contiguous("errors", errors.as_slice())?;
         let outputs = outputs.as_mut().map(|outputs| outputs.as_slice_mut()).transpose();
         let outputs = outputs.map_err(|_| refuse("outputs must be contiguous"))?;
@@ -126,7 +126,7 @@ impl PyTileMatrix {
     }
 
     /// Sets the output scales.
-    fn set_scales(&self, scales: PyReadonlyArray1<'_, f32>) -> Result<(), Failure> {
+    fn set_scales(&self, scales: PyReadonlyArray1<'_, f32>) -> Result<(), PyFailure> {
         Ok(self.lock()?.set_scales(contiguous("scales", scales.as_slice())?)?)
     }
 
@@ -145,7 +145,7 @@ impl PyTileMatrix {
         inputs: PyReadonlyArray2<'_, f32>,
         learning_rate: f64,
         scale: f64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), PyFailure> {
         let errors = contiguous("errors", errors.as_slice())?;
         let inputs = contiguous("inputs", inputs.as_slice())?;
         let size = errors.len() * self.cols;
@@ -153,7 +153,7 @@ impl PyTileMatrix {
     }
 
     /// The effective weights: what a noiseless read would see.
-    fn weights<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray2<f32>>, Failure> {
+    fn weights<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyArray2<f32>>, PyFailure> {
         let matrix = self.lock()?;
         let [rows, cols] = matrix.shape();
         let mut weights = vec![0.0; rows * cols];
@@ -162,7 +162,7 @@ impl PyTileMatrix {
     }
 
     /// Programs the weights as closely as the cells allow.
-    fn set_weights(&self, py: Python<'_>, weights: PyReadonlyArray2<'_, f32>) -> Result<(), Failure> {
+    fn set_weights(&self, py: Python<'_>, weights: PyReadonlyArray2<'_, f32>) -> Result<(), PyFailure> {
         let shape = weights.as_array().dim();
         let weights = contiguous("weights", weights.as_slice())?;
         let mut matrix = self.lock()?;
@@ -176,25 +176,25 @@ impl PyTileMatrix {
     }
 
     /// Everything that a later step depends on, by name.
-    fn tensors<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>, Failure> {
+    fn tensors<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>, PyFailure> {
         tensors::to_dict(py, &self.lock()?.tensors())
     }
 
     /// Restores what `tensors` gave.
-    fn load(&self, tensors: &Bound<'_, PyDict>) -> Result<(), Failure> {
+    fn load(&self, tensors: &Bound<'_, PyDict>) -> Result<(), PyFailure> {
         let tensors = tensors::from_dict(tensors)?;
         Ok(self.lock()?.load(&tensors)?)
     }
 
     /// A copy that draws and learns the same from here on.
-    fn duplicate(&self, py: Python<'_>) -> Result<Self, Failure> {
+    fn duplicate(&self, py: Python<'_>) -> Result<Self, PyFailure> {
         let matrix = self.lock()?;
         let matrix = &*matrix;
         Ok(Self::of(compute(py, || matrix.duplicate())??))
     }
 
     /// Every parameter as it is used, by its path in a spec.
-    fn parameters<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>, Failure> {
+    fn parameters<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>, PyFailure> {
         let all = PyDict::new(py);
         for parameter in &self.lock()?.spec().resolved {
             all.set_item(&parameter.path, &parameter.value)?;
@@ -204,7 +204,7 @@ impl PyTileMatrix {
 
     /// One dict for each tile: the `rows` and `cols` that it holds, and its `arrays` by name with their weights, pulses, and what
     /// is hidden from a rule: the symmetric point and the parameters of every cell.
-    fn tiles<'py>(&self, py: Python<'py>) -> Result<Vec<Bound<'py, PyDict>>, Failure> {
+    fn tiles<'py>(&self, py: Python<'py>) -> Result<Vec<Bound<'py, PyDict>>, PyFailure> {
         let matrix = self.lock()?;
         let tiles = matrix.weights().tiles().map(|(rows, cols, rule)| {
             let (height, width) = (rows.len(), cols.len());
@@ -217,7 +217,7 @@ impl PyTileMatrix {
             for (name, array) in rule.arrays() {
                 let own = PyDict::new(py);
                 let shaped =
-                    |values: Vec<f32>| Ok::<_, Failure>(square(values, height, width)?.into_pyarray(py));
+                    |values: Vec<f32>| Ok::<_, PyFailure>(square(values, height, width)?.into_pyarray(py));
                 own.set_item("weights", shaped(array.weights().to_vec())?)?;
                 let points = array.symmetric_points().into_iter().map(|point| point.unwrap_or(f32::NAN));
                 own.set_item("symmetric_point", shaped(points.collect())?)?;
@@ -245,19 +245,19 @@ impl PyTileMatrix {
     }
 
     /// Pulses that its cells have received so far.
-    fn pulses(&self) -> Result<u64, Failure> {
+    fn pulses(&self) -> Result<u64, PyFailure> {
         Ok(self.lock()?.weights().tiles().map(|(_, _, rule)| rule.pulses_sent()).sum())
     }
 
     /// Joules of a pulse, if the device says so.
     #[getter]
-    fn pulse_energy(&self) -> Result<Option<f64>, Failure> {
+    fn pulse_energy(&self) -> Result<Option<f64>, PyFailure> {
         Ok(self.lock()?.spec().devices.pulse_energy)
     }
 
     /// The dynamic range of the weights, where devices give it one.
     #[getter]
-    fn range(&self) -> Result<Option<[f32; 2]>, Failure> {
+    fn range(&self) -> Result<Option<[f32; 2]>, PyFailure> {
         Ok(self.lock()?.weights().range())
     }
 
@@ -269,23 +269,23 @@ impl PyTileMatrix {
 
     /// Steps made so far.
     #[getter]
-    fn k(&self) -> Result<u64, Failure> {
+    fn k(&self) -> Result<u64, PyFailure> {
         Ok(self.lock()?.k())
     }
 
     #[getter]
-    fn seed(&self) -> Result<u64, Failure> {
+    fn seed(&self) -> Result<u64, PyFailure> {
         Ok(self.lock()?.seed())
     }
 
     #[getter]
-    fn name(&self) -> Result<String, Failure> {
+    fn name(&self) -> Result<String, PyFailure> {
         Ok(self.lock()?.name().to_owned())
     }
 
     /// The rule, in words.
     #[getter]
-    fn rule(&self) -> Result<&'static str, Failure> {
+    fn rule(&self) -> Result<&'static str, PyFailure> {
         Ok(self.lock()?.spec().rule.name)
     }
 }
@@ -307,6 +307,6 @@ fn ledger(state: &Tensors, array: &str, cells: usize) -> Option<Vec<u32>> {
     sum
 }
 
-fn square<T>(values: Vec<T>, rows: usize, cols: usize) -> Result<Array2<T>, Failure> {
+fn square<T>(values: Vec<T>, rows: usize, cols: usize) -> Result<Array2<T>, PyFailure> {
     Ok(Array2::from_shape_vec((rows, cols), values)?)
 }

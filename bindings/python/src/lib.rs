@@ -40,7 +40,7 @@ mod _residuum {
     #[pymodule_export]
     use super::array::PyArray;
     #[pymodule_export]
-    use super::chain::{PyChain, PyChainPass, chain_backward, chain_forward};
+    use super::chain::{PyChain, PyChainPass, chain_backward, chain_forward, chain_loss};
     #[pymodule_export]
     use super::command::command;
     #[pymodule_export]

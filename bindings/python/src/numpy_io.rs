@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use residuum::state::{Data, SavedTensor};
 use residuum::{Scalar, Tensors};
 
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 
 /// A number that NumPy and the library share.
 pub trait Real: Scalar + Element {
@@ -25,7 +25,7 @@ impl Real for f64 {
 }
 
 /// What is wrong with an argument that is not an array of this type, or not contiguous.
-fn fault(name: &str, value: &Bound<'_, PyAny>, wanted: &str) -> Failure {
+fn fault(name: &str, value: &Bound<'_, PyAny>, wanted: &str) -> PyFailure {
     match value.cast::<PyUntypedArray>() {
         Err(_) => {
             let kind =
@@ -47,7 +47,7 @@ fn fault(name: &str, value: &Bound<'_, PyAny>, wanted: &str) -> Failure {
 pub fn readonly<'py, T: Real>(
     name: &str,
     value: &Bound<'py, PyAny>,
-) -> Result<PyReadonlyArrayDyn<'py, T>, Failure> {
+) -> Result<PyReadonlyArrayDyn<'py, T>, PyFailure> {
     let array = value.cast::<PyArrayDyn<T>>().map_err(|_| fault(name, value, T::NAME))?;
     if !array.is_c_contiguous() {
         return Err(fault(name, value, T::NAME));
@@ -59,7 +59,7 @@ pub fn readonly<'py, T: Real>(
 pub fn writable<'py, T: Real>(
     name: &str,
     value: &Bound<'py, PyAny>,
-) -> Result<PyReadwriteArrayDyn<'py, T>, Failure> {
+) -> Result<PyReadwriteArrayDyn<'py, T>, PyFailure> {
     let array = value.cast::<PyArrayDyn<T>>().map_err(|_| fault(name, value, T::NAME))?;
     if !array.is_c_contiguous() {
         return Err(fault(name, value, T::NAME));
@@ -77,7 +77,7 @@ pub fn shaped<'py, T: Real>(
 }
 
 /// Numbers at set-up, of any type that NumPy converts, with their shape.
-pub fn numbers(name: &str, value: &Bound<'_, PyAny>) -> Result<(Vec<f64>, Vec<usize>), Failure> {
+pub fn numbers(name: &str, value: &Bound<'_, PyAny>) -> Result<(Vec<f64>, Vec<usize>), PyFailure> {
     let py = value.py();
     let options = PyDict::new(py);
     options.set_item("dtype", "float64")?;
@@ -111,7 +111,7 @@ pub fn to_dict<'py>(py: Python<'py>, tensors: &Tensors) -> PyResult<Bound<'py, P
 }
 
 /// A dict of arrays as tensors.
-pub fn from_dict(dict: &Bound<'_, PyDict>) -> Result<Tensors, Failure> {
+pub fn from_dict(dict: &Bound<'_, PyDict>) -> Result<Tensors, PyFailure> {
     fn data<T: Element + Clone>(array: &Bound<'_, PyAny>) -> Option<Vec<T>> {
         let array = array.cast::<PyArrayDyn<T>>().ok()?;
         array.readonly().as_array().iter().cloned().collect::<Vec<T>>().into()

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use residuum_nn::Tensor;
 
-use crate::dlpack::{Moved, numbers, tensor};
-use crate::error::{Failure, refuse};
+use crate::dlpack::{Descent, numbers, tensor};
+use crate::error::{PyFailure, refuse};
 use crate::layer::PyTileMatrix;
 use crate::threads::compute_sized;
 
@@ -38,7 +38,7 @@ pub enum Kept {
 
 impl Kept {
     /// Keeps a tensor without the graph behind it.
-    pub fn of(tensor: &Bound<'_, PyAny>) -> Result<Self, Failure> {
+    pub fn of(tensor: &Bound<'_, PyAny>) -> Result<Self, PyFailure> {
         let py = tensor.py();
         let version = tensor.getattr(intern!(py, "_version"))?.extract()?;
         let tracked = tensor.getattr(intern!(py, "requires_grad"))?.is_truthy()?;
@@ -46,7 +46,7 @@ impl Kept {
         Ok(Self::Tensor(tensor.unbind(), version))
     }
 
-    fn values<'a>(&'a self, py: Python<'a>) -> Result<&'a [f32], Failure> {
+    fn values<'a>(&'a self, py: Python<'a>) -> Result<&'a [f32], PyFailure> {
         match self {
             Self::Own(values) => Ok(values.values()),
             Self::Stage(outputs, stage) => Ok(outputs[*stage].values()),
@@ -73,7 +73,7 @@ pub fn keep<'py>(
     at: (u64, u64),
     inputs: Kept,
     errors: Kept,
-) -> Result<Bound<'py, PyAny>, Failure> {
+) -> Result<Bound<'py, PyAny>, PyFailure> {
     let py = handle.py();
     let pairs = handle.getattr(intern!(py, "pairs"))?.cast_into::<PyList>().map_err(PyErr::from)?;
     pairs.append(Bound::new(py, PyPair { at, inputs, errors })?)?;
@@ -81,14 +81,14 @@ pub fn keep<'py>(
 }
 
 /// The matrix behind a handle. It has been replaced if a state was loaded.
-pub fn matrix<'py>(handle: &Bound<'py, PyAny>) -> Result<Bound<'py, PyTileMatrix>, Failure> {
+pub fn matrix<'py>(handle: &Bound<'py, PyAny>) -> Result<Bound<'py, PyTileMatrix>, PyFailure> {
     let matrix = handle.getattr(intern!(handle.py(), "matrix"))?;
     Ok(matrix.cast_into().map_err(PyErr::from)?)
 }
 
 /// The handle of a tile is 0 unless someone has stepped it.
-pub fn untouched(handle: &Bound<'_, PyAny>) -> Result<(), Failure> {
-    if numbers(handle)?.is_some_and(|numbers| numbers.values == [0.0]) {
+pub fn untouched(handle: &Bound<'_, PyAny>) -> Result<(), PyFailure> {
+    if numbers::<f32>(handle)?.is_some_and(|numbers| numbers.values == [0.0]) {
         return Ok(());
     }
     Err(PyRuntimeError::new_err(
@@ -100,14 +100,14 @@ pub fn untouched(handle: &Bound<'_, PyAny>) -> Result<(), Failure> {
 
 /// The pairs of backward passes since the gradient was last emptied, in the order of their reads. As gradients of torch do, they stay
 /// until zero_grad: a second step without it writes them again.
-fn waiting<'py>(handle: &Bound<'py, PyAny>) -> Result<Vec<Bound<'py, PyPair>>, Failure> {
+fn waiting<'py>(handle: &Bound<'py, PyAny>) -> Result<Vec<Bound<'py, PyPair>>, PyFailure> {
     let py = handle.py();
     let pairs = handle.getattr(intern!(py, "pairs"))?.cast_into::<PyList>().map_err(PyErr::from)?;
     let gradient = handle.getattr(intern!(py, "grad"))?;
     let count = if gradient.is_none() {
         0
     } else {
-        let count = numbers(&gradient)?.and_then(|numbers| numbers.values.first().map(|sum| sum / PAIR));
+        let count = numbers::<f32>(&gradient)?.and_then(|numbers| numbers.values.first().map(|sum| sum / PAIR));
         let kept = |count: &f32| count.fract() == 0.0 && (0.0..=pairs.len() as f32).contains(count);
         let scaled = || {
             PyRuntimeError::new_err(
@@ -134,7 +134,7 @@ fn waiting<'py>(handle: &Bound<'py, PyAny>) -> Result<Vec<Bound<'py, PyPair>>, F
 fn joined<'a>(
     py: Python<'a>,
     kept: impl ExactSizeIterator<Item = &'a Kept>,
-) -> Result<std::borrow::Cow<'a, [f32]>, Failure> {
+) -> Result<std::borrow::Cow<'a, [f32]>, PyFailure> {
     let single = kept.len() == 1;
     let mut all = Vec::new();
     for side in kept {
@@ -160,7 +160,7 @@ pub fn write<'py>(
     py: Python<'py>,
     tiles: Vec<Tiles<'py>>,
     digital: Vec<Digital<'py>>,
-) -> Result<Option<Vec<Bound<'py, PyAny>>>, Failure> {
+) -> Result<Option<Vec<Bound<'py, PyAny>>>, PyFailure> {
     let mut all = Vec::new();
     for (handles, learning_rate, scale) in &tiles {
         for handle in handles {
@@ -182,7 +182,7 @@ pub fn write<'py>(
     }
     for (tiles, errors, inputs, learning_rate, scale) in &ready {
         compute_sized(py, errors.len() * tiles.size().1, || {
-            Ok::<_, Failure>(tiles.lock()?.step(errors, inputs, *learning_rate, *scale)?)
+            Ok::<_, PyFailure>(tiles.lock()?.step(errors, inputs, *learning_rate, *scale)?)
         })??;
     }
     let mut moved = Vec::new();
@@ -190,7 +190,7 @@ pub fn write<'py>(
         for parameter in parameters {
             let gradient = parameter.getattr(intern!(py, "grad"))?;
             if !gradient.is_none() {
-                let Some(both) = Moved::of(parameter, &gradient)? else { return Ok(None) };
+                let Some(both) = Descent::of(parameter, &gradient)? else { return Ok(None) };
                 moved.push((both, -*learning_rate as f32, parameter.clone(), gradient));
             }
         }

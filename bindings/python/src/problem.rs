@@ -12,11 +12,11 @@ use residuum_lab::spec::{Document, noisy_problem};
 use serde_json::{Map, Value};
 
 use crate::array::busy;
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 use crate::key::PyKey;
 use crate::numpy_io::{numbers, vector};
 use crate::rule::{PyRule, RuleIn, TransferRate};
-use crate::threads::{Watch, compute, watched};
+use crate::threads::{StopRequest, compute, watched};
 use crate::value::from_python;
 
 /// Unwinds from a callback that raised an exception.
@@ -36,7 +36,7 @@ impl PyObjective {
     /// Calls Python. What it raises is kept, and unwinds out of the loop before a rule moves: gradients have no errors.
     fn call(&self, name: &str, function: &Py<PyAny>, w: &[f64], entries: usize) -> Vec<f64> {
         Python::attach(|py| {
-            let answer = function.call1(py, (vector(py, w.to_vec()),)).map_err(Failure::from);
+            let answer = function.call1(py, (vector(py, w.to_vec()),)).map_err(PyFailure::from);
             let answer = answer.and_then(|answer| {
                 let (values, _) = numbers(name, answer.bind(py))?;
                 if values.len() == entries {
@@ -92,13 +92,13 @@ impl PyProblem {
     }
 
     /// Evaluates something of the objective; what a callback raised is the error.
-    pub fn evaluate<R>(&self, work: impl FnOnce() -> R) -> Result<R, Failure> {
+    pub fn evaluate<R>(&self, work: impl FnOnce() -> R) -> Result<R, PyFailure> {
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(result) => Ok(result),
             Err(payload) if payload.is::<Raised>() => {
                 let raised = self.raised.as_ref();
                 let raised = raised.and_then(|r| r.lock().unwrap_or_else(PoisonError::into_inner).take());
-                Err(raised.map_or_else(|| refuse("the objective raised an exception"), Failure::from))
+                Err(raised.map_or_else(|| refuse("the objective raised an exception"), PyFailure::from))
             }
             Err(payload) => resume_unwind(payload),
         }
@@ -109,7 +109,11 @@ impl PyProblem {
 impl PyProblem {
     #[new]
     #[pyo3(signature = (problem, noise = None, *, key = PyKey::from(Key::new(0))))]
-    fn new(problem: &Bound<'_, PyAny>, noise: Option<&Bound<'_, PyAny>>, key: PyKey) -> Result<Self, Failure> {
+    fn new(
+        problem: &Bound<'_, PyAny>,
+        noise: Option<&Bound<'_, PyAny>>,
+        key: PyKey,
+    ) -> Result<Self, PyFailure> {
         let mut words = Map::from_iter([("problem".to_string(), from_python(problem, "problem")?)]);
         if let Some(noise) = noise {
             words.insert("noise".into(), from_python(noise, "noise")?);
@@ -128,7 +132,7 @@ impl PyProblem {
         noise: Option<&Bound<'_, PyAny>>,
         value: Option<Py<PyAny>>,
         minimizer: Option<&Bound<'_, PyAny>>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, PyFailure> {
         if dim == 0 {
             return Err(refuse("dim must be at least 1, got 0"));
         }
@@ -154,13 +158,13 @@ impl PyProblem {
     }
 
     /// f(w).
-    fn value(&self, py: Python<'_>, w: &Bound<'_, PyAny>) -> Result<f64, Failure> {
+    fn value(&self, py: Python<'_>, w: &Bound<'_, PyAny>) -> Result<f64, PyFailure> {
         let w = self.point("w", w)?;
         py.detach(|| self.evaluate(|| self.inner.objective().value(&w)))
     }
 
     /// ∇f(w), without noise.
-    fn gradient<'py>(&self, py: Python<'py>, w: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Failure> {
+    fn gradient<'py>(&self, py: Python<'py>, w: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, PyFailure> {
         let (w, mut out) = (self.point("w", w)?, vec![0.0; self.dim()]);
         py.detach(|| self.evaluate(|| self.inner.objective().gradient(&w, &mut out)))?;
         Ok(vector(py, out).into_any())
@@ -179,7 +183,7 @@ impl PyProblem {
 
 impl PyProblem {
     /// Weights of the right number.
-    pub fn point(&self, name: &str, w: &Bound<'_, PyAny>) -> Result<Vec<f64>, Failure> {
+    pub fn point(&self, name: &str, w: &Bound<'_, PyAny>) -> Result<Vec<f64>, PyFailure> {
         let (w, _) = numbers(name, w)?;
         if w.len() != self.dim() {
             return Err(refuse(format!("{name} must have {} entries, got {}", self.dim(), w.len())));
@@ -223,14 +227,14 @@ pub fn minimize(
     transfer_rate: Option<TransferRate>,
     observe: Option<Py<PyAny>>,
     every: u64,
-) -> Result<u64, Failure> {
+) -> Result<u64, PyFailure> {
     let Some(first) = rules.first() else { return Err(refuse("rules must have at least one rule")) };
     if every == 0 {
         return Err(refuse("every must be at least 1, got 0"));
     }
     let mut taken = first.try_borrow().map_err(|_| busy("rule"))?.steps;
     let end = taken.saturating_add(steps);
-    let look = |k: u64| -> Result<bool, Failure> {
+    let look = |k: u64| -> Result<bool, PyFailure> {
         let Some(observe) = &observe else { return Ok(true) };
         let answer = observe.call1(py, (k, rules.clone()))?;
         Ok(answer.is_none(py) || answer.is_truthy(py)?)
@@ -262,7 +266,7 @@ fn advance(
     key: PyKey,
     learning_rate: Option<f64>,
     transfer_rate: Option<&TransferRate>,
-) -> Result<(), Failure> {
+) -> Result<(), PyFailure> {
     let problem = problem.get();
     let mut own = rules
         .iter()
@@ -301,7 +305,7 @@ fn advance(
     let (of_single, of_double) = (of(true), of(false));
     // Steps that both groups have taken, whatever stops them.
     let reached = [AtomicU64::new(steps.start), AtomicU64::new(steps.start)];
-    let work = |watch: &Watch| {
+    let work = |watch: &StopRequest| {
         let looks = [0, 1].map(|group: usize| {
             let reached = &reached[group];
             move |k: u64| {
@@ -317,7 +321,7 @@ fn advance(
     };
     let done = if steps.end - steps.start < FEW {
         py.check_signals()?;
-        compute(py, || work(&Watch::default()))
+        compute(py, || work(&StopRequest::default()))
     } else {
         watched(py, work, |_| Ok(()))
     };
@@ -336,7 +340,7 @@ fn run<T: Scalar>(
     steps: std::ops::Range<u64>,
     key: Key,
     stop: &mut dyn FnMut(u64) -> Control,
-) -> Result<(), Failure> {
+) -> Result<(), PyFailure> {
     if rules.is_empty() {
         return Ok(());
     }

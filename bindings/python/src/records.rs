@@ -6,8 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use residuum_lab::report::StoredTrial;
 
-use crate::arrow::{Batch, Column, array_capsules, schema_capsule, stream_capsule};
-use crate::error::Failure;
+use crate::arrow::{RecordBatch, RecordColumn, array_capsules, schema_capsule, stream_capsule};
+use crate::error::PyFailure;
 
 /// Records: one number per row, with the trial it belongs to.
 ///
@@ -17,7 +17,7 @@ use crate::error::Failure;
 #[pyclass(name = "Records", frozen, module = "residuum")]
 #[derive(Debug)]
 pub struct PyRecords {
-    batch: Arc<Batch>,
+    batch: Arc<RecordBatch>,
 }
 
 impl PyRecords {
@@ -30,25 +30,25 @@ impl PyRecords {
             }
         }
         let mut columns = vec![
-            ("experiment".to_string(), Column::text(each().map(|(m, _)| m.experiment.as_str()))),
-            ("trial".to_string(), Column::text(each().map(|(m, _)| m.id.as_str()))),
-            ("name".to_string(), Column::text(each().map(|(m, _)| m.name.as_str()))),
+            ("experiment".to_string(), RecordColumn::text(each().map(|(m, _)| m.experiment.as_str()))),
+            ("trial".to_string(), RecordColumn::text(each().map(|(m, _)| m.id.as_str()))),
+            ("name".to_string(), RecordColumn::text(each().map(|(m, _)| m.name.as_str()))),
         ];
         for label in labels {
             let value = |own: &'_ [(String, String)]| own.iter().position(|(name, _)| name == label);
             let words = each().map(|(m, _)| value(&m.labels).map_or("", |n| m.labels[n].1.as_str()));
-            columns.push((label.to_string(), Column::text(words)));
+            columns.push((label.to_string(), RecordColumn::text(words)));
         }
         columns.extend([
-            ("seed".to_string(), Column::counts(each().map(|(m, _)| m.seed))),
-            ("epoch".to_string(), Column::optional(each().map(|(_, row)| row.epoch))),
-            ("step".to_string(), Column::counts(each().map(|(_, row)| row.step))),
-            ("metric".to_string(), Column::text(each().map(|(_, row)| row.metric.as_str()))),
-            ("part".to_string(), Column::text(each().map(|(_, row)| row.part.as_str()))),
-            ("index".to_string(), Column::optional(each().map(|(_, row)| row.index))),
-            ("value".to_string(), Column::F64(each().map(|(_, row)| row.value).collect())),
+            ("seed".to_string(), RecordColumn::counts(each().map(|(m, _)| m.seed))),
+            ("epoch".to_string(), RecordColumn::optional(each().map(|(_, row)| row.epoch))),
+            ("step".to_string(), RecordColumn::counts(each().map(|(_, row)| row.step))),
+            ("metric".to_string(), RecordColumn::text(each().map(|(_, row)| row.metric.as_str()))),
+            ("part".to_string(), RecordColumn::text(each().map(|(_, row)| row.part.as_str()))),
+            ("index".to_string(), RecordColumn::optional(each().map(|(_, row)| row.index))),
+            ("value".to_string(), RecordColumn::F64(each().map(|(_, row)| row.value).collect())),
         ]);
-        Self { batch: Arc::new(Batch { columns }) }
+        Self { batch: Arc::new(RecordBatch { columns }) }
     }
 }
 
@@ -65,13 +65,13 @@ impl PyRecords {
     }
 
     /// The records as a polars.DataFrame; needs polars.
-    fn to_polars<'py>(slf: &Bound<'py, Self>) -> Result<Bound<'py, PyAny>, Failure> {
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> Result<Bound<'py, PyAny>, PyFailure> {
         let polars = extra(slf.py(), "polars", "polars")?;
         Ok(polars.call_method1("DataFrame", (slf,))?)
     }
 
     /// The records as a pandas.DataFrame; needs pandas and pyarrow.
-    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> Result<Bound<'py, PyAny>, Failure> {
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> Result<Bound<'py, PyAny>, PyFailure> {
         let py = slf.py();
         extra(py, "pandas", "pandas")?;
         let table = extra(py, "pyarrow", "pandas")?.call_method1("table", (slf,))?;

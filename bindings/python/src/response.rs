@@ -10,7 +10,7 @@ use residuum_lab::device_report::{DeviceReport, DriftProblem};
 use residuum_lab::spec::{ArraySetup, Document, SpecKind};
 use serde_json::{Map, Value, json};
 
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 use crate::figure::PyFigure;
 use crate::numpy_io::numbers;
 use crate::value::{from_python, to_python};
@@ -30,7 +30,7 @@ pub struct PyResponse {
 }
 
 /// The response that words of `[device]` name.
-pub fn response_of(device: &Value) -> Result<Arc<dyn ResponseFunction>, Failure> {
+pub fn response_of(device: &Value) -> Result<Arc<dyn ResponseFunction>, PyFailure> {
     let mut device = device.clone();
     if let Some(fields) = device.as_object_mut() {
         fields.entry("array").or_insert_with(|| "exact".into());
@@ -40,7 +40,7 @@ pub fn response_of(device: &Value) -> Result<Arc<dyn ResponseFunction>, Failure>
 }
 
 impl PyResponse {
-    fn of(words: Value) -> Result<Self, Failure> {
+    fn of(words: Value) -> Result<Self, PyFailure> {
         Ok(Self { inner: response_of(&words)?, words })
     }
 
@@ -52,7 +52,7 @@ impl PyResponse {
         &self,
         w: &Bound<'py, PyAny>,
         f: impl Fn(&dyn ResponseFunction, f64) -> f64,
-    ) -> Result<Bound<'py, PyAny>, Failure> {
+    ) -> Result<Bound<'py, PyAny>, PyFailure> {
         let py = w.py();
         if let Ok(w) = w.extract::<f64>() {
             return Ok(f(&*self.inner, w).into_pyobject(py)?.into_any());
@@ -67,7 +67,7 @@ impl PyResponse {
 impl PyResponse {
     #[new]
     #[pyo3(signature = (response, **parameters))]
-    fn new(response: &str, parameters: Option<&Bound<'_, PyDict>>) -> Result<Self, Failure> {
+    fn new(response: &str, parameters: Option<&Bound<'_, PyDict>>) -> Result<Self, PyFailure> {
         let mut words = Map::from_iter([("response".to_string(), Value::from(response))]);
         if let Some(parameters) = parameters
             && let Value::Object(given) = from_python(parameters, "device")?
@@ -84,7 +84,7 @@ impl PyResponse {
         w: &Bound<'_, PyAny>,
         q_plus: &Bound<'_, PyAny>,
         q_minus: &Bound<'_, PyAny>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, PyFailure> {
         let (w, _) = numbers("w", w)?;
         let ((q_plus, _), (q_minus, _)) = (numbers("q_plus", q_plus)?, numbers("q_minus", q_minus)?);
         for (name, column) in [("q_plus", &q_plus), ("q_minus", &q_minus)] {
@@ -99,7 +99,12 @@ impl PyResponse {
 
     /// Two expressions in `w`, such as `"(1 - w/0.6)^2"`, on a range.
     #[classmethod]
-    fn formula(_: &Bound<'_, PyType>, q_plus: &str, q_minus: &str, range: (f64, f64)) -> Result<Self, Failure> {
+    fn formula(
+        _: &Bound<'_, PyType>,
+        q_plus: &str,
+        q_minus: &str,
+        range: (f64, f64),
+    ) -> Result<Self, PyFailure> {
         let range = [range.0, range.1];
         Self::of(json!({ "response": "formula", "q_plus": q_plus, "q_minus": q_minus, "range": range }))
     }
@@ -113,7 +118,7 @@ impl PyResponse {
         q_minus: &Bound<'_, PyAny>,
         range: (f64, f64),
         points: usize,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, PyFailure> {
         let py = cls.py();
         let range = Range::new(range.0, range.1)?;
         if !(2..=1_000_000).contains(&points) {
@@ -125,37 +130,37 @@ impl PyResponse {
 
     /// The mean cell of a device of the literature, such as `"reram_sb"`.
     #[classmethod]
-    fn preset(_: &Bound<'_, PyType>, name: &str) -> Result<Self, Failure> {
+    fn preset(_: &Bound<'_, PyType>, name: &str) -> Result<Self, PyFailure> {
         Self::of(json!({ "preset": name }))
     }
 
     /// q₊ at weights.
-    fn q_plus<'py>(&self, w: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Failure> {
+    fn q_plus<'py>(&self, w: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, PyFailure> {
         self.each(w, |r, w| r.q_plus(w))
     }
 
     /// q₋ at weights.
-    fn q_minus<'py>(&self, w: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Failure> {
+    fn q_minus<'py>(&self, w: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, PyFailure> {
         self.each(w, |r, w| r.q_minus(w))
     }
 
     /// F = (q₋ + q₊)/2.
-    fn gain<'py>(&self, w: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Failure> {
+    fn gain<'py>(&self, w: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, PyFailure> {
         self.each(w, |r, w| r.gain(w))
     }
 
     /// G = (q₋ − q₊)/2.
-    fn asymmetry<'py>(&self, w: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Failure> {
+    fn asymmetry<'py>(&self, w: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, PyFailure> {
         self.each(w, |r, w| r.asymmetry(w))
     }
 
     /// R = G/F.
-    fn asymmetry_ratio<'py>(&self, w: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Failure> {
+    fn asymmetry_ratio<'py>(&self, w: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, PyFailure> {
         self.each(w, |r, w| r.asymmetry_ratio(w))
     }
 
     /// R_c, the integral of R from the symmetric point.
-    fn asymmetry_potential<'py>(&self, w: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Failure> {
+    fn asymmetry_potential<'py>(&self, w: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, PyFailure> {
         self.each(w, |r, w| r.asymmetry_potential(w))
     }
 
@@ -178,7 +183,7 @@ impl PyResponse {
     }
 
     /// q_min, q_max, L_S and κ₂ = q_max/q_min over a range.
-    fn bounds<'py>(&self, py: Python<'py>, lo: f64, hi: f64) -> Result<Bound<'py, PyDict>, Failure> {
+    fn bounds<'py>(&self, py: Python<'py>, lo: f64, hi: f64) -> Result<Bound<'py, PyDict>, PyFailure> {
         let (range, own) = (Range::new(lo, hi)?, self.inner.range());
         if let Some(end) = [lo, hi].into_iter().find(|end| !own.contains(*end)) {
             return Err(refuse(format!("range must be inside the dynamic range {own}, got {end}")));
@@ -195,7 +200,7 @@ impl PyResponse {
 
     /// What `residuum device show` prints: curves, bounds, κ₂, regularity, and the drift of Analog SGD on a scalar problem.
     #[pyo3(signature = (*, range = None, curvature = 1.0, minimizer = 0.5))]
-    fn report(&self, range: Option<(f64, f64)>, curvature: f64, minimizer: f64) -> Result<String, Failure> {
+    fn report(&self, range: Option<(f64, f64)>, curvature: f64, minimizer: f64) -> Result<String, PyFailure> {
         let range = range.map(|(lo, hi)| Range::new(lo, hi)).transpose()?;
         let problem = DriftProblem { curvature, minimizer, deviations: [0.1, 0.5, 1.0, 2.0] };
         Ok(DeviceReport::new(&self.inner, range, problem)?.to_text())
@@ -203,7 +208,7 @@ impl PyResponse {
 
     /// q± and what follows from them, drawn over a range.
     #[pyo3(signature = (range = None))]
-    fn figure(&self, range: Option<(f64, f64)>) -> Result<PyFigure, Failure> {
+    fn figure(&self, range: Option<(f64, f64)>) -> Result<PyFigure, PyFailure> {
         let range = range.map(|(lo, hi)| Range::new(lo, hi)).transpose()?;
         let problem = DriftProblem { curvature: 1.0, minimizer: 0.5, deviations: [0.1, 0.5, 1.0, 2.0] };
         Ok(PyFigure(DeviceReport::new(&self.inner, range, problem)?.figure()))
@@ -216,7 +221,7 @@ impl PyResponse {
 
     /// The response of such words.
     #[classmethod]
-    fn from_dict(_: &Bound<'_, PyType>, words: &Bound<'_, PyDict>) -> Result<Self, Failure> {
+    fn from_dict(_: &Bound<'_, PyType>, words: &Bound<'_, PyDict>) -> Result<Self, PyFailure> {
         Self::of(from_python(words, "device")?)
     }
 

@@ -10,7 +10,7 @@ use residuum_lab::spec::{Document, Setup, SpecKind};
 use serde_json::{Value, json};
 
 use crate::array::{busy, device_words, is_single, matrix_shape};
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 use crate::key::PyKey;
 use crate::numpy_io::{Real, from_dict, numbers, readonly, shaped, to_dict, writable};
 use crate::threads::compute;
@@ -59,7 +59,7 @@ fn build(
     weights: &[f64],
     shape: [usize; 2],
     key: PyKey,
-) -> Result<(RuleIn, Setup), Failure> {
+) -> Result<(RuleIn, Setup), PyFailure> {
     let setup = Setup::of(&Document::from_value(words)?, SpecKind::Problem, Path::new("."))?;
     let inner = if is_single(dtype, setup.is_single())? {
         RuleIn::F32(setup.rule_f32(shape, weights, key.inner())?)
@@ -76,7 +76,7 @@ impl PyRule {
         k: u64,
         learning_rate: Option<f64>,
         transfer_rate: Option<&TransferRate>,
-    ) -> Result<Rates, Failure> {
+    ) -> Result<Rates, PyFailure> {
         let mut rates = self.setup.rates().at(k);
         match learning_rate {
             Some(rate) if !(rate >= 0.0 && rate.is_finite()) => {
@@ -136,7 +136,7 @@ fn take<T: Real>(
     gradient: Gradient<'_, T>,
     rates: &Rates,
     key: residuum::Key,
-) -> Result<(), Failure> {
+) -> Result<(), PyFailure> {
     // A rule refuses what its arrays refuse; digital memory takes anything.
     match gradient {
         Gradient::Dense(values) => T::all_finite("gradient", values)?,
@@ -153,7 +153,7 @@ fn dense<T: Real>(
     gradient: &Bound<'_, PyAny>,
     rates: &Rates,
     key: residuum::Key,
-) -> Result<(), Failure> {
+) -> Result<(), PyFailure> {
     let py = gradient.py();
     let gradient = readonly::<T>("gradient", gradient)?;
     let values = gradient.as_slice().map_err(|e| refuse(format!("gradient: {e}")))?;
@@ -170,7 +170,7 @@ fn outer<T: Real>(
     shape: [usize; 2],
     rates: &Rates,
     key: residuum::Key,
-) -> Result<(), Failure> {
+) -> Result<(), PyFailure> {
     let py = errors.py();
     let (errors, inputs) = (readonly::<T>("errors", errors)?, readonly::<T>("inputs", inputs)?);
     for (name, array, n) in [("errors", &errors, shape[0]), ("inputs", &inputs, shape[1])] {
@@ -201,7 +201,7 @@ impl PyRule {
         key: PyKey,
         readout: Option<&Bound<'_, PyAny>>,
         dtype: Option<&str>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, PyFailure> {
         let rule = match from_python(rule, "rule")? {
             Value::String(kind) => json!({ "kind": kind }),
             words => words,
@@ -252,13 +252,13 @@ impl PyRule {
         &self,
         py: Python<'py>,
         out: Option<Bound<'py, PyAny>>,
-    ) -> Result<Bound<'py, PyAny>, Failure> {
+    ) -> Result<Bound<'py, PyAny>, PyFailure> {
         fn give<'py, T: Real>(
             py: Python<'py>,
             weights: &[T],
             shape: [usize; 2],
             out: Option<Bound<'py, PyAny>>,
-        ) -> Result<Bound<'py, PyAny>, Failure> {
+        ) -> Result<Bound<'py, PyAny>, PyFailure> {
             let Some(out) = out else {
                 return Ok(shaped(py, weights.to_vec(), &shape)?.into_any());
             };
@@ -282,7 +282,7 @@ impl PyRule {
         learning_rate: Option<f64>,
         transfer_rate: Option<TransferRate>,
         key: Option<PyKey>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), PyFailure> {
         let mut own = slf.try_borrow_mut().map_err(|_| busy("rule"))?;
         let rates = own.rates(own.steps, learning_rate, transfer_rate.as_ref())?;
         let key = own.step_key(key);
@@ -300,7 +300,7 @@ impl PyRule {
         learning_rate: Option<f64>,
         transfer_rate: Option<TransferRate>,
         key: Option<PyKey>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), PyFailure> {
         let mut own = slf.try_borrow_mut().map_err(|_| busy("rule"))?;
         let rates = own.rates(own.steps, learning_rate, transfer_rate.as_ref())?;
         let (key, shape) = (own.step_key(key), own.shape);
@@ -311,13 +311,13 @@ impl PyRule {
 
     /// Writes a state at set-up: the main array becomes `weights`, residual arrays their symmetric points, digital memory 0.
     #[pyo3(signature = (weights, *, key = None))]
-    fn program(slf: &Bound<'_, Self>, weights: &Bound<'_, PyAny>, key: Option<PyKey>) -> Result<(), Failure> {
+    fn program(slf: &Bound<'_, Self>, weights: &Bound<'_, PyAny>, key: Option<PyKey>) -> Result<(), PyFailure> {
         fn run<T: Real>(
             py: Python<'_>,
             rule: &mut dyn Rule<T>,
             values: &[f64],
             key: residuum::Key,
-        ) -> Result<(), Failure> {
+        ) -> Result<(), PyFailure> {
             let values: Vec<T> = values.iter().map(|w| T::from_f64(*w)).collect();
             Ok(compute(py, || rule.program(&values, key))??)
         }
@@ -329,7 +329,7 @@ impl PyRule {
 
     /// Lets a mini-batch of time pass for cells that leak, diffuse or drift.
     #[pyo3(signature = (*, key = None))]
-    fn age(slf: &Bound<'_, Self>, key: Option<PyKey>) -> Result<(), Failure> {
+    fn age(slf: &Bound<'_, Self>, key: Option<PyKey>) -> Result<(), PyFailure> {
         let mut own = slf.try_borrow_mut().map_err(|_| busy("rule"))?;
         let key = key.map_or_else(|| own.key.inner().named("age").fold(own.steps), PyKey::inner);
         both!(&mut own.inner, rule => compute(slf.py(), || rule.age(key)))
@@ -373,7 +373,7 @@ impl PyRule {
     }
 
     /// Puts a state back into a rule that was made the same way; it then continues to the bit.
-    fn load_state_dict(&mut self, state: &Bound<'_, PyDict>) -> Result<(), Failure> {
+    fn load_state_dict(&mut self, state: &Bound<'_, PyDict>) -> Result<(), PyFailure> {
         let tensors = from_dict(state)?;
         let mut steps = self.steps;
         tensors.read_count("steps_taken", &mut steps);
@@ -392,7 +392,7 @@ impl PyRule {
         shape: (usize, usize),
         key: PyKey,
         state: &Bound<'_, PyDict>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, PyFailure> {
         let (words, shape) = (from_python(words, "")?, [shape.0, shape.1]);
         let setup = Setup::of(&Document::from_value(&words)?, SpecKind::Problem, Path::new("."))?;
         let range = setup.devices.as_ref().and_then(|devices| devices.main.range());

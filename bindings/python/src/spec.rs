@@ -13,7 +13,7 @@ use residuum_lab::source::{SpecSource, data_root};
 use residuum_lab::sweep::{SweepOptions, default_jobs};
 
 use crate::display::{Display, Listening};
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 use crate::figure::PyFigure;
 use crate::records::PyRecords;
 use crate::store::PyStore;
@@ -21,7 +21,7 @@ use crate::threads::{compute, threads, watched};
 use crate::value::{from_python, to_python};
 
 /// A dict is a spec; text or a path names a file or a built-in experiment.
-pub fn source(spec: &Bound<'_, PyAny>) -> Result<SpecSource, Failure> {
+pub fn source(spec: &Bound<'_, PyAny>) -> Result<SpecSource, PyFailure> {
     if spec.cast::<PyDict>().is_ok() {
         return Ok(SpecSource::of_values(&from_python(spec, "")?)?);
     }
@@ -43,7 +43,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    pub fn plans(&self, source: &SpecSource) -> Result<Vec<Plan>, Failure> {
+    pub fn plans(&self, source: &SpecSource) -> Result<Vec<Plan>, PyFailure> {
         let root = data_root(self.data.as_deref());
         let plans = source.plans(&root, self.profile.as_deref(), self.seed)?;
         let mut plans = selected(plans, &self.variant)?;
@@ -77,7 +77,7 @@ pub fn run(
     data: Option<PathBuf>,
     quiet: bool,
     show: Option<Py<PyAny>>,
-) -> Result<PyRun, Failure> {
+) -> Result<PyRun, PyFailure> {
     let source = source(spec)?;
     let reading = Reading { profile, seed, variant, data, only };
     let display = Display::new(quiet, show);
@@ -94,7 +94,7 @@ pub fn run(
                 commit: residuum_cli::COMMIT.map(String::from),
                 ..SweepOptions::new(data_root(reading.data.as_deref()))
             };
-            Ok::<_, Failure>(execute(&plans, &store, &options, &Listening { display: &display, watch })?)
+            Ok::<_, PyFailure>(execute(&plans, &store, &options, &Listening { display: &display, watch })?)
         },
         |py| display.tick(py),
     );
@@ -116,7 +116,7 @@ pub fn trials(
     profile: Option<String>,
     variant: Vec<String>,
     data: Option<PathBuf>,
-) -> Result<Vec<(String, String, u64)>, Failure> {
+) -> Result<Vec<(String, String, u64)>, PyFailure> {
     let source = source(spec)?;
     let reading = Reading { profile, seed, variant, data, only: Vec::new() };
     let plans = compute(py, || reading.plans(&source))??;
@@ -125,7 +125,7 @@ pub fn trials(
 
 /// A spec as a dict that needs no file; files that it names stay where they are.
 #[pyfunction]
-pub fn spec_values<'py>(py: Python<'py>, spec: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, Failure> {
+pub fn spec_values<'py>(py: Python<'py>, spec: &Bound<'py, PyAny>) -> Result<Bound<'py, PyAny>, PyFailure> {
     let source = source(spec)?;
     let mut values = source.document.to_value();
     if let Some(fields) = values.as_object_mut() {
@@ -143,13 +143,13 @@ pub fn check<'py>(
     seed: Option<u64>,
     profile: Option<String>,
     data: Option<PathBuf>,
-) -> Result<Bound<'py, PyDict>, Failure> {
+) -> Result<Bound<'py, PyDict>, PyFailure> {
     let source = source(spec)?;
     let reading = Reading { profile, seed, variant: Vec::new(), data, only: Vec::new() };
     let (plans, missing) = compute(py, || {
         let plans = reading.plans(&source)?;
         let missing = missing_data(&plans, &data_root(reading.data.as_deref()));
-        Ok::<_, Failure>((plans, missing))
+        Ok::<_, PyFailure>((plans, missing))
     })??;
     let found = PyDict::new(py);
     found.set_item("experiment", &plans[0].experiment)?;
@@ -169,7 +169,7 @@ pub fn explain(
     profile: Option<String>,
     jobs: Option<usize>,
     data: Option<PathBuf>,
-) -> Result<PyExplanation, Failure> {
+) -> Result<PyExplanation, PyFailure> {
     let source = source(spec)?;
     let reading = Reading { profile, seed, variant: Vec::new(), data, only: Vec::new() };
     let threads = threads();
@@ -178,7 +178,7 @@ pub fn explain(
         |_| {
             let plans = reading.plans(&source)?;
             let jobs = jobs.unwrap_or_else(|| default_jobs(&plans, threads));
-            Ok::<_, Failure>(Explanation::new(&plans, &data_root(reading.data.as_deref()), jobs))
+            Ok::<_, PyFailure>(Explanation::new(&plans, &data_root(reading.data.as_deref()), jobs))
         },
         |_| Ok(()),
     )??;

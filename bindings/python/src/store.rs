@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict};
 use residuum_lab::report::{Bands, Report, ReportOptions, StoredTrial, check_metrics, load};
 use residuum_lab::store::{Store, TrialState};
 
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 use crate::figure::PyFigure;
 use crate::records::PyRecords;
 use crate::threads::compute;
@@ -30,18 +30,18 @@ impl PyStore {
 impl PyStore {
     /// Opens the store at `path`.
     #[new]
-    fn open(path: PathBuf) -> Result<Self, Failure> {
+    fn open(path: PathBuf) -> Result<Self, PyFailure> {
         Ok(Self { store: Store::open(path)? })
     }
 
     /// The store at `path`, for writing; made if the folder is new or empty.
     #[staticmethod]
-    fn create(path: PathBuf) -> Result<Self, Failure> {
+    fn create(path: PathBuf) -> Result<Self, PyFailure> {
         Ok(Self { store: Store::create(path)? })
     }
 
     /// The files of a trial by their paths in its folder.
-    fn files<'py>(&self, py: Python<'py>, id: &str) -> Result<Bound<'py, PyDict>, Failure> {
+    fn files<'py>(&self, py: Python<'py>, id: &str) -> Result<Bound<'py, PyDict>, PyFailure> {
         let files = PyDict::new(py);
         for (place, bytes) in py.detach(|| self.store.files(id))? {
             files.set_item(place, PyBytes::new(py, &bytes))?;
@@ -50,7 +50,7 @@ impl PyStore {
     }
 
     /// Takes over a trial that was run elsewhere, by its files; records are written last. Gives the state it then has.
-    fn adopt(&self, py: Python<'_>, id: &str, files: &Bound<'_, PyDict>) -> Result<&'static str, Failure> {
+    fn adopt(&self, py: Python<'_>, id: &str, files: &Bound<'_, PyDict>) -> Result<&'static str, PyFailure> {
         let mut all = Vec::new();
         for (place, bytes) in files {
             all.push((place.extract::<String>()?, bytes.extract::<Vec<u8>>()?));
@@ -67,7 +67,7 @@ impl PyStore {
 
     /// Ids of all trials in it, finished or not.
     #[getter]
-    fn ids(&self) -> Result<Vec<String>, Failure> {
+    fn ids(&self) -> Result<Vec<String>, PyFailure> {
         Ok(self.store.ids()?)
     }
 
@@ -83,28 +83,28 @@ impl PyStore {
 
     /// The manifests of finished trials: what each is, every parameter, time and machine.
     #[getter]
-    fn trials<'py>(&self, py: Python<'py>) -> Result<Vec<Bound<'py, PyAny>>, Failure> {
+    fn trials<'py>(&self, py: Python<'py>) -> Result<Vec<Bound<'py, PyAny>>, PyFailure> {
         let trials = py.detach(|| self.store.trials())?;
-        let trial = |manifest| -> Result<_, Failure> { Ok(to_python(py, &serde_json::to_value(manifest)?)?) };
+        let trial = |manifest| -> Result<_, PyFailure> { Ok(to_python(py, &serde_json::to_value(manifest)?)?) };
         trials.iter().map(trial).collect()
     }
 
     /// Why trials failed.
     #[getter]
-    fn failures<'py>(&self, py: Python<'py>) -> Result<Vec<Bound<'py, PyAny>>, Failure> {
+    fn failures<'py>(&self, py: Python<'py>) -> Result<Vec<Bound<'py, PyAny>>, PyFailure> {
         let failures = py.detach(|| self.store.failures())?;
-        let failure = |failure| -> Result<_, Failure> { Ok(to_python(py, &serde_json::to_value(failure)?)?) };
+        let failure = |failure| -> Result<_, PyFailure> { Ok(to_python(py, &serde_json::to_value(failure)?)?) };
         failures.iter().map(failure).collect()
     }
 
     /// The records of all finished trials.
     #[getter]
-    fn records(&self, py: Python<'_>) -> Result<PyRecords, Failure> {
+    fn records(&self, py: Python<'_>) -> Result<PyRecords, PyFailure> {
         py.detach(|| Ok(PyRecords::new(&load(self.store.path())?)))
     }
 
     /// Removes a trial.
-    fn remove(&self, id: &str) -> Result<(), Failure> {
+    fn remove(&self, id: &str) -> Result<(), PyFailure> {
         Ok(self.store.remove(id)?)
     }
 
@@ -123,7 +123,7 @@ pub fn report(
     by: Option<String>,
     metrics: Vec<String>,
     band: &str,
-) -> Result<PyReport, Failure> {
+) -> Result<PyReport, PyFailure> {
     let spread = match band {
         "standard error" => Bands::StandardError,
         "range" => Bands::Range,
@@ -169,7 +169,7 @@ impl PyReport {
     }
 
     /// Writes a file that ends in .html, .md or .tex.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> Result<(), Failure> {
+    fn save(&self, py: Python<'_>, path: PathBuf) -> Result<(), PyFailure> {
         let text = match path.extension().and_then(|e| e.to_str()) {
             Some("html" | "htm") => self.to_html(),
             Some("md") => self.to_markdown(),

@@ -6,10 +6,10 @@ use pyo3::types::PyDict;
 use residuum::Tensors;
 use residuum::state::{Data, SavedTensor};
 
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 
 /// Every tensor under its name, in its own type.
-pub fn to_dict<'py>(py: Python<'py>, tensors: &Tensors) -> Result<Bound<'py, PyDict>, Failure> {
+pub fn to_dict<'py>(py: Python<'py>, tensors: &Tensors) -> Result<Bound<'py, PyDict>, PyFailure> {
     let dict = PyDict::new(py);
     for (name, tensor) in tensors.iter() {
         let shape = tensor.shape.as_slice();
@@ -27,12 +27,12 @@ fn array<'py, T: numpy::Element + Clone>(
     py: Python<'py>,
     shape: &[usize],
     values: &[T],
-) -> Result<Bound<'py, PyArrayDyn<T>>, Failure> {
+) -> Result<Bound<'py, PyArrayDyn<T>>, PyFailure> {
     Ok(PyArrayDyn::from_owned_array(py, ArrayD::from_shape_vec(shape, values.to_vec())?))
 }
 
 /// The reverse.
-pub fn from_dict(dict: &Bound<'_, PyDict>) -> Result<Tensors, Failure> {
+pub fn from_dict(dict: &Bound<'_, PyDict>) -> Result<Tensors, PyFailure> {
     let mut tensors = Tensors::new();
     for (name, value) in dict {
         let name: String = name.extract()?;

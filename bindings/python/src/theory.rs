@@ -18,7 +18,7 @@ use residuum_lab::spec::{ArraySetup, Document, SpecKind};
 use serde_json::json;
 
 use crate::array::device_words;
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 use crate::key::PyKey;
 use crate::numpy_io::vector;
 use crate::problem::PyProblem;
@@ -26,7 +26,7 @@ use crate::response::response_of;
 use crate::threads::compute;
 
 /// The cells of a device, for the theory: exact ones.
-fn cells(device: &Bound<'_, PyAny>, n: usize, key: PyKey) -> Result<Arc<dyn Cells>, Failure> {
+fn cells(device: &Bound<'_, PyAny>, n: usize, key: PyKey) -> Result<Arc<dyn Cells>, PyFailure> {
     let mut words = device_words(device)?;
     if let Some(fields) = words.as_object_mut() {
         fields.entry("array").or_insert_with(|| "exact".into());
@@ -45,7 +45,7 @@ pub fn drift<'py>(
     problem: &Bound<'py, PyProblem>,
     device: &Bound<'py, PyAny>,
     key: PyKey,
-) -> Result<Bound<'py, PyDict>, Failure> {
+) -> Result<Bound<'py, PyDict>, PyFailure> {
     let own = problem.get();
     let cells = cells(device, own.noisy().objective().dim(), key)?;
     let found =
@@ -67,7 +67,7 @@ pub fn mean_drift<'py>(
     device: &Bound<'py, PyAny>,
     w: &Bound<'py, PyAny>,
     key: PyKey,
-) -> Result<Bound<'py, PyAny>, Failure> {
+) -> Result<Bound<'py, PyAny>, PyFailure> {
     let own = problem.get();
     let w = own.point("w", w)?;
     let cells = cells(device, w.len(), key)?;
@@ -86,7 +86,7 @@ pub fn drift_zeros(
     device: &Bound<'_, PyAny>,
     range: (f64, f64),
     key: PyKey,
-) -> Result<Vec<(f64, bool)>, Failure> {
+) -> Result<Vec<(f64, bool)>, PyFailure> {
     let own = problem.get();
     let range = Range::new(range.0, range.1)?;
     let cells = cells(device, 1, key)?;
@@ -105,14 +105,14 @@ pub fn implicit_penalty<'py>(
     device: &Bound<'py, PyAny>,
     w: &Bound<'py, PyAny>,
     key: PyKey,
-) -> Result<Bound<'py, PyDict>, Failure> {
+) -> Result<Bound<'py, PyDict>, PyFailure> {
     let own = problem.get();
     let w = own.point("w", w)?;
     let cells = cells(device, w.len(), key)?;
     let look = || {
         let penalty = ImplicitPenalty::new(own.noisy(), &*cells, Sampling::new(key.inner()))?;
         let minimizer = penalty.penalized_minimizer()?;
-        Ok::<_, Failure>((penalty.implicit_penalty(&w), penalty.penalized_objective(&w), minimizer, penalty))
+        Ok::<_, PyFailure>((penalty.implicit_penalty(&w), penalty.penalized_objective(&w), minimizer, penalty))
     };
     let (phi, objective, penalized, penalty) = compute(py, || own.evaluate(look))???;
     let dict = PyDict::new(py);
@@ -133,7 +133,7 @@ pub fn magnitude<'py>(
     problem: &Bound<'py, PyProblem>,
     w: &Bound<'py, PyAny>,
     key: PyKey,
-) -> Result<Bound<'py, PyAny>, Failure> {
+) -> Result<Bound<'py, PyAny>, PyFailure> {
     let own = problem.get();
     let w = own.point("w", w)?;
     let found =
@@ -155,7 +155,7 @@ pub fn stationary_law<'py>(
     transfer_rate: f64,
     mixing: f64,
     residual: Option<&Bound<'py, PyAny>>,
-) -> Result<Bound<'py, PyDict>, Failure> {
+) -> Result<Bound<'py, PyDict>, PyFailure> {
     let main = response_of(&device_words(device)?)?;
     let residual =
         residual.map(|r| response_of(&device_words(r)?)).transpose()?.unwrap_or_else(|| main.clone());
@@ -207,7 +207,7 @@ pub fn coefficients<'py>(
     steps: u64,
     initial_lyapunov: f64,
     mixing: Option<f64>,
-) -> Result<Bound<'py, PyDict>, Failure> {
+) -> Result<Bound<'py, PyDict>, PyFailure> {
     let problem = lemma(strong_convexity, smoothness, noise, given(bounds)?, steps, initial_lyapunov);
     let Coefficients { rates, contraction, log_argument, lyapunov_bound, conditions } = match mixing {
         Some(mixing) => problem.coefficients_with_mixing(mixing)?,
@@ -243,7 +243,7 @@ pub fn practical<'py>(
     steps: u64,
     initial_lyapunov: f64,
     gain: f64,
-) -> Result<Bound<'py, PyDict>, Failure> {
+) -> Result<Bound<'py, PyDict>, PyFailure> {
     let problem = lemma(strong_convexity, smoothness, noise, given(bounds)?, steps, initial_lyapunov);
     let rates = practical_rates(&problem, gain)?.rates;
     let dict = PyDict::new(py);
@@ -254,13 +254,13 @@ pub fn practical<'py>(
 }
 
 /// The bounds in a dict of `Response.bounds`.
-fn given(bounds: &Bound<'_, PyDict>) -> Result<Bounds, Failure> {
-    let get = |name: &str| -> Result<Bound<'_, PyAny>, Failure> {
+fn given(bounds: &Bound<'_, PyDict>) -> Result<Bounds, PyFailure> {
+    let get = |name: &str| -> Result<Bound<'_, PyAny>, PyFailure> {
         bounds
             .get_item(name)?
             .ok_or_else(|| refuse(format!("bounds must have {name:?}, as Response.bounds gives it")))
     };
-    let number = |name: &str| -> Result<f64, Failure> { Ok(get(name)?.extract()?) };
+    let number = |name: &str| -> Result<f64, PyFailure> { Ok(get(name)?.extract()?) };
     let (lo, hi): (f64, f64) = get("range")?.extract()?;
     let (min, max, lipschitz) = (number("min")?, number("max")?, number("lipschitz")?);
     Ok(Bounds { min, max, lipschitz, range: Range::new(lo, hi)? })
@@ -276,7 +276,7 @@ pub fn zero_shift_cycle<'py>(
     pulse_step: f64,
     cycle_noise: f64,
     distance: f64,
-) -> Result<Bound<'py, PyDict>, Failure> {
+) -> Result<Bound<'py, PyDict>, PyFailure> {
     let response = response_of(&device_words(device)?)?;
     let cycle = CyclePrediction::new(&*response, pulse_step, cycle_noise)?;
     let dict = PyDict::new(py);

@@ -11,7 +11,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 
 /// Time between two looks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(100);
@@ -47,7 +47,7 @@ pub fn threads() -> usize {
 
 /// Sets how many threads calls may use, from now on; all cores at first. Does not affect results.
 #[pyfunction]
-pub fn set_threads(count: usize) -> Result<(), Failure> {
+pub fn set_threads(count: usize) -> Result<(), PyFailure> {
     if !(1..=MOST).contains(&count) {
         return Err(refuse(format!("threads must be between 1 and {MOST}, got {count}")));
     }
@@ -57,7 +57,7 @@ pub fn set_threads(count: usize) -> Result<(), Failure> {
 }
 
 /// Runs a computation without the interpreter's lock, on the threads that are allowed.
-pub fn compute<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> Result<R, Failure> {
+pub fn compute<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> Result<R, PyFailure> {
     py.detach(|| guarded(|| bounded(work)))?
 }
 
@@ -66,7 +66,7 @@ pub fn compute_sized<R: Send>(
     py: Python<'_>,
     size: usize,
     work: impl FnOnce() -> R + Send,
-) -> Result<R, Failure> {
+) -> Result<R, PyFailure> {
     /// About a millisecond of work.
     const BRIEF: usize = 1 << 22;
     py.detach(|| {
@@ -81,12 +81,12 @@ pub fn compute_sized<R: Send>(
 }
 
 /// Work that panics is a defect of ours, and an exception like any other: the interpreter goes on.
-fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, Failure> {
+fn guarded<R>(work: impl FnOnce() -> R) -> Result<R, PyFailure> {
     // What was being changed is behind a lock, which a panic poisons.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| defect(&*panic))
 }
 
-fn defect(panic: &(dyn Any + Send)) -> Failure {
+fn defect(panic: &(dyn Any + Send)) -> PyFailure {
     let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
     let said = said.unwrap_or("no message");
     PyRuntimeError::new_err(format!("a defect in Residuum, please report it with what led here: {said}")).into()
@@ -94,14 +94,14 @@ fn defect(panic: &(dyn Any + Send)) -> Failure {
 
 /// Panics with this message where work is done: tests ask what becomes of it.
 #[pyfunction]
-pub fn _panic(py: Python<'_>, message: String, watch: bool) -> Result<(), Failure> {
+pub fn _panic(py: Python<'_>, message: String, watch: bool) -> Result<(), PyFailure> {
     let work = move || -> () { panic!("{message}") };
     if watch { watched(py, |_| work(), |_| Ok(())) } else { compute(py, work) }
 }
 
 /// Runs a computation on the threads that are allowed. With one thread it stays on the caller's: a layer of a network takes
 /// microseconds, and handing it over would too.
-pub fn bounded<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R, Failure> {
+pub fn bounded<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R, PyFailure> {
     if pool().threads == 1 {
         alone();
         return Ok(work());
@@ -110,7 +110,7 @@ pub fn bounded<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R, Failure> {
 }
 
 /// Runs a computation on the threads of the pool.
-fn pooled<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R, Failure> {
+fn pooled<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R, PyFailure> {
     let mut own = pool();
     let (process, threads) = (std::process::id(), own.threads);
     let made = match &own.made {
@@ -144,11 +144,11 @@ fn alone() {
 
 /// Tells long work whether to stop.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct StopRequest {
     stop: AtomicBool,
 }
 
-impl Watch {
+impl StopRequest {
     pub fn cancelled(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -158,10 +158,10 @@ impl Watch {
 /// asked to stop, and KeyboardInterrupt is raised when it has.
 pub fn watched<R: Send>(
     py: Python<'_>,
-    work: impl FnOnce(&Watch) -> R + Send,
+    work: impl FnOnce(&StopRequest) -> R + Send,
     mut tick: impl FnMut(Python<'_>) -> PyResult<()>,
-) -> Result<R, Failure> {
-    let (watch, done) = (Watch::default(), (Mutex::new(None), Condvar::new()));
+) -> Result<R, PyFailure> {
+    let (watch, done) = (StopRequest::default(), (Mutex::new(None), Condvar::new()));
     let mut raised = None;
     let result = std::thread::scope(|scope| {
         let worker = scope.spawn(|| {

@@ -5,7 +5,7 @@ use residuum_lab::train::Scaled;
 use residuum_nn::Mode;
 
 use crate::dlpack::{numbers, tensor, unbent};
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 use crate::pair::{Kept, keep, matrix, untouched};
 use crate::threads::compute_sized;
 
@@ -37,7 +37,7 @@ macro_rules! parameter {
 }
 
 /// A shape with another last dimension.
-fn resized(shape: &[i64], last: usize) -> Result<Vec<usize>, Failure> {
+fn resized(shape: &[i64], last: usize) -> Result<Vec<usize>, PyFailure> {
     let rest = &shape[..shape.len().saturating_sub(1)];
     Ok(rest.iter().map(|size| usize::try_from(*size)).chain([Ok(last)]).collect::<Result<_, _>>()?)
 }
@@ -53,7 +53,7 @@ pub fn forward<'py>(
     bias: Option<&Bound<'py, PyAny>>,
     scales: Option<&Bound<'py, PyAny>>,
     training: bool,
-) -> Result<Option<Read<'py>>, Failure> {
+) -> Result<Option<Read<'py>>, PyFailure> {
     let (py, tiles) = (handle.py(), matrix(handle)?);
     let tiles = tiles.get();
     let (rows, cols) = tiles.size();
@@ -72,7 +72,7 @@ pub fn forward<'py>(
     let mut unscaled = Vec::new();
     let n = compute_sized(py, values.len() * rows, || {
         let scaled = scales.map(|scales| Scaled { scales, unscaled: &mut unscaled });
-        Ok::<_, Failure>(tiles.lock()?.read(values, bias, &mut outputs, scaled, mode)?)
+        Ok::<_, PyFailure>(tiles.lock()?.read(values, bias, &mut outputs, scaled, mode)?)
     })??;
     let shape = resized(given, rows)?;
     let pass = PyPass { handle: handle.clone().unbind(), n, unscaled: scales.map(|_| unscaled) };
@@ -90,7 +90,7 @@ pub fn backward<'py>(
     inputs: &Bound<'py, PyAny>,
     errors: &Bound<'py, PyAny>,
     wanted: (bool, bool, bool, bool, bool),
-) -> Result<Option<Gradients<'py>>, Failure> {
+) -> Result<Option<Gradients<'py>>, PyFailure> {
     let (py, pass) = (passed.py(), passed.get());
     let handle = pass.handle.bind(py);
     let tiles = matrix(handle)?;
@@ -109,7 +109,7 @@ pub fn backward<'py>(
         if let (Some(unscaled), Some(scales)) = (unscaled, scales.as_deref_mut()) {
             tiles.scale_gradients(values, unscaled, scales)?;
         }
-        Ok::<_, Failure>(tiles.k())
+        Ok::<_, PyFailure>(tiles.k())
     })??;
     let shape = resized(given.shape, cols)?;
     let vector = |values: Vec<f32>| tensor(py, &[values.len()], values);

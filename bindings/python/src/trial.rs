@@ -16,7 +16,7 @@ use residuum_nn::state::Scope;
 use residuum_nn::train::evaluate;
 use residuum_nn::{Loss, Tensor};
 
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 use crate::spec::{Reading, source};
 use crate::tensors;
 use crate::threads::compute;
@@ -36,7 +36,7 @@ struct Held {
 }
 
 impl PyTrial {
-    fn lock(&self) -> Result<MutexGuard<'_, Held>, Failure> {
+    fn lock(&self) -> Result<MutexGuard<'_, Held>, PyFailure> {
         let taken = |_| PyRuntimeError::new_err("a trial must be used by one thread at a time").into();
         self.state.try_lock().map_err(taken)
     }
@@ -53,7 +53,7 @@ impl PyTrial {
         seed: Option<u64>,
         profile: Option<String>,
         data: Option<PathBuf>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, PyFailure> {
         let source = source(spec)?;
         let reading = Reading { profile, seed, variant: variant.into_iter().collect(), data, only: Vec::new() };
         let plans = reading.plans(&source)?;
@@ -74,20 +74,20 @@ impl PyTrial {
     }
 
     /// The training batches of an epoch, from 0: pairs of images (samples × height × width × channels) and labels.
-    fn batches(&self, epoch: u64) -> Result<PyEpoch, Failure> {
+    fn batches(&self, epoch: u64) -> Result<PyEpoch, PyFailure> {
         let train = &self.lock()?.trial.train;
         Ok(PyEpoch::new(train.epoch(epoch), train.input_shape()))
     }
 
     /// The test batches.
-    fn test(&self) -> Result<PyEpoch, Failure> {
+    fn test(&self) -> Result<PyEpoch, PyFailure> {
         let test = &self.lock()?.trial.test;
         Ok(PyEpoch::new(test.epoch(0), test.input_shape()))
     }
 
     /// Trains the network for one epoch, or its first `steps` batches, as `residuum run` does, and returns the mean loss.
     #[pyo3(signature = (epoch, steps = None))]
-    fn train(&self, py: Python<'_>, epoch: u64, steps: Option<usize>) -> Result<f64, Failure> {
+    fn train(&self, py: Python<'_>, epoch: u64, steps: Option<usize>) -> Result<f64, PyFailure> {
         let mut held = self.lock()?;
         let Held { trial, loss, k } = &mut *held;
         compute(py, || {
@@ -108,7 +108,7 @@ impl PyTrial {
     }
 
     /// Loss and accuracy of the network on the test data.
-    fn evaluate(&self, py: Python<'_>) -> Result<(f64, f64), Failure> {
+    fn evaluate(&self, py: Python<'_>) -> Result<(f64, f64), PyFailure> {
         let mut held = self.lock()?;
         let Held { trial, loss, k } = &mut *held;
         let key = trial.key.named("evaluate").fold(*k);
@@ -117,7 +117,7 @@ impl PyTrial {
     }
 
     /// All tensors of the network by name: parameters, and what is behind them on tiles.
-    fn tensors<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>, Failure> {
+    fn tensors<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyDict>, PyFailure> {
         tensors::to_dict(py, &self.lock()?.trial.parts.network.state(Scope::Everything))
     }
 }
@@ -144,7 +144,7 @@ impl PyEpoch {
     fn __next__<'py>(
         &mut self,
         py: Python<'py>,
-    ) -> Result<Option<(Bound<'py, PyArray4<f32>>, Bound<'py, PyArray1<i64>>)>, Failure> {
+    ) -> Result<Option<(Bound<'py, PyArray4<f32>>, Bound<'py, PyArray1<i64>>)>, PyFailure> {
         let Some(Batch { images, labels, targets }) = self.epoch.next() else { return Ok(None) };
         classes(&targets)?;
         let (height, width, channels) = self.shape;
@@ -159,7 +159,7 @@ impl PyEpoch {
 }
 
 /// Batches from Python are of classes; a regression has targets.
-fn classes(targets: &[f32]) -> Result<(), Failure> {
+fn classes(targets: &[f32]) -> Result<(), PyFailure> {
     if targets.is_empty() {
         Ok(())
     } else {

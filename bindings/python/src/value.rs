@@ -5,11 +5,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Map, Number, Value};
 
-use crate::error::{Failure, refuse};
+use crate::error::{PyFailure, refuse};
 use crate::response::PyResponse;
 
 /// A dict as the tree of values that the lab reads; `path` names it in errors and is empty for a whole spec.
-pub fn from_python(value: &Bound<'_, PyAny>, path: &str) -> Result<Value, Failure> {
+pub fn from_python(value: &Bound<'_, PyAny>, path: &str) -> Result<Value, PyFailure> {
     let named = || if path.is_empty() { "the spec".to_string() } else { path.to_string() };
     if value.is_none() {
         return Err(refuse(format!("{} must not be None: omit the field", named())));

@@ -8,6 +8,7 @@ import threading
 import time
 import types
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -544,8 +545,12 @@ class TestRefusals:
     def test_a_gpu(self):
         # A machine without one can still name it.
         there = types.SimpleNamespace(dtype=torch.float32, device=torch.device("cuda:0"), layout=torch.strided)
+
+        class Far(torch.Tensor):
+            device, is_cpu = torch.device("cuda:0"), False
+
         with pytest.raises(ValueError, match="inputs must be on the CPU, where tiles are simulated, got cuda:0"):
-            packed(types.SimpleNamespace(is_cpu=False, **vars(there)), "inputs")
+            packed(torch.zeros(1).as_subclass(Far), "inputs")
         with pytest.raises(ValueError, match="float32 on the CPU.*got torch.float32 on cuda:0"):
             self.layer()._apply(lambda _: there)
 
@@ -581,3 +586,17 @@ class TestRefusals:
         (grad,) = torch.autograd.grad(self.layer()(x).sum(), x, create_graph=True)
         with pytest.raises(RuntimeError):
             grad.sum().backward()
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((2, 4), np.float32), [1.0, 2.0], None, 3.0])
+def test_what_is_no_tensor_is_refused(wrong):
+    layers = [
+        rt.AnalogLinear(4, 3, device={"preset": "ecram"}, rule="analog"),
+        rt.AnalogConv2d(1, 2, 3, device={"preset": "ecram"}, rule="analog"),
+        rt.fuse(nn.Sequential(rt.AnalogLinear(4, 3, device={"preset": "ecram"}, rule="analog"), nn.Tanh())),
+    ]
+    for layer in layers:
+        with pytest.raises(TypeError, match=f"inputs must be a torch tensor, got {type(wrong).__name__}"):
+            layer(wrong)
+        with torch.no_grad(), pytest.raises(TypeError, match="inputs must be a torch tensor"):
+            layer(wrong)

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// Values of one chunk: what a thread processes at a time, and the least that is worth one.
+/// Values of one chunk: at most what a thread processes at a time, and the least that is worth one.
 const CHUNK: usize = 1 << 14;
 
 /// Runs a loop compiled for the vectors of this machine. The closure and everything it calls must be `#[inline(always)]`. No
@@ -14,12 +14,14 @@ pub use residuum::simd::vectorized;
 /// Applies `run(first index, chunk)` to chunks of `out` that are whole rows of `row` values, in parallel when there are
 /// many. The result must not depend on where chunks begin.
 pub fn for_rows(out: &mut [f32], row: usize, run: impl Fn(usize, &mut [f32]) + Sync) {
-    let rows = (CHUNK / row.max(1)).max(1);
-    if out.len() <= 2 * CHUNK {
-        run(0, out);
-    } else {
-        out.par_chunks_mut(rows * row).enumerate().for_each(|(i, chunk)| run(i * rows, chunk));
+    let threads = rayon::current_num_threads();
+    if out.len() <= 2 * CHUNK || threads == 1 {
+        return run(0, out);
     }
+    // As many chunks for each thread, or one would wait for another's last.
+    let chunks = out.len().div_ceil(CHUNK).next_multiple_of(threads);
+    let rows = (out.len() / row.max(1)).div_ceil(chunks).max(1);
+    out.par_chunks_mut(rows * row).enumerate().for_each(|(i, chunk)| run(i * rows, chunk));
 }
 
 /// Like [`for_rows`], but a chunk is one row, however short: for rows whose cost does not follow from their length.

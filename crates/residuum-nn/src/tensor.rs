@@ -48,17 +48,24 @@ impl fmt::Display for SampleShape {
 }
 
 /// A batch of samples of one shape. The buffer is reused when the batch changes, so that steps do not allocate.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Tensor {
     batch: usize,
     shape: SampleShape,
-    values: Vec<f32>,
+    /// As many as any batch had: to shorten it would mean to fill it again.
+    buffer: Vec<f32>,
+}
+
+impl PartialEq for Tensor {
+    fn eq(&self, other: &Self) -> bool {
+        (self.batch, self.shape) == (other.batch, other.shape) && self.values() == other.values()
+    }
 }
 
 impl Tensor {
     /// A batch of zeros.
     pub fn zeros(batch: usize, shape: SampleShape) -> Self {
-        Self { batch, shape, values: vec![0.0; batch * shape.len()] }
+        Self { batch, shape, buffer: vec![0.0; batch * shape.len()] }
     }
 
     /// A batch from its values, sample by sample, channels innermost.
@@ -71,20 +78,23 @@ impl Tensor {
             "{} values are not a whole number of samples of {shape}",
             values.len()
         );
-        Self { batch: values.len() / shape.len(), shape, values }
+        Self { batch: values.len() / shape.len(), shape, buffer: values }
     }
 
     /// Sets the batch size and shape. The values are unspecified until the caller writes them.
     pub fn resize(&mut self, batch: usize, shape: SampleShape) {
         self.batch = batch;
         self.shape = shape;
-        self.values.resize(batch * shape.len(), 0.0);
+        let len = batch * shape.len();
+        if self.buffer.len() < len {
+            self.buffer.resize(len, 0.0);
+        }
     }
 
     /// Copies another tensor into its own buffer.
     pub fn copy_from(&mut self, other: &Self) {
         self.resize(other.batch, other.shape);
-        self.values.copy_from_slice(&other.values);
+        self.values_mut().copy_from_slice(other.values());
     }
 
     /// Number of samples.
@@ -99,16 +109,16 @@ impl Tensor {
 
     /// All values.
     pub fn values(&self) -> &[f32] {
-        &self.values
+        &self.buffer[..self.batch * self.shape.len()]
     }
 
     /// All values, mutable.
     pub fn values_mut(&mut self) -> &mut [f32] {
-        &mut self.values
+        &mut self.buffer[..self.batch * self.shape.len()]
     }
 
     /// The values of one sample.
     pub fn sample(&self, index: usize) -> &[f32] {
-        &self.values[index * self.shape.len()..][..self.shape.len()]
+        &self.values()[index * self.shape.len()..][..self.shape.len()]
     }
 }

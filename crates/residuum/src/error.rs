@@ -1,5 +1,6 @@
 //! The error type of all constructors that take numbers: which parameter, what must hold, what was given.
 
+use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::simd::{self, LargestMagnitude};
@@ -149,9 +150,18 @@ pub(crate) fn same_length(name: &'static str, expected: usize, given: usize) -> 
     if expected == given { Ok(()) } else { Err(ParameterError::Length { name, expected, given }) }
 }
 
+/// Values that are worth a thread of their own.
+const REPAYS_THREAD: usize = 1 << 16;
+
 /// The same in single precision, with a fast path when all are finite: every signal of every step is checked.
 pub(crate) fn all_finite_32(name: &'static str, values: &[f32]) -> Result<(), ParameterError> {
-    if simd::dispatch(LargestMagnitude(values)).is_finite() {
+    let finite = |values: &[f32]| simd::dispatch(LargestMagnitude(values)).is_finite();
+    let all = if values.len() > 2 * REPAYS_THREAD {
+        values.par_chunks(REPAYS_THREAD).all(finite)
+    } else {
+        finite(values)
+    };
+    if all {
         return Ok(());
     }
     match values.iter().position(|v| !v.is_finite()) {

@@ -160,6 +160,24 @@ pub fn vectorized<R>(run: impl FnOnce() -> R) -> R {
     dispatch(Closure(run))
 }
 
+/// The largest magnitude of each sample of `width` values, as [`LargestMagnitude`] has it.
+pub(crate) struct LargestMagnitudes<'a> {
+    pub(crate) samples: &'a [f32],
+    pub(crate) width: usize,
+    pub(crate) out: &'a mut [f32],
+}
+
+impl Kernel for LargestMagnitudes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (out, sample) in self.out.iter_mut().zip(self.samples.chunks_exact(self.width)) {
+            *out = LargestMagnitude(sample).run();
+        }
+    }
+}
+
 /// The largest magnitude, NaN if any entry is: the bit patterns of magnitudes are ordered as the numbers are, with NaN
 /// above all, and the integer maximum is a vector instruction.
 pub(crate) struct LargestMagnitude<'a>(pub(crate) &'a [f32]);
@@ -169,6 +187,27 @@ impl Kernel for LargestMagnitude<'_> {
 
     #[inline(always)]
     fn run(self) -> f32 {
-        f32::from_bits(self.0.iter().fold(0, |largest: u32, v| largest.max(v.abs().to_bits())))
+        const LANES: usize = 16;
+        let (whole, rest) = self.0.as_chunks::<LANES>();
+        // Once more some of those before: what is left would be done value by value. As one chain: a plain loop over the others is
+        // turned into one across them.
+        let last = if rest.is_empty() { None } else { self.0.last_chunk() };
+        let mut lanes = [0; LANES];
+        for values in whole.iter().chain(last) {
+            for i in 0..LANES {
+                let magnitude = values[i].abs().to_bits();
+                lanes[i] = if magnitude > lanes[i] { magnitude } else { lanes[i] };
+            }
+        }
+        let mut largest = 0;
+        for i in 0..LANES {
+            largest = if lanes[i] > largest { lanes[i] } else { largest };
+        }
+        if whole.is_empty() {
+            for v in rest {
+                largest = largest.max(v.abs().to_bits());
+            }
+        }
+        f32::from_bits(largest)
     }
 }

@@ -30,7 +30,7 @@ pub mod readout {
     pub use crate::readout::product::{Forward, LANES, REPAYS, ReadDirection, Transposed, Workspace, product};
 
     /// What the buffers of a scratch, and those of each of its blocks, hold without another allocation.
-    pub fn capacities(scratch: &crate::readout::Scratch) -> ([usize; 2], Vec<[usize; 6]>) {
+    pub fn capacities(scratch: &crate::readout::Scratch) -> ([usize; 2], Vec<[usize; 7]>) {
         scratch.capacities()
     }
 }

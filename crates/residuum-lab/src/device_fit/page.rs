@@ -41,14 +41,14 @@ impl FitReport {
         }
         self.write_estimates(&mut page);
         for (index, (name, caption, panel)) in self.figures().into_iter().enumerate() {
-            let svg = Figure::new(1).panel_size(620.0, 400.0).panel(panel).to_svg();
+            let svg = Figure::new(1).panel_size(430.0, 290.0).panel(panel).to_svg();
             // Clip paths of all figures share one page.
             let svg = svg
                 .replace("id=\"plot", &format!("id=\"f{index}-"))
                 .replace("url(#plot", &format!("url(#f{index}-"));
             let _ = write!(
                 page,
-                "<figure class=\"block\" id=\"{name}\">\n<div class=\"charts\"><div class=\"chart\" style=\"max-width:52rem\">\n{svg}</div></div>\n\
+                "<figure class=\"block\" id=\"{name}\">\n<div class=\"charts\"><div class=\"chart\" style=\"max-width:42rem\">\n{svg}</div></div>\n\
                  <figcaption>{}</figcaption>\n</figure>\n",
                 escape(&caption)
             );
@@ -56,11 +56,14 @@ impl FitReport {
         self.write_spreads(&mut page);
         self.write_models(&mut page);
         self.write_predictions_table(&mut page);
-        let _ = write!(
-            page,
-            "<section class=\"block\">\n<h3>Regularity</h3>\n<p class=\"note\">{}</p>\n</section>\n",
-            escape(&self.regularity.to_string()).replace('\n', "<br>")
-        );
+        let told = self.regularity.to_string();
+        let (verdict, clauses) = told.split_once('\n').unwrap_or((&told, ""));
+        let _ =
+            write!(page, "<section class=\"block\">\n<h3>Regularity</h3>\n<p>{}</p>\n<ul>\n", escape(verdict));
+        for clause in clauses.lines() {
+            let _ = writeln!(page, "<li>{}</li>", escape(clause.trim()));
+        }
+        page.push_str("</ul>\n</section>\n");
         let _ = write!(page, "</main>\n<script>\n{TABLES}</script>\n</body>\n</html>\n");
         page
     }

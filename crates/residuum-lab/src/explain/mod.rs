@@ -35,7 +35,7 @@ pub struct Explanation {
     /// Every parameter of any of them.
     pub parameters: Vec<ExplainedParameter>,
     /// How fast the arrays of each point move at the first step; digital networks have none.
-    pub rates: Vec<PointRates>,
+    pub rates: Vec<PointMotion>,
     /// What theory says about the rates of the first point, if it applies.
     pub theory: Option<String>,
     /// What is known of the settings that points take from presets, each once.
@@ -52,7 +52,7 @@ pub struct Explanation {
 
 /// How fast the arrays of a point of the grid move at the first step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct PointRates {
+pub struct PointMotion {
     /// The point, in words.
     pub point: String,
     /// Columns of the tiles concerned, where tiles of different widths move at different rates.
@@ -196,7 +196,7 @@ const MOST_VALUES: usize = 64;
 
 /// The rates of the rule as it is built for each point: of networks, on tiles as wide as its layers make them and in
 /// mini-batches of its size.
-fn rates(points: &[&Plan]) -> Vec<PointRates> {
+fn rates(points: &[&Plan]) -> Vec<PointMotion> {
     let mut widths = Widths::default();
     let mut all = Vec::new();
     for plan in points {
@@ -205,7 +205,7 @@ fn rates(points: &[&Plan]) -> Vec<PointRates> {
             Work::Problem(spec) => {
                 let Ok(rule) = spec.build_rule(plan.seed) else { continue };
                 let rates = rule.effective_rates(&spec.rates().at(0), 1);
-                all.push(PointRates { point, columns: None, rates });
+                all.push(PointMotion { point, columns: None, rates });
             }
             Work::Network(spec) => {
                 let Some(devices) = spec.devices.as_ref().filter(|_| !spec.rule.is_digital()) else { continue };
@@ -213,9 +213,9 @@ fn rates(points: &[&Plan]) -> Vec<PointRates> {
                 let of_width = |columns: usize| {
                     let rule = spec.rule.build(devices, [1, columns], Key::new(plan.seed)).ok()?;
                     let rates = rule.effective_rates(&first, batch);
-                    Some(PointRates { point: point.clone(), columns: Some(columns), rates })
+                    Some(PointMotion { point: point.clone(), columns: Some(columns), rates })
                 };
-                let mut own: Vec<PointRates> = widths.of(spec).into_iter().filter_map(of_width).collect();
+                let mut own: Vec<PointMotion> = widths.of(spec).into_iter().filter_map(of_width).collect();
                 if let [one, others @ ..] = own.as_mut_slice()
                     && others.iter().all(|other| other.rates == one.rates)
                 {

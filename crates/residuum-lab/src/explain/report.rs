@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{Cost, DataShapes, Explanation, NetworkShapes, PointRates, shapes_text};
+use super::{Cost, DataShapes, Explanation, NetworkShapes, PointMotion, shapes_text};
 
 /// Points whose rates are printed; JSON has all.
 const SHOWN_POINTS: usize = 12;
@@ -57,7 +57,7 @@ impl Explanation {
         if !self.rates.is_empty() {
             let _ = writeln!(text, "\neffective rates at the first step, where q = 1");
         }
-        for PointRates { point, columns, rates } in self.rates.iter().take(SHOWN_POINTS) {
+        for PointMotion { point, columns, rates } in self.rates.iter().take(SHOWN_POINTS) {
             let wide = columns.map_or_else(String::new, |columns| format!("tiles of {columns} columns: "));
             let transfer =
                 rates.transfer.map_or_else(String::new, |t| format!(", transfer {} per step", short(t)));
@@ -92,7 +92,7 @@ impl Explanation {
         let rates: Vec<Value> = self
             .rates
             .iter()
-            .map(|PointRates { point, columns, rates: r }| {
+            .map(|PointMotion { point, columns, rates: r }| {
                 json!({
                     "point": point, "columns": columns, "learning": r.learning, "transfer": r.transfer,
                     "sweep": r.sweep,

@@ -74,7 +74,7 @@ fn rows<'a>(experiment: &'a str, points: &'a NetworkPoints) -> Vec<Row<'a>> {
 fn draw(rows: &[Row<'_>], experiments: &[(&str, &NetworkPoints)]) -> Option<Figure> {
     let mut panel = Panel::new("Accuracy against the mixing coefficient")
         .x_axis(Axis::linear("mixing coefficient γ").range(-0.02, 0.42))
-        .y_axis(Axis::linear("test accuracy at the end (%)"));
+        .y_axis(Axis::linear("test accuracy at the end (%), ± deviation between seeds"));
     let run: Vec<(&str, &str)> = (experiments.iter())
         .filter(|(experiment, _)| rows.iter().any(|row| row.experiment == *experiment))
         .filter_map(|(experiment, points)| Some((*experiment, points.iter().next()?.rule.as_str())))

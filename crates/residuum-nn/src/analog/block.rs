@@ -202,8 +202,7 @@ impl Block {
         let (shape, readout) = (self.shape(), self.reads.backward);
         let whole = [shape.rows, shape.cols] == [all_rows, all_cols];
         let mut own = std::mem::take(&mut self.errors);
-        take_lines(errors, all_rows, &self.rows, &mut own);
-        self.scale_samples(&mut own, |a, s| a * s);
+        self.take_errors(errors, all_rows, &mut own, |a, s| a * s);
         let weights = self.rule.effective_weights();
         if whole {
             readout.read_transposed(weights, shape, &own, key, outputs, &mut self.scratch[1]);
@@ -230,15 +229,19 @@ impl Block {
         let batch = errors.len() / all_rows;
         let mut own_errors = std::mem::take(&mut self.errors);
         let mut own_inputs = std::mem::take(&mut self.inputs);
-        take_lines(errors, all_rows, &self.rows, &mut own_errors);
         let whole = self.cols.len() == all_cols;
         if !whole {
             take_lines(inputs, all_cols, &self.cols, &mut own_inputs);
         }
-        self.scale_gradient(&own_errors);
+        if self.rows.len() == all_rows {
+            self.scale_gradient(errors);
+        } else {
+            take_lines(errors, all_rows, &self.rows, &mut own_errors);
+            self.scale_gradient(&own_errors);
+        }
         // The rule learns from δ·s/a. A step of −α∂L/∂w of the weight w = aW is one of −α∂L/∂w/a of the state W: where
         // weights lie in the range changes no rate. (δ·s·a, the gradient by W, would scale the rate by a².)
-        self.scale_samples(&mut own_errors, |a, s| s / a);
+        self.take_errors(errors, all_rows, &mut own_errors, |a, s| s / a);
         let inputs = if whole { inputs } else { &own_inputs };
         let gradient = Gradient::Outer { batch, errors: &own_errors, inputs };
         let stepped = self.rule.step(gradient, rates, key);
@@ -305,23 +308,46 @@ impl Block {
 
     fn keep_raw(&mut self, outputs: &[f32]) {
         if self.learned.is_some() {
-            self.raw.clear();
-            self.raw.extend_from_slice(outputs);
+            self.raw.resize(outputs.len(), 0.0);
+            kernel::map(&mut self.raw, outputs, |v| v);
         }
+    }
+
+    /// The errors of this tile, multiplied by `scale` of a and s: in one pass if it has all of them and one scale.
+    fn take_errors(
+        &self,
+        errors: &[f32],
+        all_rows: usize,
+        own: &mut Vec<f32>,
+        scale: impl Fn(f32, f32) -> f32,
+    ) {
+        match (self.one_scale(&scale), self.rows.len() == all_rows) {
+            (Some(scale), true) => {
+                own.resize(errors.len(), 0.0);
+                kernel::map(own, errors, |e| e * scale);
+            }
+            _ => {
+                take_lines(errors, all_rows, &self.rows, own);
+                self.scale_samples(own, scale);
+            }
+        }
+    }
+
+    /// `scale` of a and s, if all rows share it.
+    fn one_scale(&self, scale: impl Fn(f32, f32) -> f32) -> Option<f32> {
+        let learned = self.learned.as_ref().map_or(&[1.0][..], |s| &s.values);
+        if let ([a], [s]) = (&self.mapped[..], learned) { Some(scale(*a, *s)) } else { None }
     }
 
     /// Multiplies outputs, or errors, by `scale` of a and s.
     fn scale_samples(&self, values: &mut [f32], scale: impl Fn(f32, f32) -> f32) {
-        let learned = self.learned.as_ref().map_or(&[1.0][..], |s| &s.values);
-        if let ([a], [s]) = (&self.mapped[..], learned) {
-            let scale = scale(*a, *s);
+        if let Some(scale) = self.one_scale(&scale) {
             if scale != 1.0 {
-                for v in values {
-                    *v *= scale;
-                }
+                kernel::for_rows(values, 1, |_, values| values.iter_mut().for_each(|v| *v *= scale));
             }
             return;
         }
+        let learned = self.learned.as_ref().map_or(&[1.0][..], |s| &s.values);
         for sample in values.chunks_exact_mut(self.rows.len()) {
             let (mapped, learned) = (self.mapped.iter().cycle(), learned.iter().cycle());
             for ((v, a), s) in sample.iter_mut().zip(mapped).zip(learned) {

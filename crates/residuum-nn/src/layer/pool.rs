@@ -1,5 +1,7 @@
 //! Pooling: the largest or the mean value of a window, by channel.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::{Geometry, Layer, Pass, ShapeError, no_tensors};
@@ -40,20 +42,23 @@ impl Pool2d {
         Self { reduce, geometry, winners: Vec::new() }
     }
 
-    /// Calls `visit(output position, image position)` for every value of every window that lies inside the image.
+    /// Calls `visit(output position, its window)` for every output position.
     #[inline(always)]
-    fn windows(geometry: Geometry, image: SampleShape, out: SampleShape, mut visit: impl FnMut(usize, usize)) {
+    fn windows(
+        geometry: Geometry,
+        image: SampleShape,
+        out: SampleShape,
+        mut visit: impl FnMut(usize, &Window),
+    ) {
         let clip = |axis: usize, index: usize, kernel: usize, size: usize| {
             let (start, padding) = (index * geometry.stride[axis], geometry.padding[axis]);
             start.saturating_sub(padding)..(start + kernel - padding).min(size)
         };
         for y in 0..out.height {
+            let rows = clip(0, y, geometry.height, image.height);
             for x in 0..out.width {
-                for row in clip(0, y, geometry.height, image.height) {
-                    for col in clip(1, x, geometry.width, image.width) {
-                        visit(y * out.width + x, row * image.width + col);
-                    }
-                }
+                let cols = clip(1, x, geometry.width, image.width);
+                visit(y * out.width + x, &Window { rows: rows.clone(), cols, width: image.width });
             }
         }
     }
@@ -85,27 +90,28 @@ impl Layer for Pool2d {
         self.winners.resize(input.batch() * out.len(), 0);
         let (channels, share, reduce) = (image.channels, self.mean_factor(), self.reduce);
         let sample = |((y, winners), x): ((&mut [f32], &mut [u32]), &[f32])| {
-            y.fill(if reduce == Reduce::Max { f32::NEG_INFINITY } else { 0.0 });
             vectorized(
                 #[inline(always)]
                 || {
-                    Self::windows(geometry, image, out, |to, from| {
+                    Self::windows(geometry, image, out, |to, window| {
                         let y = &mut y[to * channels..][..channels];
-                        let x = &x[from * channels..][..channels];
-                        match reduce {
-                            Reduce::Max => {
-                                let winners = &mut winners[to * channels..][..channels];
-                                for c in 0..channels {
-                                    let wins = x[c] > y[c] || x[c].is_nan();
-                                    y[c] = if wins { x[c] } else { y[c] };
-                                    winners[c] = if wins { from as u32 } else { winners[c] };
-                                }
-                            }
-                            Reduce::Average => {
+                        if reduce == Reduce::Average {
+                            y.fill(0.0);
+                            window.each(|from| {
+                                let x = &x[from * channels..][..channels];
                                 for c in 0..channels {
                                     y[c] += share * x[c];
                                 }
-                            }
+                            });
+                            return;
+                        }
+                        let winners = &mut winners[to * channels..][..channels];
+                        let whole = channels / LANES * LANES;
+                        for c in (0..whole).step_by(LANES) {
+                            window.largest::<LANES>(&x[c..], channels, &mut y[c..], &mut winners[c..]);
+                        }
+                        for c in whole..channels {
+                            window.largest::<1>(&x[c..], channels, &mut y[c..], &mut winners[c..]);
                         }
                     });
                 },
@@ -141,11 +147,14 @@ impl Layer for Pool2d {
                     }
                 }
             } else {
-                Self::windows(geometry, image, out, |from, to| {
-                    let (x, e) = (&mut x[to * channels..][..channels], &e[from * channels..][..channels]);
-                    for c in 0..channels {
-                        x[c] += share * e[c];
-                    }
+                Self::windows(geometry, image, out, |from, window| {
+                    let e = &e[from * channels..][..channels];
+                    window.each(|to| {
+                        let x = &mut x[to * channels..][..channels];
+                        for c in 0..channels {
+                            x[c] += share * e[c];
+                        }
+                    });
                 });
             }
         };
@@ -157,6 +166,50 @@ impl Layer for Pool2d {
             .with_min_len(samples_per_task(image))
             .for_each(sample);
         Ok(())
+    }
+}
+
+/// Channels whose largest values are kept in registers.
+const LANES: usize = 8;
+
+/// The part of a window that lies inside the image.
+struct Window {
+    rows: Range<usize>,
+    cols: Range<usize>,
+    /// Of the image.
+    width: usize,
+}
+
+impl Window {
+    /// Visits its positions in the image.
+    #[inline(always)]
+    fn each(&self, mut visit: impl FnMut(usize)) {
+        for row in self.rows.clone() {
+            for col in self.cols.clone() {
+                visit(row * self.width + col);
+            }
+        }
+    }
+
+    /// The largest values of the first `N` of `channels` channels, and where they are.
+    #[inline(always)]
+    fn largest<const N: usize>(&self, x: &[f32], channels: usize, y: &mut [f32], winners: &mut [u32]) {
+        let (mut most, mut won) = ([f32::NEG_INFINITY; N], [0; N]);
+        // No closure: it would keep both from registers.
+        for row in self.rows.clone() {
+            for col in self.cols.clone() {
+                let from = row * self.width + col;
+                let Some(x) = x[from * channels..].first_chunk::<N>() else { continue };
+                let (before, before_won) = (most, won);
+                for c in 0..N {
+                    let wins = (x[c] > before[c]) | x[c].is_nan();
+                    most[c] = if wins { x[c] } else { before[c] };
+                    won[c] = if wins { from as u32 } else { before_won[c] };
+                }
+            }
+        }
+        y[..N].copy_from_slice(&most);
+        winners[..N].copy_from_slice(&won);
     }
 }
 

@@ -244,6 +244,8 @@ pub(crate) trait Law<A: Arithmetic>: Copy {
     const INVERSE_RANGE: bool = false;
     /// Whether steps are the same at every state, so that n of them need no series.
     const FLAT: bool = false;
+    /// Whether a step costs more than its noise, so that it pays to take none that is not wanted.
+    const COSTLY: bool = false;
 
     /// ±s±u±(w) and its derivative with respect to w.
     fn step(&self, cell: &Cell<A::Number>, up: bool, w: A::Number) -> (A::Number, A::Number);

@@ -47,6 +47,7 @@ pub(super) struct Power<const BALANCED: bool>;
 impl<A: Arithmetic, const BALANCED: bool> Law<A> for Power<BALANCED> {
     const SHAPE: Shape = if BALANCED { Shape::Shared } else { Shape::Directed };
     const INVERSE_RANGE: bool = true;
+    const COSTLY: bool = true;
 
     #[inline(always)]
     fn step(&self, cell: &Cell<A::Number>, up: bool, w: A::Number) -> (A::Number, A::Number) {

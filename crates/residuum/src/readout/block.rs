@@ -7,7 +7,7 @@ use super::convert::{Bank, Digitize, Drive, DriveOne, Pending, Streams};
 use super::product::{ReadDirection, product};
 use super::settings::{BoundManagement, NoiseManagement, Passes, Settings};
 use crate::Key;
-use crate::simd::{self, LargestMagnitude};
+use crate::simd::{self, LargestMagnitude, LargestMagnitudes};
 
 /// The input of a product.
 #[derive(Clone, Copy)]
@@ -21,6 +21,8 @@ pub(super) enum Source<'a> {
 /// Buffers of one block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Block {
+    /// The largest magnitude of each sample, where scales depend on it.
+    largest: Vec<f32>,
     pending: Vec<Pending>,
     clipped: Vec<bool>,
     driven: Vec<f32>,
@@ -37,11 +39,11 @@ impl Block {
     }
 
     /// What its buffers hold without another allocation.
-    pub(crate) fn capacities(&self) -> [usize; 6] {
-        let [a, b] = [self.pending.capacity(), self.clipped.capacity()];
+    pub(crate) fn capacities(&self) -> [usize; 7] {
+        let [a, b, g] = [self.pending.capacity(), self.clipped.capacity(), self.largest.capacity()];
         let [c, d, e, f] =
             [&self.driven, &self.one_sign, &self.sums, &self.negative_sums].map(|v| v.capacity());
-        [a, b, c, d, e, f]
+        [a, b, c, d, e, f, g]
     }
 }
 
@@ -66,11 +68,24 @@ impl Read<'_> {
             Source::Batch(inputs, _) => &inputs[s * n_in..][..n_in],
             Source::Column(_) => &[1.0], // The zeros of a one-hot sample change no maximum and no sum.
         };
+        block.largest.clear();
+        if self.scales.is_none() && self.settings.looks_at_samples() {
+            match source {
+                Source::Batch(samples, _) => {
+                    block.largest.resize(outputs.len() / n_out, 0.0);
+                    simd::dispatch(LargestMagnitudes { samples, width: n_in, out: &mut block.largest });
+                }
+                Source::Column(_) => block.largest.push(1.0),
+            }
+        }
         block.pending.clear();
         for (s, out) in outputs.chunks_exact_mut(n_out).enumerate() {
             let scale = match self.scales {
                 Some(scales) => self.usable(scales[first + s]),
-                None => self.scale(self.settings.noise_management, sample(s)),
+                None => {
+                    let largest = block.largest.get(s).copied().unwrap_or(1.0);
+                    self.scale(self.settings.noise_management, sample(s), largest)
+                }
             };
             match scale {
                 Some(scale) => block.pending.push(Pending { sample: s, scale }),
@@ -93,7 +108,9 @@ impl Read<'_> {
                 BoundManagement::IterativeWorstCase { max_factor, assumed_weight } if round == 0 => {
                     let worst = NoiseManagement::AbsMaxSum { assumed_weight, max_factor: max_factor.into() };
                     for p in &mut block.pending {
-                        p.scale = self.scale(worst, sample(p.sample)).unwrap_or(p.scale);
+                        let sample = sample(p.sample);
+                        let largest = simd::dispatch(LargestMagnitude(sample));
+                        p.scale = self.scale(worst, sample, largest).unwrap_or(p.scale);
                     }
                     continue;
                 }
@@ -114,7 +131,7 @@ impl Read<'_> {
     fn round(&self, source: Source<'_>, first: usize, round: u64, outputs: &mut [f32], block: &mut Block) {
         let Self { settings, array, key, .. } = self;
         let (n_in, n_out) = array.to.widths(array.shape);
-        let Block { pending, clipped, driven, one_sign, sums, negative_sums, analog } = block;
+        let Block { pending, clipped, driven, one_sign, sums, negative_sums, analog, .. } = block;
         let bank = Bank::new(&settings.input);
         let streams = Streams::new(key.named("input"), first, round);
         let weight_noise = |name: &str| {
@@ -134,8 +151,7 @@ impl Read<'_> {
                 clipped,
             });
         };
-        // Every entry is overwritten below: only the length matters.
-        sums.resize(pending.len() * n_out, 0.0);
+        let sums = room(sums, pending.len() * n_out);
         let inputs = match source {
             Source::Batch(inputs, _) => inputs,
             Source::Column(line) => {
@@ -150,7 +166,7 @@ impl Read<'_> {
                 return digitize(sums, "output", false);
             }
         };
-        driven.resize(pending.len() * n_in, 0.0);
+        let driven = room(driven, pending.len() * n_in);
         simd::dispatch(Drive { bank, streams, pending, inputs, width: n_in, driven });
         let pass = |weights: Weights<'_>, driven: &[f32], sums: &mut [f32], analog: &mut _, name: &str| {
             pass(settings, array, weights, driven, sums, analog, weight_noise(name));
@@ -159,7 +175,7 @@ impl Read<'_> {
             pass(array.weights, driven, sums, analog, "weights");
             return digitize(sums, "output", false);
         }
-        negative_sums.resize(sums.len(), 0.0);
+        let negative_sums = room(negative_sums, sums.len());
         one_sign.clear();
         one_sign.extend(driven.iter().map(|&v| if v < 0.0 { v } else { 0.0 }));
         pass(array.negative, one_sign, negative_sums, analog, "weights under negative inputs");
@@ -176,15 +192,13 @@ impl Read<'_> {
         }
     }
 
-    /// What a sample is divided by; `None` if there is nothing to read, so that the answer is zero without reading.
-    fn scale(&self, management: NoiseManagement, sample: &[f32]) -> Option<f32> {
+    /// What a sample with this largest magnitude is divided by; `None` if there is nothing to read, so that the answer is zero
+    /// without reading.
+    fn scale(&self, management: NoiseManagement, sample: &[f32], largest: f32) -> Option<f32> {
         let capped = |value: f32, ceiling: Option<f64>| ceiling.map_or(value, |c| value.min(c as f32));
-        let largest = match management {
+        self.usable(match management {
             NoiseManagement::None => return Some(1.0),
             NoiseManagement::Constant { scale } => return Some(scale as f32),
-            _ => simd::dispatch(LargestMagnitude(sample)),
-        };
-        self.usable(match management {
             // `min` and `max` would lose it.
             _ if largest.is_nan() => largest,
             NoiseManagement::Max { ceiling } => {
@@ -207,6 +221,14 @@ impl Read<'_> {
         let zero = (self.settings.input.noise > 0.0).then_some(1.0);
         if scale > 0.0 || scale.is_nan() { Some(scale) } else { zero }
     }
+}
+
+/// The first `n` entries of a buffer, every one of which will be overwritten. It only grows: to shorten it means to fill it again.
+fn room(buffer: &mut Vec<f32>, n: usize) -> &mut [f32] {
+    if buffer.len() < n {
+        buffer.resize(n, 0.0);
+    }
+    &mut buffer[..n]
 }
 
 /// The scales of [`NoiseManagement::AverageAbsMax`], one sample after another, and what the average becomes. A sample

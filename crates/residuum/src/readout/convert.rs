@@ -9,6 +9,7 @@ use super::settings::Converter;
 use crate::Key;
 use crate::normal32::{CHUNK, PAIRS, centered_uniforms, first_normals, normals};
 use crate::simd::Kernel;
+use crate::stream;
 
 /// A sample being read.
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +94,57 @@ impl Bank {
         self.attenuate_negative(values);
     }
 
+    /// Whether nothing is drawn for a conversion but noise, and both signs are treated alike.
+    fn is_plain(&self) -> bool {
+        !self.stochastic && self.kept >= 1.0
+    }
+
+    /// [`drive`](Self::drive) for plain converters without noise, along a whole sample of at least [`VECTOR`] inputs; `false` if the
+    /// scale has no inverse.
+    #[inline(always)]
+    fn drive_plain(&self, from: &[f32], to: &mut [f32], scale: f32) -> bool {
+        let (inverse, bound) = (scale.recip(), self.bound);
+        if !inverse.is_finite() {
+            return false;
+        }
+        match self.step {
+            Some(step) => {
+                let steps = step.recip();
+                map_vectors(
+                    from,
+                    to,
+                    #[inline(always)]
+                    |v| ((v * inverse * steps).round_ties_even() * step).clamp(-bound, bound),
+                );
+            }
+            None => map_vectors(
+                from,
+                to,
+                #[inline(always)]
+                |v| (v * inverse).clamp(-bound, bound),
+            ),
+        }
+        true
+    }
+
+    /// [`digitize`](Self::digitize) for plain converters and lines, whose noise is `xi`.
+    #[inline(always)]
+    fn digitize_plain<const N: usize>(&self, sums: &[f32], xi: &[f32; N], scale: f32, to: &mut [f32]) -> bool {
+        let mut values = load::<N>(sums);
+        if self.noise > 0.0 {
+            add_scaled(&mut values, self.noise, xi);
+        }
+        if let Some(step) = self.step {
+            let steps = step.recip();
+            for v in &mut values {
+                *v = (*v * steps).round_ties_even() * step;
+            }
+        }
+        let passed = self.clip(&mut values, sums.len(), scale);
+        store(&values, to);
+        passed
+    }
+
     /// Up to `N` analog sums become digital outputs: noisy, then rounded and clipped. Returns whether any of the first
     /// `width` passed the bound; there are no lines beyond them.
     #[inline(always)]
@@ -116,6 +168,12 @@ impl Bank {
             add_scaled(values, self.noise, &noise.next::<N>());
         }
         self.round(values, rounding, chunk as u64);
+        self.clip(values, width, scale)
+    }
+
+    /// Clips and scales the first `width` values; whether any of them passed the bound.
+    #[inline(always)]
+    fn clip<const N: usize>(&self, values: &mut [f32; N], width: usize, scale: f32) -> bool {
         let mut clipped = 0;
         let mut convert = |v: &mut f32| {
             clipped |= u32::from(v.abs() > self.bound);
@@ -192,6 +250,30 @@ fn add_scaled(values: &mut [f32], factor: f32, draws: &[f32]) {
     }
 }
 
+/// Values of a whole vector, or of several.
+const VECTOR: usize = 16;
+
+/// `to[i] = f(from[i])` in whole vectors, the last of which overlaps the one before: what is left of a sample would be done value by
+/// value.
+#[inline(always)]
+fn map_vectors(from: &[f32], to: &mut [f32], f: impl Fn(f32) -> f32) {
+    let last =
+        if from.len().is_multiple_of(VECTOR) { None } else { from.last_chunk().zip(to.last_chunk_mut()) };
+    if let Some((from, to)) = last {
+        map(from, to, &f);
+    }
+    for (from, to) in from.as_chunks().0.iter().zip(to.as_chunks_mut().0) {
+        map(from, to, &f);
+    }
+}
+
+#[inline(always)]
+fn map(from: &[f32; VECTOR], to: &mut [f32; VECTOR], f: impl Fn(f32) -> f32) {
+    for i in 0..VECTOR {
+        to[i] = f(from[i]);
+    }
+}
+
 /// Up to `N` values, filled up with zeros. A copy of known length stays in registers.
 #[inline(always)]
 fn load<const N: usize>(from: &[f32]) -> [f32; N] {
@@ -252,9 +334,13 @@ impl Kernel for Drive<'_> {
 
     #[inline(always)]
     fn run(self) {
+        let plain = self.bank.is_plain() && self.bank.noise == 0.0 && self.width >= VECTOR;
         for (p, driven) in self.pending.iter().zip(self.driven.chunks_exact_mut(self.width)) {
-            let streams = self.streams.of_sample(p.sample, self.bank.noise > 0.0, self.bank.stochastic);
             let input = &self.inputs[p.sample * self.width..][..self.width];
+            if plain && self.bank.drive_plain(input, driven, p.scale) {
+                continue;
+            }
+            let streams = self.streams.of_sample(p.sample, self.bank.noise > 0.0, self.bank.stochastic);
             for (chunk, (from, to)) in input.chunks(CHUNK).zip(driven.chunks_mut(CHUNK)).enumerate() {
                 at_width!(from.len(), N => {
                     let mut values = load::<N>(from);
@@ -302,11 +388,48 @@ pub(super) struct Digitize<'a> {
     pub clipped: &'a mut [bool],
 }
 
+impl Digitize<'_> {
+    /// Plain converters and lines; `N` at least the outputs of a sample where they share streams, or the draws of a stream.
+    #[inline(always)]
+    fn plain<const N: usize>(self) {
+        let Self { bank, streams, pending, sums, width, outputs, clipped, .. } = self;
+        let mut noise = OutputNoise::new(streams, width);
+        for ((p, sums), passed) in pending.iter().zip(sums.chunks_exact(width)).zip(clipped) {
+            if bank.noise > 0.0 {
+                noise.start(p.sample);
+            }
+            let outputs = &mut outputs[p.sample * width..][..width];
+            if width <= N {
+                *passed |= bank.digitize_plain::<N>(sums, &noise.next(), p.scale, outputs);
+                continue;
+            }
+            for (from, to) in sums.chunks(N).zip(outputs.chunks_mut(N)) {
+                let xi = if bank.noise > 0.0 { noise.next::<N>() } else { [0.0; N] };
+                *passed |= if from.len() <= stream::LANES {
+                    bank.digitize_plain::<{ stream::LANES }>(from, &load(&xi), p.scale, to)
+                } else {
+                    bank.digitize_plain(from, &xi, p.scale, to)
+                };
+            }
+        }
+    }
+}
+
 impl Kernel for Digitize<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
+        let Lines { noise, nonlinearity, gain, .. } = self.lines;
+        let plain_lines = noise.is_empty() && nonlinearity.is_empty() && *gain == 1.0;
+        if plain_lines && self.bank.is_plain() && !self.adds {
+            if self.width <= stream::LANES {
+                self.plain::<{ stream::LANES }>();
+            } else {
+                self.plain::<{ stream::CHUNK }>();
+            }
+            return;
+        }
         let rows = self.sums.chunks_exact(self.width);
         let noisy = self.bank.noise > 0.0 || !self.lines.noise.is_empty();
         let mut noise = OutputNoise::new(self.streams, self.width);

@@ -68,9 +68,13 @@ impl OutputNoise {
             draws.copy_from_slice(&self.shared[self.at..][..N]);
             return draws;
         }
-        for part in draws.chunks_mut(CHUNK) {
+        let (whole, rest) = draws.as_chunks_mut::<CHUNK>();
+        for part in whole {
+            *part = self.stream.normals();
+        }
+        if !rest.is_empty() {
             let normals = self.stream.normals();
-            part.copy_from_slice(&normals[..part.len()]);
+            rest.copy_from_slice(&normals[..rest.len()]);
         }
         draws
     }

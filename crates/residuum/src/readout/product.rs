@@ -23,6 +23,8 @@ const REPAYS_SHORT: usize = 8;
 /// Rows of weights that a transposed product visits before it moves on to the next columns: as many streams as a
 /// processor follows ahead of time.
 const STREAMS: usize = 64;
+/// Samples that a forward product follows without a copy of them side by side.
+const FEW_STREAMS: usize = 2;
 /// Multiply–adds that repay waking other threads: some 100 µs of work.
 pub(super) const REPAYS_THREADS: usize = 1 << 22;
 /// Samples of a thread that repay its passing over all weights.
@@ -196,12 +198,12 @@ impl Forward<'_> {
         let rows = self.outputs.len() / batch;
         let fits = |floats: usize, tile: usize| (floats / cols / tile).max(1) * tile;
         let (samples, few) = (fits(FIRST_CACHE, R), fits(SECOND_CACHE, C));
-        // The samples of a tile side by side, LANES of each in turn: one stream instead of R.
-        let steps = cols / LANES;
+        // The samples of a tile side by side, LANES of each in turn: one stream instead of R, where R are too many to follow.
+        let steps = if R > FEW_STREAMS { cols / LANES } else { 0 };
         let mut memory = std::mem::take(self.panel);
         let interleaved = aligned(&mut memory, batch * steps * LANES);
         for (tile, interleaved) in
-            inputs.chunks(R * cols).zip(interleaved.chunks_mut((R * steps * LANES).max(1)))
+            inputs.chunks(R * cols).zip(interleaved.chunks_mut((R * steps * LANES).max(1))).take(batch * steps)
         {
             let together = tile.len() / cols;
             for (r, x) in tile.chunks_exact(cols).enumerate() {
@@ -215,6 +217,7 @@ impl Forward<'_> {
             for s in (0..batch).step_by(samples) {
                 let (end, last) = ((from + few).min(rows), (s + samples).min(batch));
                 let whole = end - (end - from) % C;
+                let interleaved = (R > FEW_STREAMS).then_some(&*interleaved);
                 for i in (from..whole).step_by(C) {
                     self.rows::<S, P, R, C>(simd, interleaved, i, rows, s..last);
                 }
@@ -231,7 +234,7 @@ impl Forward<'_> {
     fn rows<S: Simd, const P: usize, const R: usize, const C: usize>(
         &mut self,
         simd: S,
-        interleaved: &[f32],
+        interleaved: Option<&[f32]>,
         i: usize,
         rows: usize,
         samples: Range<usize>,
@@ -253,16 +256,33 @@ impl Forward<'_> {
     fn tile<S: Simd, const P: usize, const R: usize, const C: usize>(
         &mut self,
         simd: S,
-        interleaved: &[f32],
+        interleaved: Option<&[f32]>,
         i: usize,
         rows: usize,
         s: usize,
     ) {
         let Self { weights, cols, inputs, .. } = *self;
         let whole = cols - cols % LANES;
-        let x = &interleaved[s * whole..][..R * whole];
-        let w: [&[f32]; C] = std::array::from_fn(|c| &weights[(i + c) * cols..][..cols]);
-        let mut sums = dots::<S, P, R, C>(simd, x, w.map(|w| &w[..whole]));
+        // Loops, not `from_fn` and `map`: those become calls.
+        let (mut x, mut w) = ([&inputs[..0]; R], [&weights[..0]; C]);
+        for c in 0..C {
+            w[c] = &weights[(i + c) * cols..][..cols];
+        }
+        let mut sums = match interleaved {
+            Some(interleaved) => {
+                let side_by_side = &interleaved[s * whole..][..R * whole];
+                for r in 0..R {
+                    x[r] = &side_by_side[(r * LANES).min(R * whole)..];
+                }
+                dots::<S, P, R, C, true>(simd, x, w, whole)
+            }
+            None => {
+                for r in 0..R {
+                    x[r] = &inputs[(s + r) * cols..][..whole];
+                }
+                dots::<S, P, R, C, false>(simd, x, w, whole)
+            }
+        };
         for r in 0..R {
             if whole < cols {
                 let rest = &inputs[(s + r) * cols..][whole..cols];
@@ -276,26 +296,34 @@ impl Forward<'_> {
     }
 }
 
-/// All scalar products of `R` interleaved samples with `C` rows, whose length is a multiple of [`LANES`]. Plain loops over
-/// fixed arrays: closures over the partial sums would push them out of the registers.
+/// All scalar products of `R` samples with `C` rows, the first `whole` terms, a multiple of [`LANES`]. The samples lie side by side,
+/// LANES of each in turn, or each by itself. Plain loops over fixed arrays: closures over the partial sums would push them out of the
+/// registers.
 #[inline(always)]
-fn dots<S: Simd, const P: usize, const R: usize, const C: usize>(
+fn dots<S: Simd, const P: usize, const R: usize, const C: usize, const SIDE_BY_SIDE: bool>(
     simd: S,
-    x: &[f32],
+    x: [&[f32]; R],
     w: [&[f32]; C],
+    whole: usize,
 ) -> [[f32; C]; R] {
-    let w = w.map(|w| S::as_simd_f32s(w).0);
+    let none: &[S::f32s] = &[];
+    let (mut a, mut b) = ([none; R], [none; C]);
+    let (steps, stride) = (whole / LANES, if SIDE_BY_SIDE { R * P } else { P });
+    let vectors = steps * P;
+    for c in 0..C {
+        b[c] = &S::as_simd_f32s(w[c]).0[..vectors];
+    }
+    for r in 0..R {
+        // As far as the last vector of this sample: then no bound is checked below.
+        a[r] = &S::as_simd_f32s(x[r]).0[..(steps * stride).saturating_sub(stride - P)];
+    }
     let mut partial = [[[simd.splat_f32s(0.0); P]; C]; R];
-    for (k, x) in S::as_simd_f32s(x).0.chunks_exact(R * P).enumerate() {
+    for k in 0..steps {
         for p in 0..P {
-            let mut a = [simd.splat_f32s(0.0); R];
-            for r in 0..R {
-                a[r] = x[r * P + p];
-            }
             for c in 0..C {
-                let b = w[c][k * P + p];
+                let b = b[c][k * P + p];
                 for r in 0..R {
-                    partial[r][c][p] = simd.mul_add_f32s(a[r], b, partial[r][c][p]);
+                    partial[r][c][p] = simd.mul_add_f32s(a[r][k * stride + p], b, partial[r][c][p]);
                 }
             }
         }
@@ -467,7 +495,11 @@ impl Sums<'_> {
         to: usize,
     ) {
         let few = weights.len() / stride;
-        let d: [&[f32]; R] = std::array::from_fn(|r| &self.inputs[(s + r) * self.rows..][..few]);
+        // A loop, not `from_fn`: that becomes a call.
+        let mut d: [&[f32]; R] = [&[]; R];
+        for (r, d) in d.iter_mut().enumerate() {
+            *d = &self.inputs[(s + r) * self.rows..][..few];
+        }
         let mut sums = [[simd.splat_f32s(0.0); V]; R];
         let offset = |r: usize| (s + r) * self.width + to;
         if self.begun {

@@ -279,6 +279,11 @@ impl Settings {
         )
     }
 
+    /// Whether the scale of a sample depends on its values.
+    pub(super) fn looks_at_samples(&self) -> bool {
+        !matches!(self.noise_management, NoiseManagement::None | NoiseManagement::Constant { .. })
+    }
+
     /// Whether two arrays with these settings differ, so that a readout must know which one it reads.
     pub(super) fn has_spread(&self) -> Option<(&'static str, f64)> {
         let offset = self.output_line.map_or(0.0, |line| line.offset_spread);

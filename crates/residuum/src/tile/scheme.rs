@@ -66,14 +66,22 @@ impl Tile {
         key: Key,
     ) -> Result<(), ParameterError> {
         let scheme = scheme.into();
-        check_update([self.rows, self.cols], scale, [row_signals, col_signals], scheme)?;
+        let signals = [row_signals, col_signals];
+        check_shape([self.rows, self.cols], scale, signals, scheme)?;
+        // Trains are drawn from the largest magnitudes, which tell whether signals are finite: no need to look at all once more.
+        if !matches!(scheme, Scheme::Stochastic(_)) {
+            check_signals(signals)?;
+        }
         self.by_lines = false;
         match scheme {
             Scheme::Expected => self.update_expected(scale, row_signals, col_signals),
             Scheme::Stochastic(trains) => {
-                let lines = self.fire(scale, row_signals, col_signals, trains, key);
-                self.take(&lines, key);
-                (self.lines, self.by_lines) = (lines, true);
+                let (lines, finite) = self.fire(scale, row_signals, col_signals, trains, key);
+                if finite {
+                    self.take(&lines, key);
+                }
+                (self.lines, self.by_lines) = (lines, finite);
+                check_signals(if finite { [&[]; 2] } else { signals })?;
             }
             Scheme::Deterministic(trains) => {
                 self.update_rounded(scale, row_signals, col_signals, trains, false, key);
@@ -88,6 +96,22 @@ impl Tile {
 
 /// Checks the shape of an update and that its numbers are finite; returns the number of samples.
 pub(super) fn check_update(
+    shape: [usize; 2],
+    scale: f32,
+    signals: [&[f32]; 2],
+    scheme: Scheme,
+) -> Result<usize, ParameterError> {
+    let batch = check_shape(shape, scale, signals, scheme)?;
+    check_signals(signals)?;
+    Ok(batch)
+}
+
+fn check_signals([row_signals, col_signals]: [&[f32]; 2]) -> Result<(), ParameterError> {
+    all_finite("row_signals", row_signals)?;
+    all_finite("col_signals", col_signals)
+}
+
+fn check_shape(
     [rows, cols]: [usize; 2],
     scale: f32,
     [row_signals, col_signals]: [&[f32]; 2],
@@ -98,7 +122,5 @@ pub(super) fn check_update(
     let batch = row_signals.len() / rows;
     same_length("row_signals", batch * rows, row_signals.len())?;
     same_length("col_signals", batch * cols, col_signals.len())?;
-    all_finite("row_signals", row_signals)?;
-    all_finite("col_signals", col_signals)?;
     Ok(batch)
 }

@@ -15,6 +15,7 @@ from ._fuse import fuse
 from ._layers import AnalogConv1d, AnalogConv2d, AnalogLayer, AnalogLinear, analog_layers
 from ._optimizer import Optimizer
 from ._tile import TileParameter, manual_seed
+from ._train import TrainingStep
 
 __all__ = [
     "AnalogConv1d",
@@ -23,6 +24,7 @@ __all__ = [
     "AnalogLinear",
     "Optimizer",
     "TileParameter",
+    "TrainingStep",
     "analog_layers",
     "convert",
     "functional",

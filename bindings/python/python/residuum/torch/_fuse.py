@@ -47,14 +47,18 @@ _once = once_differentiable(ReadChain.backward)
 class Fused(nn.Sequential):
     """``torch.nn.Sequential`` that reads layers on tiles and the functions between them in one call; see ``fuse``."""
 
-    def forward(self, inputs: Tensor) -> Tensor:
+    def parts(self) -> list[tuple[_Chain | None, list[nn.Module]]]:
+        """The layers in runs that one call reads; others alone, without a chain."""
         layers = list(self._modules.values())
         known = self.__dict__.get("_parts")
         if known is None or known[0] != layers:
             # Layers were put in or taken out since.
             known = layers, _parts(layers)
             self.__dict__["_parts"] = known
-        for chain, part in known[1]:
+        return known[1]
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        for chain, part in self.parts():
             arguments = None
             if chain is not None and not _is_compiling() and not _transformed():
                 arguments = chain.arguments(inputs)
@@ -73,7 +77,6 @@ class Fused(nn.Sequential):
 
 
 def _parts(layers: list[nn.Module]) -> list[tuple[_Chain | None, list[nn.Module]]]:
-    """The layers in runs that one call reads; others alone, without a chain."""
     runs: list[tuple[list[str], list[nn.Module]]] = []
     for layer in layers:
         name = "tiles" if type(layer) is AnalogLinear else FUNCTIONS.get(type(layer), "")

@@ -337,12 +337,12 @@ class _AnalogConv(AnalogLayer):
         if self._retired is not None:
             raise RuntimeError(self._retired)
         dims = self.dims
+        plain(images, "inputs")
         if images.dim() not in (dims + 1, dims + 2) or images.shape[-1 - dims] != self.in_channels:
             raise ValueError(
                 f"inputs must be images of {self.in_channels} channels, (samples, channels, {'height, width' if dims == 2 else 'length'}), "
                 f"got the shape {tuple(images.shape)}"
             )
-        plain(images, "inputs")
         alone = images.dim() == dims + 1
         if alone:
             images = images.unsqueeze(0)

@@ -10,6 +10,8 @@ _float32, _strided = torch.float32, torch.strided
 
 def plain(values: Tensor, name: str) -> Tensor:
     """The tensor, if tiles can take it: float32 on the CPU."""
+    if not isinstance(values, Tensor):
+        raise TypeError(f"{name} must be a torch tensor, got {type(values).__name__}")
     if values.dtype is not _float32:
         hint = ""
         if values.dtype in (torch.bfloat16, torch.float16):
@@ -24,7 +26,7 @@ def plain(values: Tensor, name: str) -> Tensor:
 
 def packed(values: Tensor, name: str) -> Tensor:
     """The tensor with its numbers one after the other; itself, if they are already."""
-    if values.dtype is not _float32 or not values.is_cpu or values.layout is not _strided:
+    if not isinstance(values, Tensor) or values.dtype is not _float32 or not values.is_cpu or values.layout is not _strided:
         plain(values, name)
     if values.is_neg():
         values = values.resolve_neg()

@@ -6,7 +6,7 @@ use crate::device::{Cells, Device};
 use crate::tile::Tile;
 
 /// Below this many cell visits a second thread costs more than it gains.
-const PARALLEL_WORK: usize = 1 << 18;
+const PARALLEL_WORK: usize = 1 << 16;
 /// Chunks per thread: some take longer than others, and the wait for the last should be short.
 const CHUNKS: usize = 32;
 

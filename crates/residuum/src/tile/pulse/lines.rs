@@ -5,21 +5,24 @@
 
 use rayon::prelude::*;
 
-use super::management::{Plan, Trains};
+use super::fire::{BLOCK, FireBlock};
+use super::management::Trains;
+use super::sort::{CountFires, ListFires, Sort, sort};
 use crate::Key;
-use crate::simd::{self, Kernel, LargestMagnitude};
-use crate::stream::{CHUNK, LANES, Stream};
+use crate::simd;
+use crate::stream::CHUNK;
 
 /// The sign of a line's signal sits above the 31 slots.
 pub const SIGN: u32 = 1 << 31;
-/// Samples that draw from one stream: seeding it costs as much as the trains of a narrow tile.
-const BLOCK: usize = 16;
 /// Up to this many slots, pulses are applied slot by slot although the device would allow trains at once.
 const FEW_SLOTS: u32 = 3;
 /// Below this many lines a second thread costs more than it gains.
 const PARALLEL_LINES: usize = 1 << 16;
 /// A slot in which fewer than one column in this many fires is visited by list.
 const SPARSE: usize = 10;
+/// Up to this many samples, such lists are made once for all rows: with more, a row meets so many slots that its cells take their
+/// pulses in turn ([`super::visits`]) and hardly ever need one.
+const LISTED: usize = 64;
 
 /// Trains of every line and sample of one update. Kept by the tile, so that a step allocates nothing once it has run.
 #[derive(Clone, Debug, Default)]
@@ -29,10 +32,14 @@ pub struct Lines {
     samples: Vec<Sample>,
     /// The samples that can meet a cell, in order.
     firing: Vec<u32>,
-    /// Row trains, sample by sample.
+    /// Row trains, sample by sample, and a chunk that means nothing.
     rows: Vec<u32>,
-    /// Column trains, sample by sample.
+    /// Column trains in the same way.
     cols: Vec<u32>,
+    /// The samples in which each row fires, with its trains; and where those of a row begin and end.
+    fires: Vec<[u32; 2]>,
+    begins: Vec<u32>,
+    ends: Vec<u32>,
     slots: Vec<Slot>,
     /// Sign of the pulse on each column line, 0 where it is silent; one run of columns per slot, filled up to whole chunks.
     signs: Vec<i8>,
@@ -45,23 +52,23 @@ type BlockOf<'a> = (((&'a [f32], &'a [f32]), (&'a mut [u32], &'a mut [u32])), &'
 
 /// The plan for a sample; no slots if nothing moves.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sample {
-    slots: u32,
+pub(super) struct Sample {
+    pub(super) slots: u32,
     /// The slots in which some row fires: in the others nothing can meet.
-    met: u32,
+    pub(super) met: u32,
     /// Index of its first slot where pulses are taken slot by slot.
-    first_slot: Option<usize>,
+    pub(super) first_slot: Option<usize>,
     /// Pulses on all columns together, and where the list of those that fire lies; where trains are taken at once and
     /// most columns are silent.
     list: Option<(usize, [usize; 2])>,
 }
 
 /// One slot of one sample.
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    pulses: usize,
-    /// Where its list begins, if it is sparse.
-    list: Option<usize>,
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Slot {
+    pub(super) pulses: u32,
+    /// Where its list begins, if it has one.
+    pub(super) list: Option<u32>,
 }
 
 /// The columns of one slot.
@@ -69,8 +76,31 @@ pub(crate) struct Columns<'a> {
     /// Sign of the pulse on each column line, 0 where it is silent and beyond the last, up to whole chunks.
     pub(crate) signs: &'a [i8],
     pub(crate) pulses: usize,
-    /// Those that fire, if they are few.
-    pub(crate) list: Option<&'a [u32]>,
+    /// Whether few fire.
+    pub(crate) sparse: bool,
+    /// Those that fire, if they are listed.
+    list: Option<&'a [u32]>,
+}
+
+impl Columns<'_> {
+    /// The next few columns that fire: at most a chunk, and none at the end. `from` says how far the last call came.
+    #[inline(always)]
+    pub(crate) fn few<'b>(&'b self, from: &mut usize, room: &'b mut [u32; CHUNK]) -> &'b [u32] {
+        if let Some(list) = self.list {
+            let rest = &list[*from..];
+            let few = &rest[..rest.len().min(CHUNK)];
+            *from += few.len();
+            return few;
+        }
+        let mut len = 0;
+        while len < CHUNK && *from < self.signs.len() {
+            // Written always, kept if it fires.
+            room[len] = *from as u32;
+            len += usize::from(self.signs[*from] != 0);
+            *from += 1;
+        }
+        &room[..len]
+    }
 }
 
 /// How a sample meets a row.
@@ -84,7 +114,8 @@ pub enum Meeting<'a> {
 }
 
 impl Lines {
-    /// Draws the trains of every line and sample. `together` says whether the device allows trains at once.
+    /// Draws the trains of every line and sample. `together` says whether the device allows trains at once. Returns whether all
+    /// signals are finite; otherwise the trains mean nothing.
     pub(crate) fn fire(
         &mut self,
         (rows, cols): (usize, usize),
@@ -93,11 +124,11 @@ impl Lines {
         trains: Trains,
         together: bool,
         key: Key,
-    ) {
+    ) -> bool {
         let batch = row_signals.len() / rows;
         self.clear((rows, cols), batch);
-        self.rows.resize(batch * rows, 0);
-        self.cols.resize(batch * cols, 0);
+        self.rows.resize(batch * rows + CHUNK, 0);
+        self.cols.resize(batch * cols + CHUNK, 0);
         let key = key.named("lines");
         let (d, x) = (row_signals.chunks(BLOCK * rows), col_signals.chunks(BLOCK * cols));
         let trains_of =
@@ -110,21 +141,25 @@ impl Lines {
                     rows: (rows, row_signals, row_trains),
                     cols: (cols, col_signals, col_trains),
                     samples,
-                });
+                })
             };
-        if batch > BLOCK && batch * (rows + cols) >= PARALLEL_LINES && rayon::current_num_threads() > 1 {
-            let signals = row_signals.par_chunks(BLOCK * rows).zip(col_signals.par_chunks(BLOCK * cols));
-            let trains = self.rows.par_chunks_mut(BLOCK * rows).zip(self.cols.par_chunks_mut(BLOCK * cols));
-            let samples = self.samples.par_chunks_mut(BLOCK);
-            signals.zip(trains).zip(samples).enumerate().for_each(trains_of);
-        } else {
-            let trains = self.rows.chunks_mut(BLOCK * rows).zip(self.cols.chunks_mut(BLOCK * cols));
-            d.zip(x).zip(trains).zip(self.samples.chunks_mut(BLOCK)).enumerate().for_each(trains_of);
+        let (row_trains, col_trains) = (&mut self.rows[..batch * rows], &mut self.cols[..batch * cols]);
+        let finite =
+            if batch > BLOCK && batch * (rows + cols) >= PARALLEL_LINES && rayon::current_num_threads() > 1 {
+                let signals = row_signals.par_chunks(BLOCK * rows).zip(col_signals.par_chunks(BLOCK * cols));
+                let trains =
+                    row_trains.par_chunks_mut(BLOCK * rows).zip(col_trains.par_chunks_mut(BLOCK * cols));
+                let samples = self.samples.par_chunks_mut(BLOCK);
+                signals.zip(trains).zip(samples).enumerate().map(trains_of).reduce(|| true, |a, b| a & b)
+            } else {
+                let trains = row_trains.chunks_mut(BLOCK * rows).zip(col_trains.chunks_mut(BLOCK * cols));
+                let blocks = d.zip(x).zip(trains).zip(self.samples.chunks_mut(BLOCK)).enumerate();
+                blocks.map(trains_of).fold(true, |a, b| a & b)
+            };
+        if finite {
+            self.arrange(|sample| sample.slots <= FEW_SLOTS || !together);
         }
-        for n in 0..batch {
-            let slots = self.samples[n].slots;
-            self.arrange(n, slots <= FEW_SLOTS || !together);
-        }
+        finite
     }
 
     /// Clears all samples and makes room for new, silent ones.
@@ -134,26 +169,58 @@ impl Lines {
         self.samples.resize(batch, Sample::default());
         self.firing.clear();
         self.slots.clear();
-        self.signs.clear();
         self.fired.clear();
     }
 
-    /// Prepares the column trains of a sample for the rows that they will meet.
-    fn arrange(&mut self, n: usize, one_by_one: bool) {
-        let (cols, slots) = (self.shape.1, self.samples[n].slots);
-        if slots == 0 {
-            return;
-        }
-        self.firing.push(n as u32);
-        let first = n * cols;
-        if one_by_one {
-            self.samples[n].first_slot = Some(self.slots.len());
-            for slot in 0..slots {
-                self.sort(first, cols, slot, self.samples[n].met >> slot & 1 == 1);
+    /// Prepares the trains of all samples for the rows and columns that will meet; `one_by_one` says whether slots are.
+    fn arrange(&mut self, one_by_one: impl Fn(&Sample) -> bool) {
+        let cols = self.shape.1;
+        let mut slots = 0;
+        for n in 0..self.samples.len() {
+            let sample = self.samples[n];
+            if sample.slots == 0 {
+                continue;
             }
-        } else {
-            self.samples[n].list = self.list(first, cols);
+            self.firing.push(n as u32);
+            if one_by_one(&sample) {
+                self.samples[n].first_slot = Some(slots);
+                slots += sample.slots as usize;
+            } else {
+                self.samples[n].list = self.list(n * cols, cols);
+            }
         }
+        let width = cols.next_multiple_of(CHUNK);
+        self.slots.resize(slots, Slot::default());
+        // Every entry is overwritten: only the length matters.
+        self.signs.resize(slots * width, 0);
+        let Self { samples, firing, cols: trains, slots, signs, .. } = self;
+        let parallel = slots.len() * width >= PARALLEL_LINES && rayon::current_num_threads() > 1;
+        sort(Sort { samples, firing, cols, trains, slots, signs, parallel });
+        if self.firing.len() <= LISTED {
+            for (slot, signs) in self.slots.iter_mut().zip(self.signs.chunks_exact(width)) {
+                if slot.pulses > 0 && slot.pulses as usize * SPARSE < cols {
+                    slot.list = Some(self.fired.len() as u32);
+                    push_where(&mut self.fired, &signs[..cols], |sign| sign != 0);
+                }
+            }
+        }
+        self.sort_rows();
+    }
+
+    /// Lists the samples in which each row fires.
+    fn sort_rows(&mut self) {
+        let Self { rows: trains, firing, fires, begins, ends, shape: (rows, _), .. } = self;
+        begins.clear();
+        begins.resize(*rows, 0);
+        simd::dispatch(CountFires { trains, firing, counts: begins });
+        let mut end = 0;
+        for begin in begins.iter_mut() {
+            (*begin, end) = (end, end + *begin);
+        }
+        // Every entry is overwritten: only the length matters.
+        fires.resize(end as usize, [0; 2]);
+        ends.clone_from(begins);
+        simd::dispatch(ListFires { trains, firing, fires, ends });
     }
 
     /// Lists the columns that fire in any slot, if most do not.
@@ -180,27 +247,8 @@ impl Lines {
         out.rows.extend(self.rows.iter().map(|train| keep(train, row_negative)));
         out.cols.clear();
         out.cols.extend(self.cols.iter().map(|train| keep(train, col_negative)));
-        for (n, sample) in self.samples.iter().enumerate() {
-            (out.samples[n].slots, out.samples[n].met) = (sample.slots, sample.met);
-            out.arrange(n, sample.first_slot.is_some());
-        }
-    }
-
-    /// Signs and, if they are few, the list of the columns that fire in this slot.
-    fn sort(&mut self, first: usize, cols: usize, slot: u32, met: bool) {
-        let start = self.signs.len();
-        self.signs.resize(start + cols.next_multiple_of(CHUNK), 0);
-        if !met {
-            self.slots.push(Slot { pulses: 0, list: None });
-            return;
-        }
-        let signs = &mut self.signs[start..][..cols];
-        let pulses = simd::dispatch(Signs { trains: &self.cols[first..][..cols], slot, out: signs });
-        let sparse = pulses * SPARSE < cols;
-        self.slots.push(Slot { pulses, list: sparse.then_some(self.fired.len()) });
-        if sparse {
-            push_where(&mut self.fired, signs, |sign| sign != 0);
-        }
+        out.samples.copy_from_slice(&self.samples);
+        out.arrange(|sample| sample.first_slot.is_some());
     }
 
     /// Row and column trains of each sample that fires.
@@ -212,9 +260,7 @@ impl Lines {
 
     /// How many cells rows that fire will visit.
     pub(crate) fn visits(&self) -> usize {
-        let rows = self.shape.0;
-        let fire = |n: usize| self.rows[n * rows..][..rows].iter().filter(|train| **train & !SIGN != 0).count();
-        self.shape.1 * self.firing().map(fire).sum::<usize>()
+        self.shape.1 * self.fires.len()
     }
 
     /// Samples of the mini-batch.
@@ -238,18 +284,14 @@ impl Lines {
 
     /// Marks the rows that fire in some sample.
     pub(crate) fn mark_rows(&self, rows: &mut [bool]) {
-        let trains = self.rows.chunks_exact(self.shape.0).zip(&self.samples);
-        for (trains, _) in trains.filter(|(_, sample)| sample.slots > 0) {
-            for (mark, train) in rows.iter_mut().zip(trains) {
-                *mark |= train & !SIGN != 0;
-            }
-        }
+        let lists = self.begins.iter().zip(&self.ends);
+        rows.iter_mut().zip(lists).for_each(|(mark, (begin, end))| *mark |= begin < end);
     }
 
-    /// Whether a row fires in some sample.
+    /// The samples in which a row fires, each with its train.
     #[inline(always)]
-    pub(crate) fn fires(&self, row: usize) -> bool {
-        self.firing().any(|sample| self.row(sample, row).is_some())
+    pub(crate) fn fires(&self, row: usize) -> &[[u32; 2]] {
+        &self.fires[self.begins[row] as usize..self.ends[row] as usize]
     }
 
     /// How a row that fires in `fired` slots meets a sample.
@@ -280,11 +322,19 @@ impl Lines {
     pub(crate) fn columns(&self, slot: usize) -> Columns<'_> {
         let width = self.shape.1.next_multiple_of(CHUNK);
         let Slot { pulses, list } = self.slots[slot];
+        let pulses = pulses as usize;
         Columns {
             signs: &self.signs[slot * width..][..width],
             pulses,
-            list: list.map(|start| &self.fired[start..start + pulses]),
+            sparse: pulses * SPARSE < self.shape.1,
+            list: list.map(|start| &self.fired[start as usize..][..pulses]),
         }
+    }
+
+    /// The pulses on all columns in slot `slot`.
+    #[inline(always)]
+    pub(crate) fn pulses(&self, slot: usize) -> usize {
+        self.slots[slot].pulses as usize
     }
 }
 
@@ -298,119 +348,4 @@ fn push_where<T: Copy>(list: &mut Vec<u32>, values: &[T], holds: impl Fn(T) -> b
         end += usize::from(holds(*value));
     }
     list.truncate(end);
-}
-
-/// One train per line: in each slot the line fires with probability min(1, scale·|signal|).
-struct Fire<'a> {
-    signals: &'a [f32],
-    scale: f32,
-    slots: u32,
-    flip: bool,
-    out: &'a mut [u32],
-}
-
-/// The lines of a block of samples, from one stream.
-struct FireBlock<'a> {
-    key: Key,
-    trains: Trains,
-    scale: f32,
-    granularity: f32,
-    /// How many there are, the signals, and where the trains go.
-    rows: (usize, &'a [f32], &'a mut [u32]),
-    cols: (usize, &'a [f32], &'a mut [u32]),
-    samples: &'a mut [Sample],
-}
-
-impl Kernel for FireBlock<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let Self { key, trains, scale, granularity, rows, cols, samples } = self;
-        let mut stream = Stream::new(key);
-        let along_rows = rows.1.chunks_exact(rows.0).zip(rows.2.chunks_exact_mut(rows.0));
-        let along_cols = cols.1.chunks_exact(cols.0).zip(cols.2.chunks_exact_mut(cols.0));
-        for (sample, ((d, row_trains), (x, col_trains))) in samples.iter_mut().zip(along_rows.zip(along_cols)) {
-            let [d_max, x_max] = [LargestMagnitude(d).run(), LargestMagnitude(x).run()];
-            let Some(Plan { row, col, slots }) = trains.plan(scale.abs(), d_max, x_max, granularity) else {
-                continue;
-            };
-            let flip = scale < 0.0;
-            let met = Fire { signals: d, scale: row, slots, flip, out: row_trains }.run(&mut stream);
-            // Columns that no row can meet need no trains.
-            if met != 0 {
-                Fire { signals: x, scale: col, slots, flip: false, out: col_trains }.run(&mut stream);
-                (sample.slots, sample.met) = (slots, met);
-            }
-        }
-    }
-}
-
-impl Fire<'_> {
-    /// Returns the slots in which some line fires.
-    #[inline(always)]
-    fn run(self, stream: &mut Stream) -> u32 {
-        let flip = if self.flip { SIGN } else { 0 };
-        let (signals, last_signals) = self.signals.as_chunks::<LANES>();
-        let (out, last_out) = self.out.as_chunks_mut::<LANES>();
-        let mut fired = [0; LANES];
-        for (signals, out) in signals.iter().zip(out) {
-            *out = trains(signals, self.scale, self.slots, flip, stream);
-            for i in 0..LANES {
-                fired[i] |= out[i];
-            }
-        }
-        if !last_signals.is_empty() {
-            let mut rest = [0.0; LANES];
-            rest[..last_signals.len()].copy_from_slice(last_signals);
-            let rest = trains(&rest, self.scale, self.slots, flip, stream);
-            last_out.copy_from_slice(&rest[..last_out.len()]);
-            for i in 0..LANES {
-                fired[i] |= rest[i];
-            }
-        }
-        fired.iter().fold(0, |all, train| all | train) & !SIGN
-    }
-}
-
-#[inline(always)]
-fn trains(signals: &[f32; LANES], scale: f32, slots: u32, flip: u32, stream: &mut Stream) -> [u32; LANES] {
-    let mut threshold = [0.0; LANES];
-    let mut trains = [0; LANES];
-    for i in 0..LANES {
-        let probability = scale * signals[i].abs();
-        // In 2^-31. Rounding may lift a word to 2³¹, and a certain line must fire nevertheless.
-        threshold[i] = if probability < 1.0 { probability * 2_147_483_648.0 } else { f32::INFINITY };
-        trains[i] = (if signals[i] < 0.0 { SIGN } else { 0 }) ^ flip;
-    }
-    for slot in 0..slots {
-        let words = stream.words();
-        for i in 0..LANES {
-            let fires = ((words[i] >> 1).cast_signed() as f32) < threshold[i];
-            trains[i] |= u32::from(fires) << slot;
-        }
-    }
-    trains
-}
-
-/// The signs of the columns that fire in one slot; returns their number.
-struct Signs<'a> {
-    trains: &'a [u32],
-    slot: u32,
-    out: &'a mut [i8],
-}
-
-impl Kernel for Signs<'_> {
-    type Output = usize;
-
-    #[inline(always)]
-    fn run(self) -> usize {
-        let mut pulses = 0u32;
-        for (sign, train) in self.out.iter_mut().zip(self.trains) {
-            let fires = train >> self.slot & 1;
-            pulses += fires;
-            *sign = if train & SIGN == 0 { fires as i8 } else { -(fires as i8) };
-        }
-        pulses as usize
-    }
 }

@@ -5,7 +5,7 @@
 //! such slots are taken in turn ([`super::visits`]).
 
 use super::at_once::{STEEP, by_exponential, by_series};
-use super::lines::{Lines, Meeting, SIGN};
+use super::lines::{Columns, Lines, Meeting, SIGN};
 use super::noise::Noise;
 use super::visits::{Visits, pulse_in_turn};
 use crate::Key;
@@ -178,12 +178,11 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
         let mut draws = Draws::new(key, noisy);
         let mut visits = Visits::default();
         // One round more than there are samples, for what has been gathered by then: it must stand in the code once.
-        for sample in lines.firing().map(Some).chain([None]) {
+        for sample in lines.fires(index).iter().map(Some).chain([None]) {
             let mut meets = None;
-            if let Some(sample) = sample {
-                let Some(train) = lines.row(sample, index) else { continue };
+            if let Some([sample, train]) = sample.copied() {
                 let fired = (train & !SIGN).count_ones();
-                let meeting = lines.meeting(sample, fired);
+                let meeting = lines.meeting(sample as usize, fired);
                 if let Meeting::Slots(first) = meeting
                     && visits.add(lines, train, first)
                 {
@@ -193,7 +192,7 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
             }
             // What has been gathered comes first.
             pulses += visits.pulses as u64;
-            if visits.in_turn(state.len()) {
+            if visits.in_turn(state.len(), L::COSTLY) {
                 each_chunk!(cells, state, |start, cells, chunk| {
                     let (hits, ups) = visits.meet(lines, start);
                     pulse_in_turn(cells, hits, ups, &mut draws, chunk);
@@ -201,13 +200,14 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
             } else {
                 for visit in 0..visits.len {
                     let (columns, sign) = visits.visit(lines, visit);
-                    match columns.list {
-                        None => each_chunk!(cells, state, |start, cells, chunk| {
+                    if columns.sparse {
+                        pulse_listed(cells, sign, &columns, &mut draws, state);
+                    } else {
+                        each_chunk!(cells, state, |start, cells, chunk| {
                             let mut room = None;
                             let signs = filled(columns.signs, start, &mut room);
                             pulse_each(cells, |j| signs[j] != 0, |j| signs[j] == sign, &mut draws, chunk);
-                        }),
-                        Some(list) => pulse_listed(cells, sign, columns.signs, list, &mut draws, state),
+                        });
                     }
                 }
             }
@@ -264,20 +264,22 @@ pub(super) fn pulse_each<L: Law<Vector>, N: Noise>(
     *state = next;
 }
 
-/// One pulse on each listed cell.
+/// One pulse on each cell whose column fires, where few do.
 #[inline(always)]
 fn pulse_listed<L: Law<Vector>, N: Noise>(
     cells: Cells<'_, L, N>,
     sign: i8,
-    signs: &[i8],
-    list: &[u32],
+    columns: &Columns<'_>,
     draws: &mut Draws,
     state: &mut [f32],
 ) {
-    for chunk in list.chunks(CHUNK) {
-        for (xi, &j) in draws.next().iter().zip(chunk) {
+    let (mut left, mut from, mut room) = (columns.pulses, 0, [0; CHUNK]);
+    while left > 0 {
+        let few = columns.few(&mut from, &mut room);
+        left -= few.len();
+        for (xi, &j) in draws.next().iter().zip(few) {
             let j = j as usize;
-            state[j] = cells.pulsed(j, signs[j] == sign, state[j], *xi);
+            state[j] = cells.pulsed(j, columns.signs[j] == sign, state[j], *xi);
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::simd;
 use crate::tile::Tile;
 
 impl Tile {
-    /// Trains for signals that are known to fit; to be let meet, and then given back as `lines`.
+    /// Trains for signals of the right shape, to be let meet if all are finite, and then given back as `lines`.
     pub(crate) fn fire(
         &mut self,
         scale: f32,
@@ -23,9 +23,9 @@ impl Tile {
         col_signals: &[f32],
         trains: Trains,
         key: Key,
-    ) -> Lines {
+    ) -> (Lines, bool) {
         let mut lines = std::mem::take(&mut self.lines);
-        lines.fire(
+        let finite = lines.fire(
             (self.rows, self.cols),
             (row_signals, col_signals),
             (scale, self.device.granularity()),
@@ -33,7 +33,7 @@ impl Tile {
             self.cells.at_once,
             key,
         );
-        lines
+        (lines, finite)
     }
 
     /// Lets trains that were drawn meet here; the key decides noise alone.
@@ -45,7 +45,7 @@ impl Tile {
         let (cycle, write) = (key.named("cycle"), key.named("write"));
         let (device, cells, rows) = self.blocks(1, lines.visits());
         let pulse = |row: usize, state: &mut [f32]| {
-            if !lines.fires(row) {
+            if lines.fires(row).is_empty() {
                 return 0;
             }
             let (from, to) = (row * cols, (row + 1) * cols);

@@ -17,6 +17,9 @@ const MOST: usize = 32;
 const LEAST: usize = 4;
 /// As many as this, in percent, of the columns that fire on average, and passes over all cells are cheaper.
 const DENSE: usize = 45;
+/// The same where a step is costly, for many slots and less by so much for each of fewer: the most frequently hit of 32 cells takes
+/// np + 2.1√(np(1 − p)) of n pulses, and to find which hit it costs a twelfth of a pass for each.
+const DENSE_IF_COSTLY: (usize, usize) = (70, 140);
 
 /// Slots in which the row fires, in order.
 #[derive(Default)]
@@ -42,7 +45,7 @@ impl Visits {
             left &= left - 1;
             self.slots[self.len] = slot;
             self.negative |= (train >> 31) << self.len;
-            self.pulses += lines.columns(slot).pulses;
+            self.pulses += lines.pulses(slot);
             self.len += 1;
         }
         true
@@ -55,8 +58,10 @@ impl Visits {
 
     /// Whether cells should take their pulses in turn.
     #[inline(always)]
-    pub(super) fn in_turn(&self, cols: usize) -> bool {
-        self.len >= LEAST && 100 * self.pulses < DENSE * self.len * cols
+    pub(super) fn in_turn(&self, cols: usize, costly: bool) -> bool {
+        let (many, less) = if costly { DENSE_IF_COSTLY } else { (DENSE, 0) };
+        let dense = (many * self.len).saturating_sub(less).max(DENSE * self.len);
+        self.len >= LEAST && 100 * self.pulses < dense * cols
     }
 
     /// The columns of a visit, and the sign of those whose pulses go up.
@@ -79,7 +84,12 @@ impl Visits {
                 ups[j] |= (sign >> 31) << visit;
             }
         }
-        (hits, ups.map(|negative| !(negative ^ self.negative)))
+        // An array of its own: both stay in registers above. No `map`: that becomes a call.
+        let mut up = [0; CHUNK];
+        for j in 0..CHUNK {
+            up[j] = !(ups[j] ^ self.negative);
+        }
+        (hits, up)
     }
 }
 
