@@ -86,23 +86,23 @@ impl Kernel for ReadRow<'_> {
     fn run(self) {
         let Self { bank, voltage, scale, key, weights, outputs } = self;
         let mut stream = Stream::new(key);
-        let mut read = |weights: &[f32; CHUNK]| {
+        // Chunks whose length the compiler knows; the last is filled up. One loop and no closure: code that stands here twice is not
+        // compiled for the vectors of the machine.
+        let ((whole, rest), (outputs, end)) = (weights.as_chunks::<CHUNK>(), outputs.as_chunks_mut::<CHUNK>());
+        let mut last = [0.0; CHUNK];
+        last[..rest.len()].copy_from_slice(rest);
+        for n in 0..whole.len() + usize::from(!rest.is_empty()) {
+            let weights = whole.get(n).unwrap_or(&last);
             let noise = if bank.noise > 0.0 { stream.normals() } else { [0.0; CHUNK] };
             let mut sums = [0.0; CHUNK];
             for j in 0..CHUNK {
                 sums[j] = voltage * weights[j] + bank.noise * noise[j];
             }
             bank.convert(&mut sums, scale);
-            sums
-        };
-        // Chunks whose length the compiler knows; the last is filled up, in the same loop, so that its code stands there once.
-        let ((whole, rest), (outputs, end)) = (weights.as_chunks::<CHUNK>(), outputs.as_chunks_mut::<CHUNK>());
-        let mut last = [0.0; CHUNK];
-        last[..rest.len()].copy_from_slice(rest);
-        let mut spare = [0.0; CHUNK];
-        for (weights, outputs) in whole.iter().chain([&last]).zip(outputs.iter_mut().chain([&mut spare])) {
-            *outputs = read(weights);
+            match outputs.get_mut(n) {
+                Some(outputs) => *outputs = sums,
+                None => end.copy_from_slice(&sums[..end.len()]),
+            }
         }
-        end.copy_from_slice(&spare[..end.len()]);
     }
 }
