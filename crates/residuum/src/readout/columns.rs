@@ -86,14 +86,23 @@ impl Kernel for ReadRow<'_> {
     fn run(self) {
         let Self { bank, voltage, scale, key, weights, outputs } = self;
         let mut stream = Stream::new(key);
-        for (weights, outputs) in weights.chunks(CHUNK).zip(outputs.chunks_mut(CHUNK)) {
+        // Chunks whose length the compiler knows; the last is filled up. One loop and no closure: code that stands here twice is not
+        // compiled for the vectors of the machine.
+        let ((whole, rest), (outputs, end)) = (weights.as_chunks::<CHUNK>(), outputs.as_chunks_mut::<CHUNK>());
+        let mut last = [0.0; CHUNK];
+        last[..rest.len()].copy_from_slice(rest);
+        for n in 0..whole.len() + usize::from(!rest.is_empty()) {
+            let weights = whole.get(n).unwrap_or(&last);
             let noise = if bank.noise > 0.0 { stream.normals() } else { [0.0; CHUNK] };
             let mut sums = [0.0; CHUNK];
-            for (j, w) in weights.iter().enumerate() {
-                sums[j] = voltage * w + bank.noise * noise[j];
+            for j in 0..CHUNK {
+                sums[j] = voltage * weights[j] + bank.noise * noise[j];
             }
             bank.convert(&mut sums, scale);
-            outputs.copy_from_slice(&sums[..outputs.len()]);
+            match outputs.get_mut(n) {
+                Some(outputs) => *outputs = sums,
+                None => end.copy_from_slice(&sums[..end.len()]),
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::transfer::Link;
 use crate::Scalar;
 use crate::array::Array;
+use crate::simd;
 
 /// A transfer of more than one column in this many is followed by a pass over everything.
 const FEW_COLUMNS: usize = 8;
@@ -72,7 +73,7 @@ impl<T: Scalar> Effective<T> {
             if let Some(signs) = tracker.and_then(|t| t.column_signs()) {
                 self.follow_signs(factor, signs, w, p, point.unwrap_or(&[]));
             } else if self.all {
-                mix(factor, w, p, point, &mut self.weights);
+                simd::vectorized(|| mix(factor, w, p, point, &mut self.weights));
                 for n in 1..self.factors.len() {
                     add(self.factors[n], arrays[n + 1].weights(), links[n].point.as_deref(), &mut self.weights);
                 }

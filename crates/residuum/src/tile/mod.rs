@@ -59,8 +59,8 @@ pub struct Tile {
     factors: [Vec<f32>; 2],
     columns: pulse::Columns,
     matrix_lines: pulse::MatrixLines,
-    /// Largest magnitude of each column of a matrix.
-    peaks: Vec<f32>,
+    /// Magnitudes of a matrix.
+    survey: pulse::Survey,
     /// A row signal of 1 on one row and 0 elsewhere.
     one_hot: Vec<f32>,
 }
@@ -94,7 +94,7 @@ impl Tile {
             factors: [Vec::new(), Vec::new()],
             columns: pulse::Columns::default(),
             matrix_lines: pulse::MatrixLines::default(),
-            peaks: Vec::new(),
+            survey: pulse::Survey::default(),
             one_hot: Vec::new(),
         };
         tile.program(&vec![0.0; rows * cols], key.named("program"))?;

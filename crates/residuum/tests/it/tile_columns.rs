@@ -95,20 +95,22 @@ fn binomial(n: u32, p: f64) -> Vec<f64> {
 
 /// χ² of the pulses that a value of 1 on each of many columns gives, per degree of freedom, and how far it may be from 1. A column
 /// fires with q in each slot, its row with p, so that the number of coincidences is binomial with pq; the cells of a row are
-/// independent.
-fn chi_square_of_counts(slots: u32, pq: f64, assumed: f64) -> [f64; 2] {
-    let (cols, repeats) = (4096, 12);
+/// independent. Three more rows have the value `other`, which decides how pulses are counted.
+fn chi_square_of_counts(slots: u32, pq: f64, assumed: f64, other: f32) -> [f64; 2] {
+    let (rows, cols, repeats) = (4, 4096, 12);
     let step = 1.0 / 4096.0;
     let device = Device::ideal(StepModel::Constant, step, -1.0, 1.0);
     let scheme = Scheme::Stochastic(Trains { length: slots, management: Management::Fixed });
     // Rows and columns fire alike: q = p = √(scale/(step·slots)).
     let scale = pq as f32 * step * slots as f32;
-    let mut tile = Tile::new(1, cols, device, Key::new(1)).unwrap();
+    let mut tile = Tile::new(rows, cols, device, Key::new(1)).unwrap();
+    let mut matrix = vec![1.0; rows * cols];
+    matrix[cols..].fill(other);
     let mut counts = vec![0.0; slots as usize + 1];
     for k in 0..repeats {
-        tile.program(&vec![0.0; cols], Key::new(2)).unwrap();
-        tile.write_matrix(scale, &vec![1.0; cols], scheme, Key::new(3).fold(k)).unwrap();
-        tile.weights().iter().for_each(|w| counts[(w / step).round() as usize] += 1.0);
+        tile.program(&vec![0.0; rows * cols], Key::new(2)).unwrap();
+        tile.write_matrix(scale, &matrix, scheme, Key::new(3).fold(k)).unwrap();
+        tile.weights()[..cols].iter().for_each(|w| counts[(w / step).round() as usize] += 1.0);
     }
     let total = (cols as u64 * repeats) as f64;
     // Bins of at least 20 expected entries.
@@ -127,14 +129,41 @@ fn chi_square_of_counts(slots: u32, pq: f64, assumed: f64) -> [f64; 2] {
     [chi / bins, Z * (2.0 / bins).sqrt() + Z * Z / bins]
 }
 
+/// Five steps of a converter, so that pulses come from tables; a third of a step more than three, which sends the row of larger values
+/// to the inversion of the distribution; and values that are too many for tables.
 #[test]
 fn a_matrix_meets_its_lines_by_the_binomial_law() {
-    for (slots, pq) in [(1, 0.09), (5, 0.04), (10, 0.4), (31, 0.2), (31, 0.7), (31, 0.97)] {
-        let [chi, allowed] = chi_square_of_counts(slots, pq, pq);
-        assert!((chi - 1.0).abs() < allowed, "{slots} slots, {pq}: {chi} is not within {allowed} of 1");
-        let [twin, _] = chi_square_of_counts(slots, pq, if pq < 0.9 { 1.2 * pq } else { 0.99 * pq });
-        assert!(twin - 1.0 > allowed, "{slots} slots, {pq}: another probability is not seen, {twin}");
+    for other in [0.2, 0.3, 0.01] {
+        for (slots, pq) in [(1, 0.09), (5, 0.04), (10, 0.4), (31, 0.2), (31, 0.7), (31, 0.97)] {
+            let [chi, allowed] = chi_square_of_counts(slots, pq, pq, other);
+            let case = format!("{slots} slots, {pq}, beside {other}");
+            assert!((chi - 1.0).abs() < allowed, "{case}: {chi} is not within {allowed} of 1");
+            let twin = if pq < 0.9 { 1.2 * pq } else { 0.99 * pq };
+            let [twin, _] = chi_square_of_counts(slots, pq, twin, other);
+            assert!(twin - 1.0 > allowed, "{case}: another probability is not seen, {twin}");
+        }
     }
+}
+
+/// Tables that a tile keeps from earlier writes, at another rate or of other steps, do not change what it does.
+#[test]
+fn a_matrix_is_written_the_same_whatever_was_written_before() {
+    let (rows, cols) = (128, 300);
+    let steps = |unit: f32| -> Vec<f32> {
+        numbers(rows * cols, 11).into_iter().map(|v| (4.0 * v).round() * unit).collect()
+    };
+    let write = |tile: &mut Tile, scale: f32, unit: f32, key: u64| {
+        tile.program(&vec![0.0; rows * cols], Key::new(12)).unwrap();
+        tile.write_matrix(scale, &steps(unit), Trains::default(), Key::new(key)).unwrap();
+        tile.weights().to_vec()
+    };
+    let new = || Tile::new(rows, cols, presets::ecram(), Key::new(5)).unwrap();
+    let mut used = new();
+    write(&mut used, 0.02, 0.25, 13);
+    write(&mut used, 0.02, 0.3, 14);
+    let again = write(&mut used, 0.01, 0.3, 15);
+    assert!(again == write(&mut new(), 0.01, 0.3, 15));
+    assert!(again != write(&mut new(), 0.01, 0.3, 16));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Trains applied at once: n steps of slope b are worth ((1+b)ⁿ − 1)/b steps at w.
 //!
-//! There are two ways to compute it, each with its use: the series is shorter where trains meet few times, doubling works for
-//! every slope. They differ in the last bits, and the same seed must keep giving the same bits.
+//! There are three ways to compute it, each with its use: the series is shorter where trains meet few times, the exponential where
+//! they may meet often, doubling works for every slope. They differ in the last bits, and the same seed must keep giving the same bits.
 
 /// Above this slope pulses are applied one by one.
 pub(super) const STEEP: f32 = 0.02;
@@ -16,6 +16,19 @@ pub(super) fn by_series<const MOST: u32>(n: f32, b: f32) -> f32 {
         sum = 1.0 + (n - (k + 1) as f32) * (b * RECIPROCALS[k]) * sum;
     }
     n * sum
+}
+
+/// The same for every n ≤ 31 in fewer operations, within 1e-6 for |b| ≤ 0.02: n·l·φ(n·b·l) with l = ln(1+b)/b by its series and φ(x) =
+/// (eˣ − 1)/x by a polynomial for |x| ≤ 0.64.
+#[inline(always)]
+pub(super) fn by_exponential(n: f32, b: f32) -> f32 {
+    // In pairs, so that operations need not wait for each other.
+    let l = (1.0 - 0.5 * b) + b * b * (1.0 / 3.0 - 0.25 * b);
+    let x = n * b * l;
+    let z = x * x;
+    let phi =
+        (1.0 + 0.5 * x) + z * ((0.166_656_2 + 0.041_665_36 * x) + z * (0.008_435_501 + 0.001_401_645_2 * x));
+    n * l * phi
 }
 
 /// ((1+b)ⁿ − 1)/b by doubling, for n below 32.

@@ -104,22 +104,40 @@ impl Tile {
         scheme.validate()?;
         finite("scale", f64::from(scale))?;
         same_length("direction", self.weights.len(), direction.len())?;
-        all_finite("direction", direction)?;
         self.by_lines = false;
         if scheme == Scheme::Expected {
+            all_finite("direction", direction)?;
             self.increment_expected(scale, direction);
-        } else {
-            self.write_rows(scale, direction, scheme, key);
+            return Ok(());
         }
+        let mut survey = std::mem::take(&mut self.survey);
+        survey.of(direction, self.cols);
+        if survey.peaks.iter().any(|peak| !peak.is_finite()) {
+            all_finite("direction", direction)?;
+        }
+        self.write_rows(scale, direction, &survey, scheme, key);
+        self.survey = survey;
         Ok(())
     }
 }
 
-/// Largest magnitude of each column.
-pub(super) fn peaks(matrix: &[f32], cols: usize, peaks: &mut Vec<f32>) {
-    peaks.clear();
-    peaks.resize(cols, 0.0);
-    simd::dispatch(Peaks { matrix, peaks });
+/// The magnitudes of a matrix.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Survey {
+    /// The largest of each column, NaN if any entry is.
+    pub(super) peaks: Vec<f32>,
+    /// The smallest of all that are not 0.
+    pub(super) smallest: f32,
+    pub(super) cells: usize,
+}
+
+impl Survey {
+    fn of(&mut self, matrix: &[f32], cols: usize) {
+        self.cells = matrix.len();
+        self.peaks.clear();
+        self.peaks.resize(cols, 0.0);
+        self.smallest = simd::dispatch(Peaks { matrix, peaks: &mut self.peaks });
+    }
 }
 
 struct Peaks<'a> {
@@ -128,14 +146,19 @@ struct Peaks<'a> {
 }
 
 impl Kernel for Peaks<'_> {
-    type Output = ();
+    type Output = f32;
 
     #[inline(always)]
-    fn run(self) {
-        for row in self.matrix.chunks_exact(self.peaks.len()) {
+    fn run(self) -> f32 {
+        // As whole numbers, which are ordered as the magnitudes are, with NaN above all; 0 wraps around.
+        let mut smallest = u32::MAX;
+        for row in self.matrix.chunks_exact(self.peaks.len().max(1)) {
             for (peak, v) in self.peaks.iter_mut().zip(row) {
-                *peak = if v.abs() > *peak { v.abs() } else { *peak };
+                let magnitude = v.abs().to_bits();
+                *peak = f32::from_bits(peak.to_bits().max(magnitude));
+                smallest = smallest.min(magnitude.wrapping_sub(1));
             }
         }
+        f32::from_bits(smallest.wrapping_add(1))
     }
 }

@@ -6,10 +6,11 @@
 //! left to right, so that memory is read in order and threads may share the rows.
 
 use super::blocks::RowBlock;
-use super::column::peaks;
+use super::column::Survey;
 use super::management::Plan;
 use super::noise::{Additive, Complex, Multiplicative, Noise};
-use super::row::{Cells, Draws, each_chunk, filled, pulse_each, together};
+use super::row::{ANY, Cells, Draws, each_chunk, filled, pulse_each, together};
+use super::tables::Tables;
 use crate::Key;
 use crate::device::{CycleNoise, Law, Parameters, Vector, WithLaw};
 use crate::simd::{self, Kernel};
@@ -36,6 +37,7 @@ pub(crate) struct MatrixLines {
     column: Vec<f32>,
     /// Largest number of slots in each chunk of columns.
     most: Vec<i32>,
+    tables: Tables,
 }
 
 /// How pulses are counted.
@@ -49,8 +51,8 @@ enum Counting {
 }
 
 impl MatrixLines {
-    /// Draws the column lines for a matrix whose columns have these largest magnitudes.
-    fn draw(&mut self, scheme: Scheme, granularity: f32, scale: f32, peaks: &[f32], key: Key) {
+    /// Draws the column lines for a matrix with these magnitudes.
+    fn draw(&mut self, scheme: Scheme, granularity: f32, scale: f32, survey: &Survey, key: Key) {
         let (trains, counting) = match scheme {
             Scheme::Expected => return,
             Scheme::Stochastic(trains) => (trains, Counting::Random),
@@ -61,7 +63,7 @@ impl MatrixLines {
         self.row.clear();
         self.slots.clear();
         self.column.clear();
-        for peak in peaks {
+        for peak in &survey.peaks {
             let silent = Plan { row: 0.0, col: 0.0, slots: 0 };
             let plan = trains.plan(scale.abs(), *peak, 1.0, granularity).unwrap_or(silent);
             self.row.push(plan.row * scale.signum());
@@ -73,12 +75,13 @@ impl MatrixLines {
             });
         }
         // Filled up to whole chunks.
-        let columns = peaks.len().next_multiple_of(CHUNK);
+        let columns = survey.peaks.len().next_multiple_of(CHUNK);
         self.row.resize(columns, 0.0);
         self.slots.resize(columns, 0);
         self.column.resize(columns, 0.0);
         if counting == Counting::Random {
             simd::dispatch(FireColumns { key, probability: &self.column, slots: &mut self.slots });
+            self.tables.prepare(survey, &self.row, &self.slots);
         }
         self.most.clear();
         self.most.extend(self.slots.chunks(CHUNK).map(most));
@@ -90,7 +93,13 @@ impl MatrixLines {
         let [row, column] = [&self.row, &self.column].map(|all| &all[start..][..CHUNK]);
         let slots = &self.slots[start..][..CHUNK];
         let whole_lines = match self.counting {
-            Counting::Random => return met(row, slots, values, self.most[start / CHUNK], draws.words()),
+            Counting::Random => {
+                let words = draws.words();
+                return match self.tables.counts(start, row, values, &words) {
+                    Some(counts) => counts,
+                    None => met(row, slots, values, self.most[start / CHUNK], words),
+                };
+            }
             Counting::Rounded { whole_lines } => whole_lines,
         };
         let mut counts = [0; CHUNK];
@@ -139,7 +148,7 @@ impl Kernel for FireColumns<'_> {
 }
 
 /// How often each row line meets its column line, which fired in `fired` slots, at most `most`: a binomial number by
-/// inversion, to within 2⁻²⁴ in every probability. Where a line fires more often than not, the slots in which it does not are
+/// inversion, to within 2⁻²⁰ in every probability. Where a line fires more often than not, the slots in which it does not are
 /// counted, so that no probability underflows.
 #[inline(always)]
 fn met(row: &[f32], fired: &[i32], values: &[f32; CHUNK], most: i32, words: [u32; CHUNK]) -> [i32; CHUNK] {
@@ -166,26 +175,31 @@ fn met_in_lanes(
     most: i32,
     words: [u32; LANES],
 ) -> [i32; LANES] {
-    let [mut odds, mut mass, mut below, mut slots] = [[0.0f32; LANES]; 4];
+    let [mut odds, mut most_odds, mut term] = [[0.0f32; LANES]; 3];
     for j in 0..LANES {
         let p = (row[j] * values[j]).abs();
         let p = if p < 1.0 { p } else { 1.0 };
         let p = if p > 0.5 { 1.0 - p } else { p };
         odds[j] = p / (1.0 - p);
-        slots[j] = fired[j] as f32;
-        mass[j] = power(1.0 - p, fired[j]);
+        most_odds[j] = (fired[j] + 1) as f32 * odds[j];
+        term[j] = power(1.0 - p, fired[j]);
     }
     let uniform = words.map(|word| (word >> 8).cast_signed() as f32 * (1.0 / 16_777_216.0));
-    let mut counts = [0; LANES];
-    for k in 0..most {
-        let (k, inverse) = (k as f32, 1.0 / (k + 1) as f32);
+    // Each probability is the one before times (F + 1 − k)/k·o with the odds o.
+    let (mut below, mut counts, mut k) = (term, [0; LANES], 0);
+    while k < most as usize {
+        // An end that is looked for less often is missed less often.
         let mut open = 0;
-        for j in 0..LANES {
-            below[j] += mass[j];
-            let beyond = i32::from(uniform[j] >= below[j]);
-            counts[j] += beyond;
-            open |= beyond;
-            mass[j] *= (slots[j] - k) * inverse * odds[j];
+        for _ in 0..STRIDE {
+            k += 1;
+            open = 0;
+            for j in 0..LANES {
+                let beyond = if uniform[j] >= below[j] { -1 } else { 0 };
+                counts[j] -= beyond;
+                open |= beyond;
+                term[j] *= most_odds[j] * RECIPROCALS[k] - odds[j];
+                below[j] += term[j];
+            }
         }
         if open == 0 {
             break;
@@ -205,13 +219,28 @@ fn met_in_lanes(
 /// xⁿ for n below 32, without a branch.
 #[inline(always)]
 fn power(mut x: f32, n: i32) -> f32 {
-    let mut product = 1.0;
-    for bit in 0..5 {
-        product *= if n >> bit & 1 == 1 { x } else { 1.0 };
+    let factor = |x: f32, bit: i32| if n << (31 - bit) < 0 { x } else { 1.0 };
+    let mut product = factor(x, 0);
+    for bit in 1..5 {
         x *= x;
+        product *= factor(x, bit);
     }
     product
 }
+
+/// Steps of the inversion between two looks at whether it is over.
+const STRIDE: usize = 3;
+
+/// 1/k, for the steps of the longest train and the rest of a stride.
+static RECIPROCALS: [f32; 32 + STRIDE] = {
+    let mut reciprocals = [0.0; 32 + STRIDE];
+    let mut k = 1;
+    while k < reciprocals.len() {
+        reciprocals[k] = 1.0 / k as f32;
+        k += 1;
+    }
+    reciprocals
+};
 
 /// One row of a matrix.
 struct MatrixRow<'a, N> {
@@ -243,17 +272,18 @@ impl<N: Noise> WithLaw<Vector> for MatrixRow<'_, N> {
         each_chunk!(cells, state, |start, cells, chunk| {
             let mut room = None;
             let counts = lines.counts(start, filled(values, start, &mut room), &mut draws);
-            let (mut sum, mut total, mut most, mut pulsed) = (0i32, 0u32, 0u32, 0u32);
+            // Of all cells at once: pulses in the lowest ten bits, those down in the next ten, then pulsed cells. All bits of
+            // all counts together are no less than the largest.
+            let (mut sums, mut bits) = (0u32, 0u32);
             for count in counts {
                 let pulses = count.unsigned_abs();
-                sum += count;
-                total += pulses;
-                most = if pulses > most { pulses } else { most };
-                pulsed += u32::from(pulses > 0);
+                let down = if count < 0 { pulses } else { 0 };
+                sums += pulses | down << 10 | u32::from(pulses > 0) << 20;
+                bits |= pulses;
             }
-            if most > 0 {
-                let down = u64::from((total.cast_signed() - sum).unsigned_abs()) / 2;
-                sent += PulseCounts { up: u64::from(total) - down, down };
+            if sums > 0 {
+                let (total, down, pulsed) = (sums & 1023, sums >> 10 & 1023, sums >> 20);
+                sent += PulseCounts { up: u64::from(total - down), down: u64::from(down) };
                 if let Some(tallied) = &mut tallied {
                     tally(&mut tallied[start..], &counts);
                 }
@@ -272,13 +302,13 @@ impl<N: Noise> WithLaw<Vector> for MatrixRow<'_, N> {
                         }
                     }
                 } else if at_once {
-                    match most {
+                    match bits {
                         1 => together::<_, _, 1>(cells, common, up, &mut draws, chunk),
-                        2..=4 => together::<_, _, 4>(cells, common, up, &mut draws, chunk),
-                        _ => together::<_, _, 31>(cells, common, up, &mut draws, chunk),
+                        2..=3 => together::<_, _, 3>(cells, common, up, &mut draws, chunk),
+                        _ => together::<_, _, ANY>(cells, common, up, &mut draws, chunk),
                     };
                 } else {
-                    for k in 0..most {
+                    for k in 0..bits {
                         pulse_each(cells, |j| common(j) > k, up, &mut draws, chunk);
                     }
                 }
@@ -296,12 +326,17 @@ impl<N: Noise> WithLaw<Vector> for MatrixRow<'_, N> {
 
 impl Tile {
     /// Writes a matrix by pulses; the signals are known to fit.
-    pub(super) fn write_rows(&mut self, scale: f32, direction: &[f32], scheme: Scheme, key: Key) {
+    pub(super) fn write_rows(
+        &mut self,
+        scale: f32,
+        direction: &[f32],
+        survey: &Survey,
+        scheme: Scheme,
+        key: Key,
+    ) {
         let cols = self.cols;
         let mut lines = std::mem::take(&mut self.matrix_lines);
-        let mut magnitudes = std::mem::take(&mut self.peaks);
-        peaks(direction, cols, &mut magnitudes);
-        lines.draw(scheme, self.device.granularity(), scale, &magnitudes, key.named("columns"));
+        lines.draw(scheme, self.device.granularity(), scale, survey, key.named("columns"));
         let rows = key.named("rows");
         let (device, cells, blocks) = self.blocks(1, VISITS * direction.len());
         let (noisy, at_once, step) = (device.noisy(), cells.at_once, &device.step);
@@ -338,7 +373,7 @@ impl Tile {
                 }
             }
         });
-        (self.matrix_lines, self.peaks) = (lines, magnitudes);
+        self.matrix_lines = lines;
         self.count(sent);
     }
 }

@@ -20,9 +20,10 @@ mod row;
 mod single;
 mod sort;
 mod stochastic;
+mod tables;
 mod transposed;
 mod visits;
 
-pub(super) use column::Columns;
+pub(super) use column::{Columns, Survey};
 pub(super) use matrix::MatrixLines;
 pub(crate) use single::one;

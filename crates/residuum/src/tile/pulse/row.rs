@@ -4,7 +4,7 @@
 //! pass over all cells of the row, those not hit keeping their state; one in which few fire is a walk through a list; and several
 //! such slots are taken in turn ([`super::visits`]).
 
-use super::at_once::{STEEP, by_series};
+use super::at_once::{STEEP, by_exponential, by_series};
 use super::lines::{Columns, Lines, Meeting, SIGN};
 use super::noise::Noise;
 use super::visits::{Visits, pulse_in_turn};
@@ -315,6 +315,9 @@ fn pulse_met<L: Law<Vector>, N: Noise>(
     pulses
 }
 
+/// A train of any length, for [`together`].
+pub(super) const ANY: u32 = u32::MAX;
+
 /// All pulses of the cells of a chunk at once, `common` of them on a cell and at most `MOST`, where the step is close to affine
 /// over the train; returns their number.
 ///
@@ -353,7 +356,10 @@ pub(super) fn together<L: Law<Vector>, N: Noise, const MOST: u32>(
         let (count, w) = (common.cast_signed() as f32, state[j]);
         let (v, b) = cells.law.step(&cells.parameters.cell::<L>(j, up), up, w);
         let slope = if L::FLAT { None } else { Some(b) };
-        let g = slope.map_or(count, |b| by_series::<MOST>(count, b));
+        let train = |b: f32| if MOST == ANY { by_exponential(count, b) } else { by_series::<MOST>(count, b) };
+        let g = slope.map_or(count, train);
+        // A single pulse may be steep, where the exponential is far off.
+        let g = if MOST == ANY && count <= 1.0 { count } else { g };
         let deviation = cells.noise.train(cells.unit(j, up), w, (v, slope), count, g);
         let after = cells.parameters.clip(j, w + g * v + deviation * xi[j]);
         // No short circuit: a branch would keep the loop from becoming vector code.

@@ -1,0 +1,204 @@
+//! Binomial numbers by one look at a table, where few probabilities occur.
+//!
+//! What a transfer writes was read through a converter, so that its values are whole multiples of one step, and few. In a
+//! column whose largest value is K steps and whose line fired in F slots, a row meets it Binomial(F, p) times with only K
+//! different p. Each of these distributions is a table of 32 entries by Walker's alias method: five bits of a random word choose
+//! an entry, the other 27 choose between its own number and the one it names. Every probability is exact to within 2⁻²⁷.
+
+use super::column::Survey;
+use crate::stream::CHUNK;
+
+/// Entries of a table: the numbers of pulses that trains allow, 0 to 31.
+const NUMBERS: usize = 32;
+/// Entries that there is room for: 1024 tables, 128 kB.
+const ROOM: usize = 1 << 15;
+/// Cells from which on looking saves more time than making the tables may take.
+const WORTH: usize = 1 << 14;
+/// Most steps of a column.
+const STEPS: usize = 15;
+/// How far from a whole number of steps a value may be, in steps: rounding leaves 3e-6.
+const NEAR: f32 = 1e-5;
+/// Adding 1.5 · 2²³ rounds to the nearest integer and leaves it in the low mantissa bits.
+const ROUND: f32 = 12_582_912.0;
+/// Bits of a word that choose within an entry.
+const BITS: u32 = 27;
+const WHOLE: u32 = (1 << BITS) - 1;
+
+/// Kinds of columns: steps and slots.
+const KINDS: usize = (STEPS + 1) * NUMBERS;
+
+/// A column to be written.
+struct Column {
+    /// Steps of its largest value.
+    steps: usize,
+    /// Slots in which it fired.
+    fired: i32,
+    /// Probability per unit of signal that a row fires.
+    row: f32,
+}
+
+impl Column {
+    fn kind(&self) -> usize {
+        self.steps * NUMBERS + self.fired as usize
+    }
+}
+
+/// Whether there is room for the tables of all columns.
+fn fit(columns: impl Iterator<Item = Column>) -> bool {
+    let (mut seen, mut tables) = ([false; KINDS], 0);
+    for column in columns {
+        if !std::mem::replace(&mut seen[column.kind()], true) {
+            tables += column.steps;
+        }
+    }
+    tables * NUMBERS <= ROOM
+}
+
+/// The tables of a matrix, kept by the tile from write to write. Whether they are used depends on the matrix alone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tables {
+    /// Whether all columns of this matrix have theirs.
+    ready: bool,
+    step: f32,
+    per_step: f32,
+    entries: Vec<u32>,
+    /// Tables so far.
+    len: usize,
+    /// For every kind of column, the probability per unit of signal and the first table, that of one step.
+    known: Vec<Option<(f32, u32)>>,
+    /// First table of each column.
+    first: Vec<u32>,
+}
+
+impl Tables {
+    /// Finds the tables of all columns or makes them, where they are worth it and values may be few.
+    pub(super) fn prepare(&mut self, survey: &Survey, row: &[f32], fired: &[i32]) {
+        let Survey { peaks, smallest: step, cells } = survey;
+        let largest = peaks.iter().fold(0.0f32, |most, peak| most.max(*peak));
+        let few = *step > f32::MIN_POSITIVE && largest <= step * (STEPS as f32 + NEAR) && *cells >= WORTH;
+        let columns = || {
+            peaks.iter().zip(row).zip(fired).map(|((peak, row), fired)| Column {
+                steps: (peak / step).round() as usize,
+                fired: *fired,
+                row: *row,
+            })
+        };
+        self.ready = few && fit(columns());
+        if self.ready {
+            if *step != self.step {
+                self.forget(*step);
+            }
+            if !self.find(columns()) {
+                // Those of former writes are in the way.
+                self.forget(*step);
+                self.ready = self.find(columns());
+            }
+        }
+    }
+
+    fn forget(&mut self, step: f32) {
+        (self.step, self.per_step, self.len) = (step, 1.0 / step, 0);
+        self.entries.resize(ROOM, 0);
+        self.known.clear();
+        self.known.resize(KINDS, None);
+    }
+
+    /// Whether every column got its tables.
+    fn find(&mut self, columns: impl Iterator<Item = Column>) -> bool {
+        self.first.clear();
+        for column in columns {
+            let known = &mut self.known[column.kind()];
+            let first = match *known {
+                Some((row, first)) if row == column.row => first,
+                None if (self.len + column.steps) * NUMBERS <= ROOM => {
+                    let first = self.len as u32;
+                    *known = Some((column.row, first));
+                    for k in 1..=column.steps {
+                        let p = f64::from(column.row.abs()) * k as f64 * f64::from(self.step);
+                        fill(&mut self.entries[self.len * NUMBERS..][..NUMBERS], p.min(1.0), column.fired);
+                        self.len += 1;
+                    }
+                    first
+                }
+                _ => return false,
+            };
+            self.first.push(first);
+        }
+        self.first.resize(self.first.len().next_multiple_of(CHUNK), 0);
+        true
+    }
+
+    /// Numbers of pulses for the values of one chunk of a row, negative where they go down; `None` if they are not all multiples of the step.
+    #[inline(always)]
+    pub(super) fn counts(
+        &self,
+        start: usize,
+        row: &[f32],
+        values: &[f32; CHUNK],
+        words: &[u32; CHUNK],
+    ) -> Option<[i32; CHUNK]> {
+        let entries: &[u32; ROOM] = self.entries.first_chunk().filter(|_| self.ready)?;
+        let (first, row, per_step) = (&self.first[start..][..CHUNK], &row[..CHUNK], self.per_step);
+        let (mut index, mut entry, mut counts) = ([0; CHUNK], [0; CHUNK], [0; CHUNK]);
+        let mut between = 0;
+        for j in 0..CHUNK {
+            let steps = values[j].abs() * per_step;
+            let rounded = steps + ROUND;
+            between |= u32::from((steps - (rounded - ROUND)).abs() > NEAR);
+            let table = first[j].wrapping_add(rounded.to_bits() & 31).wrapping_sub(1);
+            index[j] = table << 5 | words[j] >> BITS;
+        }
+        if between != 0 {
+            return None;
+        }
+        for j in 0..CHUNK {
+            entry[j] = entries[index[j] as usize % ROOM];
+        }
+        for j in 0..CHUNK {
+            let own = words[j] >> BITS;
+            let threshold = (entry[j] >> 5).cast_signed();
+            let chosen = (words[j] & WHOLE).cast_signed() < threshold;
+            let count = if chosen { own } else { entry[j] & 31 }.cast_signed();
+            let signal = row[j] * values[j];
+            let count = if signal == 0.0 { 0 } else { count };
+            counts[j] = if signal < 0.0 { -count } else { count };
+        }
+        Some(counts)
+    }
+}
+
+/// Fills the table of Binomial(fired, p).
+fn fill(entries: &mut [u32], p: f64, fired: i32) {
+    // In units of an entry. From the likelier end, so that no power underflows.
+    let mut shares = [0.0; NUMBERS];
+    let (rare, slots) = (p.min(1.0 - p), fired as usize);
+    let mut share = NUMBERS as f64 * (1.0 - rare).powi(fired);
+    for k in 0..=slots {
+        shares[if p > 0.5 { slots - k } else { k }] = share;
+        share *= (slots - k) as f64 / (k + 1) as f64 * rare / (1.0 - rare);
+    }
+    // Every entry with less than its share of 1 gives what is left to one with more, which may then be one with less.
+    let mut order: [usize; NUMBERS] = std::array::from_fn(|k| k);
+    order.sort_unstable_by(|a, b| shares[*b].total_cmp(&shares[*a]));
+    let (mut more, mut less) = (0, NUMBERS - 1);
+    while more < less {
+        let (own, other) = (order[less], order[more]);
+        if shares[other] <= 1.0 {
+            entries[other] = WHOLE << 5 | other as u32;
+            more += 1;
+            continue;
+        }
+        entries[own] = ((shares[own] * f64::from(1 << BITS)) as u32).min(WHOLE) << 5 | other as u32;
+        shares[other] -= 1.0 - shares[own];
+        if shares[other] < 1.0 {
+            // It takes the place of the one that is done.
+            order[less] = other;
+            more += 1;
+        } else {
+            less -= 1;
+        }
+    }
+    for &k in &order[more..=less] {
+        entries[k] = WHOLE << 5 | k as u32;
+    }
+}
