@@ -148,7 +148,7 @@ impl Kernel for FireColumns<'_> {
 }
 
 /// How often each row line meets its column line, which fired in `fired` slots, at most `most`: a binomial number by
-/// inversion, to within 2⁻²⁰ in every probability. Where a line fires more often than not, the slots in which it does not are
+/// inversion, but for the rounding of up to 31 steps in single precision, about 2⁻²⁰ of each probability by estimate. Where a line fires more often than not, the slots in which it does not are
 /// counted, so that no probability underflows.
 #[inline(always)]
 fn met(row: &[f32], fired: &[i32], values: &[f32; CHUNK], most: i32, words: [u32; CHUNK]) -> [i32; CHUNK] {
