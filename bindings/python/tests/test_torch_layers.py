@@ -590,11 +590,8 @@ class TestRefusals:
 
 @pytest.mark.parametrize("wrong", [np.zeros((2, 4), np.float32), [1.0, 2.0], None, 3.0])
 def test_what_is_no_tensor_is_refused(wrong):
-    layers = [
-        rt.AnalogLinear(4, 3, device={"preset": "ecram"}, rule="analog"),
-        rt.AnalogConv2d(1, 2, 3, device={"preset": "ecram"}, rule="analog"),
-        rt.fuse(nn.Sequential(rt.AnalogLinear(4, 3, device={"preset": "ecram"}, rule="analog"), nn.Tanh())),
-    ]
+    fused = rt.fuse(nn.Sequential(rt.AnalogLinear(4, 3, **PULSED), nn.Tanh()))
+    layers = [rt.AnalogLinear(4, 3, **PULSED), rt.AnalogConv2d(1, 2, 3, **PULSED), fused]
     for layer in layers:
         with pytest.raises(TypeError, match=f"inputs must be a torch tensor, got {type(wrong).__name__}"):
             layer(wrong)

@@ -7,14 +7,8 @@ torch = pytest.importorskip("torch")
 
 import residuum.torch as rt  # noqa: E402
 from residuum.torch import functional as same  # noqa: E402
+from test_torch_fuse import NOISY  # noqa: E402
 from torch import nn  # noqa: E402
-
-NOISY = dict(
-    device={"preset": "reram_sb"},
-    rule={"kind": "residual_learning", "transfer_rate": 0.1, "mixing": 0.5, "symmetric_point": "known"},
-    readout="aihwkit",
-    mapping={"output_scaling": "tile", "max_cols": 5},
-)
 
 
 def network(last=None):

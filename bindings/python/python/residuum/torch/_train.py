@@ -30,8 +30,8 @@ class TrainingStep:
     >>> optimizer.step()
 
     does, and returns the loss as a number. The way there, the loss and the way back are one call, without a graph of torch: for small
-    layers torch's graph takes longer than the tiles. Draws, pulses and gradients are those of that loop with the losses of
-    ``residuum.torch.functional``, which are those of ``residuum run``.
+    layers torch's graph takes longer than the tiles. Draws, pulses and gradients are those of that loop; losses are computed as
+    ``residuum run`` does (``residuum.torch.functional``), which differs from torch's in the last digit.
 
     ``model`` is a sequence that ``fuse`` has made, every layer of it: ``AnalogLinear``, ``Sigmoid``, ``Tanh``, ``ReLU`` and
     ``LogSoftmax``, after a ``Flatten``. ``loss`` is ``nll_loss``, ``cross_entropy`` or ``mse_loss`` of ``torch.nn.functional``, or
