@@ -1,4 +1,4 @@
-//! Every reader for about twenty seconds in all; a longer run is one command, see `fuzz/README.md`.
+//! Every reader for about ten seconds in all; a longer run is one command, see `fuzz/README.md`.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ static MEMORY: Counting = Counting;
 /// One test: the allocator counts what the whole process holds.
 #[test]
 fn no_reader_panics_hangs_or_fills_the_memory() {
-    let seconds = 18.0 / f64::from(READERS.iter().map(|reader| reader.weight).sum::<u32>());
+    let seconds = 9.0 / f64::from(READERS.iter().map(|reader| reader.weight).sum::<u32>());
     for reader in READERS {
         let seeds = std::fs::read_dir(corpus().join(reader.name)).map_or(0, Iterator::count);
         assert!(seeds > 0, "fuzz/corpus/{} must hold a case to begin with", reader.name);

@@ -29,7 +29,7 @@ def out(*words: str) -> str:
 
 
 def pip(*words: str) -> None:
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", *words], check=True)
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-compile", *words], check=True)
 
 
 def stand_ins(folder: pathlib.Path) -> int:
