@@ -148,7 +148,7 @@ fn parse_shard(text: &str) -> Result<(usize, usize), String> {
 /// Search settings for the rule of a network, judged on held-out training samples, never on the test samples.
 ///
 /// Searches every point of the spec (or those of --variant) for the fields that its rule has: rates and mixing, and how often and by
-/// how many columns W is written. Most trials are short and start from a quasi-random sequence around what the stationary laws and the steps of the device suggest; some look
+/// how many columns W is written. Most trials are short: first what is known, the setting of the spec and the preset of the rule on the device, then a quasi-random sequence around what the stationary laws and the steps of the device suggest; some look
 /// around the best of these; the best are trained with all epochs, and the best of those with further seeds. Trials go to the same
 /// store as those of `residuum run`: a search that was killed continues with the same command and ends with the same bits. Writes
 /// the spec to run and a picture of how much each field matters.
@@ -176,6 +176,9 @@ pub struct TuneArgs {
     /// that does not have the field is searched without; may be repeated.
     #[arg(long, value_name = "FIELD=[VALUES]", value_parser = parse_choice)]
     pub search: Vec<(String, Vec<Setting>)>,
+    /// Begin with the settings of a file that --presets wrote, besides those that come with the program; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub start: Vec<PathBuf>,
     /// Write the best settings as rule presets: trains them with nothing held out and measures them on the test samples. The spec
     /// must have one device.preset and one rule in each point.
     #[arg(long, value_name = "FILE")]

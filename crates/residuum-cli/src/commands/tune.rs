@@ -1,12 +1,17 @@
+use std::fmt::Display;
+use std::path::Path;
+
 use anyhow::bail;
 use residuum_lab::execute::default_store;
 use residuum_lab::explain::missing_data;
 use residuum_lab::files::{FIGURES, save_figure, write_whole};
 use residuum_lab::plan::selected;
 use residuum_lab::source::{SpecSource, data_root};
+use residuum_lab::spec::RulePresets;
 use residuum_lab::store::Store;
 use residuum_lab::sweep::SweepOptions;
 use residuum_lab::tune::{Setting, TuneError, TuneOptions, preset_file, tune as search};
+use residuum_nn::data::disk::{DOCUMENT, read_text};
 use residuum_nn::model::Select;
 
 use super::{Context, plans};
@@ -49,6 +54,7 @@ pub fn tune(context: &Context, options: &TuneArgs) -> anyhow::Result<bool> {
         seeds: options.seeds,
         seed: context.seed.unwrap_or(0),
         choices: options.search.clone(),
+        starts: options.start.iter().map(|path| starts(path)).collect::<anyhow::Result<_>>()?,
         test: options.presets.is_some(),
     };
     let patterns = Select::Names(options.variant.clone());
@@ -97,5 +103,16 @@ fn command(options: &TuneArgs) -> String {
     let list = |values: &[Setting]| values.iter().map(Setting::to_string).collect::<Vec<_>>().join(", ");
     let searched =
         options.search.iter().map(|(field, values)| format!(" --search '{field}=[{}]'", list(values)));
-    format!("residuum tune {spec} --trials {trials} --seeds {seeds}{}", searched.collect::<String>())
+    let starts = options.start.iter().map(|path| format!(" --start {}", path.display()));
+    format!(
+        "residuum tune {spec} --trials {trials} --seeds {seeds}{}",
+        searched.chain(starts).collect::<String>()
+    )
+}
+
+/// Settings that an earlier search wrote.
+fn starts(path: &Path) -> anyhow::Result<RulePresets> {
+    let wrong = |e: &dyn Display| anyhow::anyhow!("--start {}: {e}", path.display());
+    let text = read_text(path, DOCUMENT).map_err(|e| wrong(&e))?;
+    RulePresets::parse(&text).map_err(|e| wrong(&e))
 }

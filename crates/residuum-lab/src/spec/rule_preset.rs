@@ -62,6 +62,14 @@ impl RulePreset {
     pub fn settings(&self) -> String {
         self.settings.inline()
     }
+
+    /// The `[rule]` that it stands for.
+    pub(crate) fn rule_node(&self) -> Node {
+        let kind = Node { line: None, value: Value::Text(self.rule.clone()) };
+        let mut entries = vec![("kind".to_string(), kind)];
+        entries.extend(self.settings.entries().iter().cloned());
+        Node { line: None, value: Value::Table(entries) }
+    }
 }
 
 impl RulePresets {
@@ -197,9 +205,9 @@ pub(super) fn with_preset(document: &Node) -> Result<Option<(Node, UsedPreset)>,
         return Err(named.error(unknown(all, named, device)));
     };
     let at = |node: &Node| Node { line: named.line, ..node.clone() };
-    let kind = Node { line: named.line, value: Value::Text(preset.rule.clone()) };
-    let mut entries = vec![("kind".to_string(), kind)];
-    entries.extend(preset.settings.entries().iter().map(|(name, node)| (name.clone(), at(node))));
+    let own = preset.rule_node();
+    let mut entries: Vec<(String, Node)> =
+        own.entries().iter().map(|(name, node)| (name.clone(), at(node))).collect();
     let mut changed = Vec::new();
     for (name, node) in rule.entries().iter().filter(|(name, _)| name != "preset") {
         changed.push(name.clone());

@@ -26,7 +26,9 @@ use crate::files::{FileError, write_whole};
 use crate::plan::{Plan, Work, plans_of, points};
 use crate::report::tail;
 use crate::source::SpecSource;
-use crate::spec::{Document, Folders, Node, SpecError, TrialSpec, Value, device_preset, rule_has};
+use crate::spec::{
+    Document, Folders, Node, RulePresets, SpecError, TrialSpec, Value, device_preset, rule_has, rule_presets,
+};
 use crate::store::{Row, Store, StoreError, TrialState};
 use crate::sweep::{Listener, SweepError, SweepOptions, sweep};
 
@@ -53,6 +55,9 @@ pub struct TuneOptions {
     /// Values of fields that are searched instead of their own ranges, or besides; one value holds a field. A field that a rule
     /// does not have is left out for it.
     pub choices: Vec<(String, Vec<Setting>)>,
+    /// Settings known before, with which searches of the same rule and device begin, besides the spec's own and those that come
+    /// with the library. Values that are not searched are left out.
+    pub starts: Vec<RulePresets>,
     /// Whether the best setting is in the end trained with nothing held out and measured on the test samples, with every seed. Nothing
     /// is chosen by it.
     pub test: bool,
@@ -264,8 +269,9 @@ impl PointSearch<'_> {
         let key = Key::new(options.seed).named("tune").named(&self.plan.name);
         let search = Search { dimensions: self.space.fields.len(), key };
         let mut schedule = Halving::new(options.trials, epochs, options.seeds);
-        // The setting of the spec and the centre come first: the search never ends below what was there.
-        let mut first = self.space.own(spec, &self.node).into_iter().collect::<Vec<Candidate>>();
+        // What is known comes first and stays until the end: the search never ends below what was there.
+        let known = self.known(spec, options);
+        let mut first = known.clone();
         first.push(self.at(self.space.centre()));
         first.extend((0..schedule.start).map(|i| self.at(search.quasi_random(i))));
         if let Some(minutes) = options.minutes {
@@ -288,15 +294,33 @@ impl PointSearch<'_> {
             self.evaluate(&near, schedule.short_epochs, options.seed)?;
             index += share;
         }
-        let best = self.best(schedule.short_epochs, schedule.long);
+        let best = with_known(&self.best(schedule.short_epochs, usize::MAX), &known, schedule.long);
         if schedule.epochs > schedule.short_epochs {
             self.evaluate(&best, schedule.epochs, options.seed)?;
         }
-        let finalists = self.best(schedule.epochs, schedule.finalists);
+        let ranked = self.best(schedule.epochs, usize::MAX);
+        // Of what is known the best.
+        let known: Vec<Candidate> =
+            ranked.iter().find(|one| known.contains(one)).cloned().into_iter().collect();
+        let finalists = with_known(&ranked, &known, schedule.finalists);
         for seed in 1..=schedule.seeds as u64 {
             self.evaluate(&finalists, schedule.epochs, options.seed + seed)?;
         }
         self.finish(schedule, &finalists, options, base)
+    }
+
+    /// The settings known before: the spec's own, those that come with the library and those given for the rule and device.
+    fn known(&self, spec: &TrialSpec, options: &TuneOptions) -> Vec<Candidate> {
+        let mut known: Vec<Candidate> = self.space.own(spec, &self.node).into_iter().collect();
+        for presets in std::iter::once(rule_presets()).chain(&options.starts) {
+            let Some(preset) = presets.find(spec.rule.name, device_preset(&self.node)) else { continue };
+            let node = self.node.with(&["rule".into()], Some(&preset.rule_node()));
+            let plans = plans_of(&Document(node.clone()), self.folders, None, &self.plan.experiment);
+            let Ok([Plan { work: Work::Network(spec), .. }, ..]) = plans.as_deref() else { continue };
+            let setting = self.space.own(spec, &node).filter(|one| !known.contains(one));
+            known.extend(setting);
+        }
+        known
     }
 
     fn at(&self, place: Vec<f64>) -> Candidate {
@@ -499,6 +523,15 @@ impl PointSearch<'_> {
             trials: self.trials,
         })
     }
+}
+
+/// The first of a ranking; up to half of the places are for the best of what is known, wherever it stands.
+fn with_known(ranked: &[Candidate], known: &[Candidate], count: usize) -> Vec<Candidate> {
+    let (kept, others): (Vec<&Candidate>, Vec<&Candidate>) = ranked.iter().partition(|one| known.contains(one));
+    let kept = &kept[..kept.len().min(count.div_ceil(2))];
+    let others = &others[..others.len().min(count - kept.len())];
+    let chosen = [kept, others].concat();
+    ranked.iter().filter(|one| chosen.contains(one)).cloned().collect()
 }
 
 /// The trials of a search that was planned before, from the file that keeps their number.

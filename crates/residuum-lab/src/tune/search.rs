@@ -1,10 +1,10 @@
 //! The search: a quasi-random start, random steps around the best, and halving.
 //!
 //! ```text
-//! short trials   45 %  points of a low-discrepancy sequence, the setting of the spec and the centre first
+//! short trials   45 %  points of a low-discrepancy sequence, what is known and the centre first
 //!                25 %  random points around the best so far, in rounds
-//! long trials    15 %  the best of them, with all epochs
-//! seeds          15 %  the best of these, with further seeds
+//! long trials    15 %  the best of them and what is known, with all epochs
+//! seeds          15 %  the best of these and the best of what is known, with further seeds
 //! ```
 //!
 //! A short trial has a quarter of the epochs, half of them from 30 trials on: with a quarter, rules that first fill a buffer or a period of

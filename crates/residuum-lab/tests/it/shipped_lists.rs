@@ -77,7 +77,15 @@ fn tuned(store: &Store, listener: &dyn Listener, seed: u64) -> Result<Tuned, Tun
     let mut source = SpecSource::open(experiments().join("table.toml").to_str().unwrap()).unwrap();
     let short = text("table.toml").replace("epochs = 20", "epochs = 4");
     source.document = residuum_lab::spec::Document::parse(&short).unwrap();
-    let options = TuneOptions { trials: 8, minutes: None, seeds: 2, seed, choices: Vec::new(), test: false };
+    let options = TuneOptions {
+        trials: 8,
+        minutes: None,
+        seeds: 2,
+        seed,
+        choices: Vec::new(),
+        starts: Vec::new(),
+        test: false,
+    };
     let sweep = SweepOptions { jobs: 2, ..SweepOptions::new(".") };
     tune(&source, None, |_| true, store, (options, &sweep), listener).map(|mut all| all.remove(0))
 }

@@ -3,7 +3,7 @@
 use residuum::Key;
 use residuum_lab::rates::{KnownRates, PointRates};
 use residuum_lab::source::SpecSource;
-use residuum_lab::spec::{Document, Folders};
+use residuum_lab::spec::{Document, Folders, RulePresets, rule_presets};
 use residuum_lab::store::Store;
 use residuum_lab::sweep::{Silent, SweepOptions};
 use residuum_lab::tune::{
@@ -107,7 +107,8 @@ fn search(trials: usize, choices: &[(&str, &[&str])]) -> Result<Vec<Tuned>, Tune
     let store = Store::create(folder.path()).unwrap();
     let read = |values: &[&str]| values.iter().map(|value| Setting::read(value).unwrap()).collect();
     let choices = choices.iter().map(|(field, values)| ((*field).to_string(), read(values))).collect();
-    let options = TuneOptions { trials, minutes: None, seeds: 1, seed: 0, choices, test: false };
+    let options =
+        TuneOptions { trials, minutes: None, seeds: 1, seed: 0, choices, starts: Vec::new(), test: false };
     tune(&source(), None, |_| true, &store, (options, &SweepOptions::new(".")), &Silent)
 }
 
@@ -168,6 +169,51 @@ fn fields_are_held_and_added_and_skipped_for_rules_without_them() {
     let mixed = search(5, &[("rule.order", &["\"cyclic\"", "\"random\"", "\"sideways\""])]).unwrap();
     let failed = |one: &Tuned| one.to_text().contains("the first that failed: rule.order must be");
     assert!(mixed.iter().any(failed) && !failed(&mixed[0]), "{}", mixed[3].to_text());
+}
+
+/// A search of a rule on a device of the literature, from a setting of the spec that learns nothing.
+fn from_what_is_known(starts: Vec<RulePresets>) -> Tuned {
+    let text = "network = { model = \"mlp\", hidden = [8] }\ndata = { set = \"digits\" }\n\
+         training = { epochs = 2, batch_size = 10, seeds = [0] }\ndevice = { preset = \"ecram\" }\n\
+         digital = { learning_rate = 0.05 }\nrule = { kind = \"analog\", learning_rate = 1e-9 }\n";
+    let source = SpecSource {
+        given: None,
+        stem: "known".into(),
+        document: Document::parse(text).unwrap(),
+        base: ".".into(),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create(folder.path()).unwrap();
+    let options =
+        TuneOptions { trials: 60, minutes: None, seeds: 2, seed: 0, choices: Vec::new(), starts, test: false };
+    let mut tuned = tune(&source, None, |_| true, &store, (options, &SweepOptions::new(".")), &Silent).unwrap();
+    tuned.remove(0)
+}
+
+#[test]
+fn what_is_known_comes_first_and_stays_until_the_end() {
+    let preset = rule_presets().find("analog", Some("ecram")).unwrap().settings();
+    let rate = preset.trim_start_matches("{ learning_rate = ").trim_end_matches(" }").to_string();
+    let given = RulePresets::parse(
+        "version = 1\nfound_by = \"\"\nevidence = \"\"\ntrials = 60\nseeds = 3\nchance = 0.1\n\
+         [ecram.analog]\nsettings = { learning_rate = 2e-9 }\naccuracy = 0.1\ndeviation = 0.0\n",
+    )
+    .unwrap();
+    let tuned = from_what_is_known(vec![given]);
+    let first: Vec<String> = tuned.trials[..3].iter().map(|t| t.settings[0].to_string()).collect();
+    assert_eq!(first[1], rate);
+    assert!(first[0].parse::<f64>() == Ok(1e-9) && first[2].parse::<f64>() == Ok(2e-9), "{first:?}");
+    // All of them are tried at length, however badly they began, and the best of them with every seed.
+    let tried = |settings: &str, seed: u64| {
+        let long = |t: &&residuum_lab::tune::Tried| t.epochs == 2 && t.seed == seed;
+        tuned.trials.iter().filter(long).any(|t| t.settings[0].to_string() == settings)
+    };
+    assert!(first.iter().all(|settings| tried(settings, 0)), "{:?}", tuned.trials);
+    let best = |of: &[&String]| of.iter().any(|settings| tried(settings, 1));
+    assert!(best(&first.iter().collect::<Vec<_>>()), "{:?}", tuned.trials);
+    // A device that nobody has searched begins with the spec's own setting and the centre.
+    let own = search(5, &[]).unwrap();
+    assert_eq!(own[0].trials[1].place, own[0].space.centre());
 }
 
 #[test]
