@@ -145,6 +145,8 @@ impl WithSimd for Forward<'_> {
         // LANES take so many vectors; the tile is as large as the registers hold.
         match LANES / lanes::<S>() {
             1 => self.run::<S, 1, 5, 4>(simd),
+            // One sample has as many sums as hide the latency of a multiply–add only with one more row.
+            2 if self.inputs.len() == self.cols => self.run::<S, 2, 1, 4>(simd),
             2 => self.run::<S, 2, 2, 3>(simd),
             4 => self.run::<S, 4, 1, 4>(simd),
             _ => self.run::<S, LANES, 1, 1>(simd),
@@ -221,7 +223,11 @@ impl Forward<'_> {
                 for i in (from..whole).step_by(C) {
                     self.rows::<S, P, R, C>(simd, interleaved, i, rows, s..last);
                 }
-                for i in whole..end {
+                let pairs = end - (end - whole) % 2;
+                for i in (whole..pairs).step_by(2) {
+                    self.rows::<S, P, R, 2>(simd, interleaved, i, rows, s..last);
+                }
+                for i in pairs..end {
                     self.rows::<S, P, R, 1>(simd, interleaved, i, rows, s..last);
                 }
             }
