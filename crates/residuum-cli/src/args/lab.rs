@@ -148,8 +148,8 @@ fn parse_shard(text: &str) -> Result<(usize, usize), String> {
 /// Search settings for the rule of a network, judged on held-out training samples, never on the test samples.
 ///
 /// Searches every point of the spec (or those of --variant) for the fields that its rule has: rates and mixing, and how often and by
-/// how many columns W is written. Most trials are short: first what is known, the setting of the spec and the preset of the rule on the device, then a quasi-random sequence around what the stationary laws and the steps of the device suggest; some look
-/// around the best of these; the best are trained with all epochs, and the best of those with further seeds. Trials go to the same
+/// how many columns W is written. Most trials are short: first what is known, the setting of the spec and the preset of the rule
+/// on the device, then a quasi-random sequence around what the stationary laws and the steps of the device suggest; some look around the best of these; the best are trained with all epochs, and the best of those with further seeds. Trials go to the same
 /// store as those of `residuum run`: a search that was killed continues with the same command and ends with the same bits. Writes
 /// the spec to run and a picture of how much each field matters.
 #[derive(Args, Debug)]

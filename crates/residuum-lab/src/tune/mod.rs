@@ -103,6 +103,14 @@ pub enum TuneError {
         /// The rules.
         rules: Vec<String>,
     },
+    /// Settings to begin with for none of the searches.
+    #[error("start: file {number} must have settings for something that is searched: {}", searched.join(", "))]
+    NoStart {
+        /// Which of the files, from 1.
+        number: usize,
+        /// Rules and devices.
+        searched: Vec<String>,
+    },
     /// A time that is none.
     #[error("tune needs minutes above 0, got {0}")]
     Minutes(f64),
@@ -244,6 +252,21 @@ pub fn tune(
             return Err(TuneError::NoRule { field: field.clone(), rules });
         }
     }
+    for (i, presets) in options.starts.iter().enumerate() {
+        let of = |search: &PointSearch<'_>| {
+            presets.find(search.plan.work.rule(), device_preset(&search.node)).is_some()
+        };
+        if !searches.iter().any(of) {
+            let words = |search: &PointSearch<'_>| {
+                format!(
+                    "{} on {}",
+                    search.plan.work.rule(),
+                    device_preset(&search.node).unwrap_or("no device.preset")
+                )
+            };
+            return Err(TuneError::NoStart { number: i + 1, searched: searches.iter().map(words).collect() });
+        }
+    }
     searches.into_iter().map(|search| search.run(&options, &source.base)).collect()
 }
 
@@ -269,7 +292,7 @@ impl PointSearch<'_> {
         let key = Key::new(options.seed).named("tune").named(&self.plan.name);
         let search = Search { dimensions: self.space.fields.len(), key };
         let mut schedule = Halving::new(options.trials, epochs, options.seeds);
-        // What is known comes first and stays until the end: the search never ends below what was there.
+        // What is known comes first, and has places of its own later: a search should not end below what was there.
         let known = self.known(spec, options);
         let mut first = known.clone();
         first.push(self.at(self.space.centre()));

@@ -172,7 +172,7 @@ fn fields_are_held_and_added_and_skipped_for_rules_without_them() {
 }
 
 /// A search of a rule on a device of the literature, from a setting of the spec that learns nothing.
-fn from_what_is_known(starts: Vec<RulePresets>) -> Tuned {
+fn from_what_is_known(starts: Vec<RulePresets>) -> Result<Tuned, TuneError> {
     let text = "network = { model = \"mlp\", hidden = [8] }\ndata = { set = \"digits\" }\n\
          training = { epochs = 2, batch_size = 10, seeds = [0] }\ndevice = { preset = \"ecram\" }\n\
          digital = { learning_rate = 0.05 }\nrule = { kind = \"analog\", learning_rate = 1e-9 }\n";
@@ -186,20 +186,24 @@ fn from_what_is_known(starts: Vec<RulePresets>) -> Tuned {
     let store = Store::create(folder.path()).unwrap();
     let options =
         TuneOptions { trials: 60, minutes: None, seeds: 2, seed: 0, choices: Vec::new(), starts, test: false };
-    let mut tuned = tune(&source, None, |_| true, &store, (options, &SweepOptions::new(".")), &Silent).unwrap();
-    tuned.remove(0)
+    let mut tuned = tune(&source, None, |_| true, &store, (options, &SweepOptions::new(".")), &Silent)?;
+    Ok(tuned.remove(0))
 }
 
 #[test]
 fn what_is_known_comes_first_and_stays_until_the_end() {
     let preset = rule_presets().find("analog", Some("ecram")).unwrap().settings();
     let rate = preset.trim_start_matches("{ learning_rate = ").trim_end_matches(" }").to_string();
-    let given = RulePresets::parse(
-        "version = 1\nfound_by = \"\"\nevidence = \"\"\ntrials = 60\nseeds = 3\nchance = 0.1\n\
-         [ecram.analog]\nsettings = { learning_rate = 2e-9 }\naccuracy = 0.1\ndeviation = 0.0\n",
-    )
-    .unwrap();
-    let tuned = from_what_is_known(vec![given]);
+    let given = |device: &str| {
+        RulePresets::parse(&format!(
+            "version = 1\nfound_by = \"\"\nevidence = \"\"\ntrials = 60\nseeds = 3\nchance = 0.1\n\
+             [{device}.analog]\nsettings = {{ learning_rate = 2e-9 }}\naccuracy = 0.1\ndeviation = 0.0\n"
+        ))
+        .unwrap()
+    };
+    let useless = from_what_is_known(vec![given("ecram"), given("pcm")]).unwrap_err().to_string();
+    assert_eq!(useless, "start: file 2 must have settings for something that is searched: analog on ecram");
+    let tuned = from_what_is_known(vec![given("ecram")]).unwrap();
     let first: Vec<String> = tuned.trials[..3].iter().map(|t| t.settings[0].to_string()).collect();
     assert_eq!(first[1], rate);
     assert!(first[0].parse::<f64>() == Ok(1e-9) && first[2].parse::<f64>() == Ok(2e-9), "{first:?}");
