@@ -4,12 +4,13 @@
 //!
 //! Times are counted in lane operations: what one multiplication or addition of one lane costs in a plain vector loop of this machine, measured
 //! in turns with the kernels. In that unit machines with vectors of 256 and of 512 bits agree within some 15 % on most rows. The best of many
-//! short calls is taken, which other work on the machine cannot shorten and rarely stretches. A kernel may take [`MARGIN`] times
+//! short calls is taken, which other work on the machine cannot shorten and rarely stretches; what a call reads fits in a core's own cache,
+//! for what it would read from the shared one takes twice as long when a neighbour reads there too. A kernel may take [`MARGIN`] times
 //! what is stored: this finds a lost vector, not a loss of 3 %, for which there are the benchmarks.
 #![allow(clippy::print_stdout, missing_docs)]
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use residuum::readout::{Readout, Scratch, Settings, Shape};
 use residuum::response::Power;
@@ -17,8 +18,9 @@ use residuum::simd::{self, Level};
 use residuum::{Key, ResponseFunction};
 use residuum_bench::machine::operation;
 use residuum_bench::tiles::{Case, REGIMES, models, rules, time_rule, uniform};
-use residuum_nn::model::{DigitalFactory, cnn, fcn};
-use residuum_nn::{Loss, SampleShape, Sgd, Tensor};
+use residuum_nn::layer::Activation;
+use residuum_nn::model::{DigitalFactory, LayerKind, LayerList, MNIST};
+use residuum_nn::{Loss, Sgd, Tensor};
 
 /// How many times what is stored a kernel may take, at the level of vectors at which it was stored.
 const MARGIN: f64 = 1.5;
@@ -26,38 +28,42 @@ const STORED_AT: Level = Level::Avx2;
 /// The same at other levels, whose ratios are not stored: what is four times too slow is found there, what is twice is not.
 const MARGIN_ELSEWHERE: f64 = 3.0;
 /// How often a kernel that seems slow is measured again before it is called slow: a neighbour on the machine goes away, a lost vector stays.
-const REPEATS: usize = 3;
+const REPEATS: usize = 8;
+/// The time that it is given to go away, before each repeat.
+const PAUSE: Duration = Duration::from_secs(2);
 /// Turns that everything gets.
-const TURNS: usize = 20;
+const TURNS: usize = 6;
+/// Calls in a turn.
+const CALLS: usize = 4;
 /// Calls of less than a millisecond: on a busy machine most of them run undisturbed.
 const SHAPE: (usize, usize) = (16, 784);
 const BATCH: usize = 10;
 
 /// Lane operations for each weight and sample, number or draw.
 const STORED: [(&str, f64); 23] = [
-    ("constant, light", 24.0),
+    ("constant, light", 22.0),
     ("constant, heavy", 68.0),
     ("linear, light", 23.0),
     ("linear, heavy", 125.0),
     ("soft bounds, light", 22.0),
     ("soft bounds, heavy", 128.0),
-    ("soft bounds reference, light", 24.0),
+    ("soft bounds reference, light", 22.0),
     ("soft bounds reference, heavy", 140.0),
-    ("power, shape 1, light", 102.0),
+    ("power, shape 1, light", 88.0),
     ("power, shape 1, heavy", 223.0),
     ("power, shape 2.5, light", 148.0),
     ("power, shape 2.5, heavy", 228.0),
     ("exponential, light", 41.0),
-    ("exponential, heavy", 189.0),
-    ("Residual Learning, 1 column", 12.0),
+    ("exponential, heavy", 180.0),
+    ("Residual Learning, 1 column", 10.0),
     ("Residual Learning, all columns", 38.0),
-    ("read", 2.4),
-    ("read transposed", 2.6),
-    ("exact power, shape 2.5", 242.0),
-    ("normal, f64", 176.0),
-    ("uniform, f64", 81.0),
-    ("digital FCN, batch 10, a sample", 950_000.0),
-    ("digital CNN, batch 1, a sample", 7_800_000.0),
+    ("read", 1.5),
+    ("read transposed", 1.8),
+    ("exact power, shape 2.5", 230.0),
+    ("normal, f64", 170.0),
+    ("uniform, f64", 78.0),
+    ("digital 784-64-10, batch 10, a sample", 142_000.0),
+    ("digital CNN, batch 1, a sample", 5_700_000.0),
 ];
 
 /// One kernel: nanoseconds per unit of one short call.
@@ -93,7 +99,7 @@ fn tiles() -> Vec<Kernel> {
 }
 
 fn others() -> Vec<Kernel> {
-    let (rows, cols) = (256, 784);
+    let (rows, cols) = (64, 784);
     let mut all = Vec::new();
     for (name, n_in, n_out) in [("read", cols, rows), ("read transposed", rows, cols)] {
         let readout = Readout::new(Settings::aihwkit()).expect("valid");
@@ -123,11 +129,15 @@ fn others() -> Vec<Kernel> {
             black_box(&mut out);
         }));
     }
-    for (name, batch) in [("digital FCN, batch 10, a sample", 10), ("digital CNN, batch 1, a sample", 1)] {
+    let dense = LayerList::mlp(&[64, 10], Activation::Sigmoid).then(LayerKind::LogSoftmax);
+    let networks = [
+        ("digital 784-64-10, batch 10, a sample", 10, dense),
+        ("digital CNN, batch 1, a sample", 1, LayerList::cnn()),
+    ];
+    for (name, batch, layers) in networks {
         let mut factory = DigitalFactory(Some(Sgd::new(0.05)));
-        let built = if name.contains("FCN") { fcn } else { cnn }(&mut factory, Key::new(1));
-        let (mut network, image) = (built.expect("valid"), SampleShape::image(28, 28, 1));
-        let input = Tensor::from_values(image, uniform("x", batch * image.len(), 1.0));
+        let mut network = layers.build(MNIST, &mut factory, Key::new(1)).expect("valid");
+        let input = Tensor::from_values(MNIST, uniform("x", batch * MNIST.len(), 1.0));
         let labels: Vec<u32> = (0..batch as u32).map(|i| i % 10).collect();
         let mut k = 0;
         all.push(kernel(name, batch, move || {
@@ -147,7 +157,8 @@ fn measure(kernels: &mut [Kernel], turns: usize) -> Vec<f64> {
         for _ in 0..turns {
             lane = lane.min(operation());
             for (best, kernel) in best.iter_mut().zip(kernels.iter_mut()) {
-                *best = best.min((kernel.call)());
+                // The first call fetches into the cache what the kernels before it put out.
+                *best = (0..CALLS).map(|_| (kernel.call)()).fold(*best, f64::min);
             }
         }
     });
@@ -167,17 +178,20 @@ fn kernels_take_no_longer_than_is_stored() {
     assert_eq!(kernels.len(), STORED.len(), "every stored time belongs to a kernel");
     let margin = if simd::level() == STORED_AT { MARGIN } else { MARGIN_ELSEWHERE };
     println!(
-        "{:<34} {:>10} {:>8}   (lane operations; at most {margin} times what is stored)",
+        "{:<38} {:>10} {:>8}   (lane operations; at most {margin} times what is stored)",
         "kernel", "measured", "stored"
     );
     let mut slow = kernels.iter().map(|kernel| kernel.name.clone()).collect::<Vec<_>>();
-    for _ in 0..=REPEATS {
+    for repeat in 0..=REPEATS {
+        if repeat > 0 {
+            std::thread::sleep(PAUSE);
+        }
         kernels.retain(|kernel| slow.contains(&kernel.name));
         slow.clear();
         let times = measure(&mut kernels, TURNS);
         for (kernel, time) in kernels.iter().zip(&times) {
             let stored = stored(&kernel.name);
-            println!("{:<34} {time:>10.1} {stored:>8.1}", kernel.name);
+            println!("{:<38} {time:>10.1} {stored:>8.1}", kernel.name);
             if *time > margin * stored {
                 slow.push(kernel.name.clone());
             }
@@ -194,7 +208,7 @@ fn kernels_take_no_longer_than_is_stored() {
     );
     if simd::level() == STORED_AT {
         let mut kernels = tiles();
-        let narrow = simd::at(Level::Scalar, || measure(&mut kernels, 3));
+        let narrow = simd::at(Level::Scalar, || measure(&mut kernels, 1));
         for (kernel, time) in kernels.iter().zip(&narrow) {
             let bound = MARGIN * stored(&kernel.name);
             assert!(*time > bound, "{} without vectors: {time:.1} passes the bound {bound:.1}", kernel.name);
