@@ -62,6 +62,8 @@ pub(crate) struct Maximum {
     pub(crate) parameters: Vec<f64>,
     pub(crate) log_likelihood: f64,
     pub(crate) units: Units,
+    /// The same at the noise that is believed, which is not that of the maximum.
+    pub(crate) believed: Option<Units>,
     /// Parameters held at a limit.
     pub(crate) held: Vec<bool>,
     pub(crate) converged: bool,
@@ -213,6 +215,7 @@ impl Likelihood<'_> {
             parameters,
             log_likelihood: value,
             units,
+            believed: None,
             held,
             converged,
             shift: [0.0; NOISES],

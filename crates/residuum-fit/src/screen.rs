@@ -201,6 +201,10 @@ fn smoothed(ramp: &Ramp, half: usize) -> Vec<f64> {
         .collect()
 }
 
+/// From how many widths of a bound ramps are cut: the reads that decide where a ramp ends stay, and it has gone on meanwhile. With 1.5 of
+/// them the last steps came out too small by a fifth of their intervals.
+const CLEAR: f64 = 2.0;
+
 /// Ramps of one direction smoothed until less than a step of read noise is left, turned so that they rise.
 struct Smooth {
     curves: Vec<Vec<f64>>,
@@ -405,7 +409,7 @@ pub(crate) fn cut_plateaus(devices: &mut [Vec<Ramp>], scales: &[Scale], found: &
         for (device, smooth) in smooth.into_iter().enumerate() {
             let Some(smooth) = smooth.filter(|_| most || ends[device] != End::Soft) else { continue };
             let places = own(&devices[device]);
-            let (count, reads) = cut(&mut devices[device], &places, &smooth.cuts(1.5 * smooth.width));
+            let (count, reads) = cut(&mut devices[device], &places, &smooth.cuts(CLEAR * smooth.width));
             if most || ends[device] == End::Hard {
                 found[device].cut += reads;
                 found[device].plateaus.push((direction, count, direction.sign() * smooth.level));
