@@ -249,18 +249,16 @@ impl Smooth {
         self.curves.iter().map(|c| self.first(c, distance).map(|at| at + self.half + 1)).collect()
     }
 
-    /// The speed over a distance that took so many pulses, and its standard error: that between ramps, or where they are too few to tell it,
-    /// what the noise of n pulses and of the reads at both ends makes of the distance.
+    /// The speed over a distance that took so many pulses, and its standard error: what the noise of n pulses and of the reads at both ends
+    /// makes of the distance, or that between ramps if it is larger. A few ramps agree by chance too often to be believed alone.
     fn speed(&self, distance: f64, pulses: &[f64]) -> [f64; 2] {
         let n = pulses.len() as f64;
         let mean = f64::max(pulses.iter().sum::<f64>() / n, 0.5);
         let speed = distance / mean;
-        let relative = if n < 4.0 {
-            (mean * self.write.powi(2) + 2.0 * self.read.powi(2)).sqrt() / distance
-        } else {
-            (pulses.iter().map(|p| (p - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt() / mean
-        };
-        [speed, speed * relative / n.sqrt()]
+        let by_noise = (mean * self.write.powi(2) + 2.0 * self.read.powi(2)).sqrt() / distance;
+        let between =
+            (pulses.iter().map(|p| (p - mean).powi(2)).sum::<f64>() / f64::max(n - 1.0, 1.0)).sqrt() / mean;
+        [speed, speed * f64::max(by_noise, between) / n.sqrt()]
     }
 
     /// How ramps end at the highest level.
@@ -318,8 +316,11 @@ struct Approach {
 }
 
 impl Approach {
+    /// Any share from none to all may be left at a hard bound, none is at a soft one. So the number of standard errors that make the first
+    /// five times as likely as the second is smaller where the error is wide: 2 for one ramp, 2.5 at most.
     fn end(self) -> End {
-        match self.left_over > f64::max(0.08, 2.5 * self.error) {
+        let sure = (2.0 * (2.0 / self.error).ln()).max(0.0).sqrt().min(2.5);
+        match self.left_over > f64::max(0.08, sure * self.error) {
             false => End::Soft,
             true if self.stands > 0.0 => End::Hard,
             true => End::Reached,
