@@ -12,8 +12,9 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use rayon::prelude::*;
+use residuum::progress::Silent;
 use residuum::{Key, Range};
-use residuum_fit::{FitOptions, Quiet, fit, simulate_devices};
+use residuum_fit::{FitOptions, fit, simulate_devices};
 
 #[allow(dead_code)]
 #[path = "../tests/it/cases.rs"]
@@ -81,7 +82,7 @@ fn replica(case: &Case, devices: usize, replica: u64) -> String {
         ..FitOptions::default()
     };
     let head = format!("{};{devices};{replica}", case.name);
-    match fit(&measured, &options, &Quiet) {
+    match fit(&measured, &options, &Silent) {
         Err(e) => format!("{head};error: {e};;"),
         Ok(found) => {
             // Beside each verdict, how far the estimate is off, in half widths of its interval.

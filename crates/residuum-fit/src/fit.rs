@@ -8,6 +8,7 @@ mod spreads;
 mod words;
 
 use rayon::prelude::*;
+use residuum::progress::Progress;
 use residuum::{Key, Range};
 
 pub use error::FitError;
@@ -26,27 +27,6 @@ use crate::point::FittedPoint;
 use crate::scoring::{Likelihood, Maximum, NOISES, WriteNoise};
 use crate::screen::{self, Screening};
 use crate::starts::{Scale, Starts};
-
-/// Hears how far a fit has come; the library itself never prints.
-pub trait FitProgress: Sync {
-    /// `total` units of work begin.
-    fn begin(&self, label: &str, total: u64);
-    /// One more is done.
-    fn advance(&self);
-    /// Whether to stop.
-    fn cancelled(&self) -> bool {
-        false
-    }
-}
-
-/// Hears nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Quiet;
-
-impl FitProgress for Quiet {
-    fn begin(&self, _: &str, _: u64) {}
-    fn advance(&self) {}
-}
 
 /// Choices of a fit.
 #[derive(Clone, Debug, PartialEq)]
@@ -213,7 +193,7 @@ impl DeviceFit {
 pub fn fit(
     measured: &Measurement,
     options: &FitOptions,
-    progress: &dyn FitProgress,
+    progress: &dyn Progress,
 ) -> Result<DeviceFit, FitError> {
     if options.draws < 20 {
         return Err(FitError::Draws(options.draws));
@@ -264,7 +244,7 @@ pub fn fit(
                     break;
                 }
             }
-            progress.advance();
+            progress.advance(1);
             (own, seen)
         })
         .collect();
@@ -291,9 +271,7 @@ pub fn fit(
             candidate(model, writes, prepared.par_iter().zip(&starts).map(on).collect(), &prepared, seen)
         });
         let best = tried.max_by(|a, b| a.log_likelihood.total_cmp(&b.log_likelihood)).ok_or(FitError::NoModel);
-        for _ in &devices {
-            progress.advance();
-        }
+        progress.advance(devices.len() as u64);
         best
     };
     let fitted = models.into_iter().map(climb).collect::<Result<Vec<_>, _>>()?;

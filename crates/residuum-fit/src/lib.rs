@@ -11,7 +11,8 @@
 //! tells the two noises apart.
 //!
 //! ```
-//! use residuum_fit::{Curve, FitOptions, CurveFamily, Quiet, Truth, fit, simulate};
+//! use residuum::progress::Silent;
+//! use residuum_fit::{Curve, FitOptions, CurveFamily, Truth, fit, simulate};
 //! use residuum::Key;
 //!
 //! let truth = Truth {
@@ -22,7 +23,7 @@
 //!     range: residuum::Range { lo: -0.9, hi: 0.9 },
 //! };
 //! let measured = simulate(&truth, 300, 6, Key::new(1));
-//! let found = fit(&measured, &FitOptions::default(), &Quiet)?;
+//! let found = fit(&measured, &FitOptions::default(), &Silent)?;
 //! assert_eq!(found.model_name(), "linear");
 //! assert!((found.read_noise.value - 0.01).abs() < 0.002);
 //! # Ok::<(), residuum_fit::FitError>(())
@@ -44,7 +45,7 @@ mod tangent;
 
 pub use bootstrap::Estimate;
 pub use curve::{Curve, CurveFamily};
-pub use fit::{Candidate, DeviceFit, FitError, FitOptions, FitProgress, LeftOut, Quiet, Spreads, fit};
+pub use fit::{Candidate, DeviceFit, FitError, FitOptions, LeftOut, Spreads, fit};
 pub use measurement::{Direction, Measurement, Ramp};
 pub use nonlinearity::nonlinearity;
 pub use point::{Crossing, FittedPoint, PointKind};

@@ -8,7 +8,6 @@ pub mod execute;
 pub mod explain;
 pub mod files;
 pub mod plan;
-pub mod progress;
 pub mod rates;
 pub mod report;
 pub mod reproduce;
@@ -25,4 +24,5 @@ pub mod train;
 pub mod tune;
 pub mod verify;
 
+pub use residuum::progress;
 pub use residuum_plot as figure;

@@ -14,6 +14,7 @@
 //! | [`rule`] | Digital and Analog SGD (or momentum, or Adam), Tiki-Taka, Residual Learning, cascades, mixed precision |
 //! | [`objective`] | problems and the noise of their gradients |
 //! | [`minimize`](mod@minimize) | the loop |
+//! | [`progress`] | how far long work has come, and whether to stop |
 //! | [`device`] | device models: steps, spreads, noise, presets, AIHWKIT |
 //! | [`tile`] | crossbar tiles: f32 weights written by coincident pulse trains |
 //! | [`theory`] | what the mathematics predicts |
@@ -35,6 +36,7 @@ mod normal32;
 pub mod numeric;
 pub mod objective;
 pub mod population;
+pub mod progress;
 pub mod range;
 pub mod readout;
 pub mod response;
@@ -80,3 +82,8 @@ pub mod prelude {
     pub use crate::tile::{Device, Scheme, Tile};
     pub use crate::{Control, Key, minimize, minimize_observed};
 }
+
+/// The Rust of a page outside the crate, compiled and run with the examples of the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/how-to/aihwkit.md")]
+mod how_to_aihwkit {}

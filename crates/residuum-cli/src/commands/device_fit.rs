@@ -4,15 +4,14 @@ use anyhow::{Context as _, bail};
 use residuum::Range;
 use residuum_data::disk;
 use residuum_fit::read::{self, PulseFile};
-use residuum_fit::{Direction, FitOptions, FitProgress, Format, Measurement, ReadOptions};
+use residuum_fit::{Direction, FitOptions, Format, Measurement, ReadOptions};
 use residuum_lab::device_fit::FitReport;
 use residuum_lab::figure::Figure;
 use residuum_lab::files::{save_figure, write_atomic};
-use residuum_lab::progress::Progress as _;
 
 use super::Context;
 use crate::args::{FOR_PAPERS, FitArgs};
-use crate::terminal::{self, Bar};
+use crate::terminal;
 
 /// Files larger than this are no measurement of one device lab: a slip in the path is likelier.
 const LARGEST: u64 = 2 << 30;
@@ -28,8 +27,7 @@ pub fn fit(context: &Context, options: &FitArgs) -> anyhow::Result<bool> {
         model: options.model.clone(),
         ..FitOptions::default()
     };
-    let found =
-        residuum_fit::fit(&measured, &fit_options, &OnBar(&context.bar)).with_context(|| source.clone())?;
+    let found = residuum_fit::fit(&measured, &fit_options, &context.bar).with_context(|| source.clone())?;
     let report = FitReport::new(found, measured, source)?;
     let written = write(context, options, &report)?;
     if context.json {
@@ -122,19 +120,4 @@ fn write(context: &Context, options: &FitArgs, report: &FitReport) -> anyhow::Re
         }
     }
     Ok(written)
-}
-
-/// The progress of a fit on the bar of the command.
-struct OnBar<'a>(&'a Bar);
-
-impl FitProgress for OnBar<'_> {
-    fn begin(&self, label: &str, total: u64) {
-        self.0.begin(label, total);
-    }
-    fn advance(&self) {
-        self.0.advance(1);
-    }
-    fn cancelled(&self) -> bool {
-        self.0.cancelled()
-    }
 }

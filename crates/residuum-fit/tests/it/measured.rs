@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use residuum::Range;
+use residuum::progress::Silent;
 use residuum_fit::read::{PulseFile, measurement};
-use residuum_fit::{DeviceFit, Direction, FitOptions, Measurement, PointKind, Quiet, ReadOptions, fit};
+use residuum_fit::{DeviceFit, Direction, FitOptions, Measurement, PointKind, ReadOptions, fit};
 use serde_json::Value;
 
 fn root() -> PathBuf {
@@ -37,7 +38,7 @@ fn quick(range: Option<Range>, model: Option<&str>) -> FitOptions {
 fn the_cell_of_crosssim_repels() {
     let measured = crosssim();
     assert_eq!((measured.count(Direction::Up), measured.count(Direction::Down)), (39, 40));
-    let found: DeviceFit = fit(&measured, &quick(None, None), &Quiet).unwrap();
+    let found: DeviceFit = fit(&measured, &quick(None, None), &Silent).unwrap();
     let point = &found.symmetric_point;
     assert_eq!(point.kind, PointKind::Repelling, "{point:?}");
     assert!(point.agreement > 0.95);
@@ -63,7 +64,7 @@ fn the_cell_of_gong_is_fitted_as_by_an_independent_program() {
         measurement(&[PulseFile { name: "gong", text: &own, direction: None }], &ReadOptions::default())
             .unwrap();
     assert_eq!((measured.format.as_str(), measured.reads()), ("two-columns", 2000));
-    let found = fit(&measured, &quick(Some(Range { lo: -1.0, hi: 1.0 }), Some("linear")), &Quiet).unwrap();
+    let found = fit(&measured, &quick(Some(Range { lo: -1.0, hi: 1.0 }), Some("linear")), &Silent).unwrap();
     // The lines vanish inside the range that was given, and the device ends there.
     let ends = found.hard_range();
     assert!(
@@ -95,7 +96,7 @@ fn steps_that_may_be_none_have_no_largest_number_of_states() {
     let own = text("gong-reram.csv");
     let file = PulseFile { name: "gong", text: &own, direction: None };
     let measured = measurement(&[file], &ReadOptions::default()).unwrap();
-    let found = fit(&measured, &quick(None, Some("linear")), &Quiet).unwrap();
+    let found = fit(&measured, &quick(None, Some("linear")), &Silent).unwrap();
     assert!(found.step.low < 0.0 && found.step.value > 0.0, "{:?}", found.step);
     let states = found.states;
     assert!(states.low < states.value && states.value < 1e6 && states.high.is_infinite(), "{states:?}");

@@ -126,8 +126,11 @@ fn a_wrong_ramp_length_is_noticed() {
         assert!(said.contains("go up and down in turn") && said.contains(&length.to_string()), "{said}");
     }
     // Pieces that alternate are refused by the fit, since they turn.
-    let twice =
-        residuum_fit::fit(&with(180).unwrap(), &residuum_fit::FitOptions::default(), &residuum_fit::Quiet);
+    let twice = residuum_fit::fit(
+        &with(180).unwrap(),
+        &residuum_fit::FitOptions::default(),
+        &residuum::progress::Silent,
+    );
     assert!(twice.unwrap_err().to_string().contains("--ramp-length"));
 }
 

@@ -1,10 +1,9 @@
 //! Synthetic truth: the right family, the right kind, intervals that cover. `examples/coverage.rs` is the same at full size.
 
 use rayon::prelude::*;
+use residuum::progress::Silent;
 use residuum::{Key, Range};
-use residuum_fit::{
-    DeviceFit, Direction, Estimate, FitError, FitOptions, PointKind, Quiet, fit, simulate_devices,
-};
+use residuum_fit::{DeviceFit, Direction, Estimate, FitError, FitOptions, PointKind, fit, simulate_devices};
 
 use crate::cases::{CASES, Case};
 
@@ -17,7 +16,7 @@ fn options() -> FitOptions {
 fn replica(case: &Case, devices: usize, seed: u64) -> DeviceFit {
     let key = Key::new(seed).named(case.name);
     let measured = simulate_devices(&case.devices(devices, key), case.pulses, case.ramps(devices), key);
-    fit(&measured, &options(), &Quiet).unwrap()
+    fit(&measured, &options(), &Silent).unwrap()
 }
 
 /// Shares of right families, right kinds and covering intervals, each as (right, all).
@@ -139,7 +138,7 @@ fn a_fitted_device_simulated_and_fitted_again_is_the_same() {
         let first = replica(case, 1, 9);
         let again = |truth: residuum_fit::Truth| {
             let measured = simulate_devices(&[truth], pulses, 10, Key::new(77));
-            fit(&measured, &FitOptions { model: Some(case.family.into()), ..options() }, &Quiet).unwrap()
+            fit(&measured, &FitOptions { model: Some(case.family.into()), ..options() }, &Silent).unwrap()
         };
         let second = again(first.truth());
         assert_eq!(
@@ -186,7 +185,7 @@ fn outliers_and_stuck_devices_are_named() {
         ramp.reads.iter_mut().for_each(|y| *y = first + 1e-3 * (*y - first));
     }
     measured.ramps[0].reads[50] += 0.9;
-    let found = fit(&measured, &options(), &Quiet).unwrap();
+    let found = fit(&measured, &options(), &Silent).unwrap();
     assert_eq!(found.screening.stuck, [1]);
     assert!(
         found.screening.outliers.iter().any(|o| o.pulse == 50 && o.cycle == 0),
@@ -206,7 +205,7 @@ fn a_dead_device_is_stuck_and_not_in_another_unit() {
         let dead = ramp.device == 2;
         ramp.reads.iter_mut().for_each(|y| *y = if dead { 1e-6 * (1.0 + 0.01 * *y) } else { 3.0 + *y });
     }
-    let found = fit(&measured, &FitOptions { range: None, ..options() }, &Quiet).unwrap();
+    let found = fit(&measured, &FitOptions { range: None, ..options() }, &Silent).unwrap();
     assert_eq!(found.screening.stuck, [2]);
 }
 
@@ -216,7 +215,7 @@ fn a_jump_is_no_outlier() {
     let key = Key::new(5);
     let mut measured = simulate_devices(&case.devices(1, key), case.pulses, 4, key);
     measured.ramps[0].reads[120..].iter_mut().for_each(|y| *y -= 0.4);
-    let found = fit(&measured, &options(), &Quiet).unwrap();
+    let found = fit(&measured, &options(), &Silent).unwrap();
     let seen = &found.screening.outliers;
     assert!(seen.iter().any(|o| o.jump && o.pulse == 120), "{seen:?}");
     assert!(found.warnings.iter().any(|w| w.starts_with("jump, after which")), "{:?}", found.warnings);
@@ -234,7 +233,7 @@ fn steep_lines_that_end_at_hard_bounds_are_no_soft_bounds() {
     let mut twin = case.devices(1, Key::new(2));
     twin[0].range = Range { lo: -1.3, hi: 1.3 };
     let measured = simulate_devices(&twin, case.pulses, 10, Key::new(2));
-    let soft = fit(&measured, &options(), &Quiet).unwrap();
+    let soft = fit(&measured, &options(), &Silent).unwrap();
     assert_eq!(soft.model_name(), "soft_bounds", "{:?}", soft.warnings);
     assert!(soft.hard_range().hi > 1.08, "{}", soft.hard_range());
 }
@@ -245,7 +244,7 @@ fn soft_bounds_end_where_steps_are_not_negative() {
     for (up, down) in [(0.017, 0.013), (0.0211, 0.0193), (0.0307, 0.0123), (0.0119, 0.0173)] {
         let curve = residuum_fit::Curve::new(residuum_fit::CurveFamily::Line, vec![up, 1e-4, 3e-4, down]);
         let truth = residuum_fit::Truth { curve, ..CASES[2].devices(1, Key::new(1)).swap_remove(0) };
-        let found = fit(&simulate_devices(&[truth], 400, 3, Key::new(4)), &options(), &Quiet).unwrap();
+        let found = fit(&simulate_devices(&[truth], 400, 3, Key::new(4)), &options(), &Silent).unwrap();
         let (ends, unit) = (found.hard_range(), found.step.value / found.per_weight());
         let [plus, minus] = found.curve.expressions(unit).unwrap();
         assert!(residuum::response::Formula::parse(&plus, &minus, ends).is_ok(), "{plus}, {minus} on {ends}");
@@ -258,7 +257,7 @@ fn noise_that_is_not_there_leaves_the_whole_to_the_other() {
     case[0].proportional = 0.0;
     let absent = (0..6).filter(|seed| {
         let measured = simulate_devices(&case, 350, 6, Key::new(*seed));
-        let found = fit(&measured, &options(), &Quiet).unwrap();
+        let found = fit(&measured, &options(), &Silent).unwrap();
         assert!(found.additive.value <= found.write_noise.value * (1.0 + 1e-9), "{seed}");
         let absent = found.proportional.value == 0.0;
         assert!(!absent || found.additive.value == found.write_noise.value, "{seed}: {:?}", found.additive);
@@ -277,7 +276,7 @@ fn what_cannot_be_ramps_is_refused() {
     let error = |change: &dyn Fn(&mut residuum_fit::Measurement)| {
         let mut measured = good.clone();
         change(&mut measured);
-        fit(&measured, &options(), &Quiet).unwrap_err()
+        fit(&measured, &options(), &Silent).unwrap_err()
     };
     let one = error(&|m| m.ramps.retain(|r| r.direction == Direction::Up));
     assert!(
@@ -298,7 +297,8 @@ fn what_cannot_be_ramps_is_refused() {
         [((-1e9, 1e9), "fill to a twentieth"), ((-0.2, 0.2), "leave by no more"), ((4.0, 5.0), "contain reads")]
     {
         let range = Range { lo: range.0, hi: range.1 };
-        let said = fit(&good, &FitOptions { range: Some(range), ..options() }, &Quiet).unwrap_err().to_string();
+        let said =
+            fit(&good, &FitOptions { range: Some(range), ..options() }, &Silent).unwrap_err().to_string();
         assert!(said.contains(words) && said.len() < 250, "{said}");
     }
     let still = error(&|m| m.ramps.iter_mut().for_each(|r| r.reads.iter_mut().for_each(|y| *y = 1.0)));

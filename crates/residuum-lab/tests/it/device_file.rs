@@ -1,8 +1,9 @@
 //! Device files: written by a fit, taken by specs, exact and pulsed.
 
+use residuum::progress::Silent;
 use residuum::tile::Tile;
 use residuum::{Key, Range};
-use residuum_fit::{Curve, CurveFamily, Direction, FitOptions, Measurement, Quiet, Ramp, Truth, fit, simulate};
+use residuum_fit::{Curve, CurveFamily, Direction, FitOptions, Measurement, Ramp, Truth, fit, simulate};
 use residuum_lab::device_fit::FitReport;
 use residuum_lab::spec::parse_device;
 
@@ -18,7 +19,7 @@ fn report(model: CurveFamily, parameters: Vec<f64>, name: Option<&str>) -> FitRe
     let measured = simulate(&truth, 300, 4, Key::new(3));
     let options =
         FitOptions { range: Some(range), draws: 30, model: name.map(String::from), ..FitOptions::default() };
-    let found = fit(&measured, &options, &Quiet).unwrap();
+    let found = fit(&measured, &options, &Silent).unwrap();
     FitReport::new(found, measured, "made".into()).unwrap()
 }
 
@@ -68,7 +69,7 @@ fn a_table_for_crosssim_has_the_fitted_steps_and_noise() {
     let mut measured = simulate(&truth, 300, 4, Key::new(3));
     measured.ramps.iter_mut().flat_map(|r| &mut r.reads).for_each(|y| *y = 2e-6 * (3.0 + *y));
     let options = FitOptions { draws: 30, model: Some("linear".into()), ..FitOptions::default() };
-    let found = fit(&measured, &options, &Quiet).unwrap();
+    let found = fit(&measured, &options, &Silent).unwrap();
     let report = FitReport::new(found, measured, "made".into()).unwrap();
     let f = &report.fit;
     let tables = [Direction::Up, Direction::Down].map(|d| {
@@ -142,7 +143,7 @@ fn the_pulses_of_a_fitted_tile_are_fitted_by_the_same_device() {
             held_out: false,
             ..FitOptions::default()
         };
-        fit(&pulsed(text), &options, &Quiet).unwrap()
+        fit(&pulsed(text), &options, &Silent).unwrap()
     };
     let apart = |second: &residuum_fit::DeviceFit| {
         let own = |f: &residuum_fit::DeviceFit| {
