@@ -22,7 +22,7 @@ pub mod table;
 pub mod testing;
 pub mod train;
 pub mod tune;
-pub mod verify;
 
 pub use residuum::progress;
+pub use residuum_claims as verify;
 pub use residuum_plot as figure;

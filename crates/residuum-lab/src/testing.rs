@@ -46,25 +46,3 @@ pub mod sweep {
     pub use crate::sweep::network::{At, histogram_rows, layer_rows};
     pub use crate::sweep::trial::manifest_of;
 }
-
-/// Of `verify`.
-pub mod verify {
-    use crate::progress::Progress;
-    pub use crate::verify::context::Bench;
-    pub use crate::verify::moments::{Loop, Moments, modulus};
-    pub use crate::verify::report::{number, wrap};
-    use crate::verify::{Claim, VerifyError, VerifyOptions, VerifyReport};
-
-    /// The report on claims whose experiments are done on a bench, faithful or broken.
-    ///
-    /// # Errors
-    /// Those of `verify`.
-    pub fn run(
-        claims: &[Claim],
-        options: &VerifyOptions,
-        bench: Bench,
-        progress: &dyn Progress,
-    ) -> Result<VerifyReport, VerifyError> {
-        crate::verify::run(claims, options, bench, progress)
-    }
-}

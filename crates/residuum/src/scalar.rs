@@ -4,9 +4,11 @@ use std::fmt::{Debug, Display};
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
 use crate::Key;
+use crate::array::{Array, ExactArray};
 use crate::cells::Cells;
 use crate::error::{ParameterError, all_finite, all_finite_32};
 use crate::readout::{Readout, Scratch, Shape};
+use crate::rule::{AnyRule, Rule};
 use crate::state::Data;
 
 mod sealed {
@@ -40,6 +42,14 @@ pub trait Scalar:
     const ZERO: Self;
     /// 1.
     const ONE: Self;
+
+    /// For [`AnyRule::boxed`].
+    #[doc(hidden)]
+    fn boxed_rule(rule: AnyRule<Self>) -> Box<dyn Rule<Self>>;
+
+    /// For [`ExactArray::boxed`].
+    #[doc(hidden)]
+    fn boxed_array(array: ExactArray<Self>) -> Box<dyn Array<Self>>;
 
     /// The nearest number of this precision.
     fn from_f64(value: f64) -> Self;
@@ -131,6 +141,16 @@ macro_rules! common {
     ($own:ident) => {
         const ZERO: Self = 0.0;
         const ONE: Self = 1.0;
+
+        #[inline(never)]
+        fn boxed_rule(rule: AnyRule<Self>) -> Box<dyn Rule<Self>> {
+            rule.into_box()
+        }
+
+        #[inline(never)]
+        fn boxed_array(array: ExactArray<Self>) -> Box<dyn Array<Self>> {
+            Box::new(array)
+        }
 
         #[inline(always)]
         fn abs(self) -> Self {

@@ -3,14 +3,10 @@
 //! The paper leaves mixing, noise and start open. With mixing 0.5 a larger κ₂ is worse at every step; with a larger
 //! one the curves cross, which the third panel says openly.
 
-use std::sync::Arc;
-
 use rayon::prelude::*;
 use residuum::objective::DiagonalQuadratic;
-use residuum::response::Linear;
-use residuum::rule::{Rates, ResidualConfig, ResidualLearning, Rule};
 use residuum::stats::{LinearFit, Summary, fit_line};
-use residuum::{Control, ExactArray, Key, Noise, Noisy, Objective, ParameterError, minimize_observed};
+use residuum::{Key, ParameterError};
 use serde::Serialize;
 
 use super::{
@@ -18,6 +14,7 @@ use super::{
 };
 use crate::figure::{Axis, Band, Color, ColorRamp, Dash, Figure, Legend, Line, Marker, Panel, Points};
 use crate::progress::{Cancelled, Progress};
+use crate::verify::figures::ConditionSweep;
 
 const NAME: &str = "fig-kappa";
 
@@ -107,28 +104,16 @@ fn curves(
     deviation: f64,
     key: Key,
 ) -> Result<Curves, ReproduceError> {
-    let mut rules = setting
-        .hardware_conditions
-        .iter()
-        .map(|&condition| {
-            let response = Linear::with_condition(condition, setting.radius)?;
-            let array = |initial: f64| ExactArray::uniform(&vec![initial; setting.dim], response);
-            let config = ResidualConfig::mixing(mixing);
-            ResidualLearning::new(array(setting.initial)?, array(setting.initial_residual)?, config)
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    let noise = if deviation > 0.0 { Noise::Gaussian { deviation } } else { Noise::None };
-    let objective = Arc::new(objective);
-    let problem = Noisy::new(objective.clone(), noise)?;
-    let mut curves: Curves = vec![Vec::new(); rules.len()];
-    let mut record = |_: u64, index: usize, rule: &dyn Rule| {
-        curves[index].push(objective.value(rule.effective_weights()));
-        Control::Continue
+    let sweep = ConditionSweep {
+        hardware_conditions: &setting.hardware_conditions,
+        radius: setting.radius,
+        initial: [setting.initial, setting.initial_residual],
+        rates: [setting.learning_rate, setting.transfer_rate],
+        mixing,
+        deviation,
+        steps: setting.steps,
     };
-    let mut rules: Vec<&mut dyn Rule> = rules.iter_mut().map(|rule| rule as &mut dyn Rule).collect();
-    let rates = Rates::new(setting.learning_rate, setting.transfer_rate);
-    minimize_observed(&problem, &mut rules, &rates, 0..setting.steps, key, &mut record)?;
-    Ok(curves)
+    Ok(sweep.run(objective, key)?)
 }
 
 /// First step after which a larger κ₂ has the smaller error.

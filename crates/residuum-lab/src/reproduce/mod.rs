@@ -40,7 +40,7 @@ use crate::progress::{Cancelled, Progress};
 use crate::spec::SpecError;
 use crate::store::StoreError;
 use crate::sweep::SweepError;
-use crate::verify::VerifyError;
+use crate::verify::{ClaimError, VerifyError};
 
 /// How a figure or table is run.
 type Run = fn(&ReproduceOptions, &dyn Progress) -> Result<Reproduction, ReproduceError>;
@@ -261,6 +261,9 @@ pub enum ReproduceError {
     /// The bounds could not be measured.
     #[error(transparent)]
     Verify(#[from] VerifyError),
+    /// A simulation could not be done.
+    #[error(transparent)]
+    Simulation(#[from] ClaimError),
     /// The listener asked to stop.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),

@@ -10,12 +10,11 @@ use rayon::prelude::*;
 use residuum::cells::Uniform;
 use residuum::objective::DiagonalQuadratic;
 use residuum::response::Power;
-use residuum::rule::{self, Analog, Digital, ResidualConfig, ResidualLearning, Source};
 use residuum::stats::{Summary, Z, density};
 use residuum::theory::fixed_point::predict_drift;
 use residuum::theory::magnitude::Sampling;
 use residuum::theory::residual_law::{LawRates, LocalModel};
-use residuum::{ExactArray, Key, Noise, Noisy, ParameterError, Range, ResponseFunction, UpdateRule, minimize};
+use residuum::{Key, Noise, Noisy, ParameterError, Range, ResponseFunction};
 use serde::Serialize;
 
 use super::{
@@ -26,6 +25,7 @@ use crate::figure::{
 };
 use crate::progress::{Cancelled, Progress};
 use crate::style::{RuleStyle, rule_style, rule_styles};
+use crate::verify::figures::{ToyEnds, ToyReplicas};
 
 const NAME: &str = "fig-toy";
 
@@ -123,23 +123,23 @@ impl Series {
 type Samples = [Vec<f64>; 5];
 
 fn run_block(setting: &Setting, deviation: f64, replicas: usize, key: Key) -> Result<Samples, ReproduceError> {
-    let initial = vec![setting.initial; replicas];
-    let main = ExactArray::uniform(&initial, setting.response()?)?;
-    let residual = ExactArray::uniform(&vec![setting.initial_residual; replicas], setting.response()?)?;
-    let mut digital = Digital::new(&initial, Source::Sgd)?;
-    let mut analog = Analog::sgd(main.clone());
-    let mut learning = ResidualLearning::new(main, residual, ResidualConfig::mixing(setting.mixing))?;
-    let problem = setting.problem(deviation, replicas)?;
-    let rates = rule::Rates::new(setting.learning_rate, setting.transfer_rate);
-    minimize(&problem, &mut [&mut digital, &mut analog, &mut learning], &rates, setting.steps, key)?;
-    let effective = |rule: &dyn UpdateRule| rule.effective_weights().to_vec();
-    Ok([
-        effective(&digital),
-        effective(&analog),
-        learning.main().weights().to_vec(),
-        effective(&learning),
-        learning.residual().weights().to_vec(),
-    ])
+    let &Setting { curvature, minimizer, initial, initial_residual, mixing, steps, .. } = setting;
+    let rates = [setting.learning_rate, setting.transfer_rate];
+    let response = setting.response()?;
+    let block = ToyReplicas {
+        curvature,
+        minimizer,
+        initial,
+        initial_residual,
+        rates,
+        mixing,
+        response,
+        steps,
+        deviation,
+        replicas,
+    };
+    let ToyEnds { digital, analog, main, effective, residual } = block.run(key)?;
+    Ok([digital, analog, main, effective, residual])
 }
 
 /// Every noise level, all blocks side by side, joined in the order of the blocks.

@@ -6,13 +6,10 @@ use residuum::array::{Unreachable, ZeroShift};
 use residuum::cells::symmetric_points;
 use residuum::readout::Shape;
 use residuum::rule::{
-    Columns, Digital, EffectiveRates, ResidualConfig, ResidualLearning, SymmetricPoint, Transfer,
+    AnyRule, Columns, Digital, ResidualConfig, ResidualLearning, SymmetricPoint, Transfer, Widened,
 };
 use residuum::tile::{OneSidedCell, ReferenceCell, Refresh, Scheme, Tile, VectorCell};
-use residuum::{
-    Array, Cells, ExactArray, Gradient, Inspect, Key, ParameterError, Rates, Rule, Scalar, State, StateError,
-    StepError, Tensors, UpdateRule,
-};
+use residuum::{Array, Cells, ExactArray, Key, ParameterError, Rule, Scalar};
 use thiserror::Error;
 
 use super::Spec;
@@ -133,7 +130,7 @@ impl Builder<'_> {
     pub(super) fn residual_learning<T: Number>(
         &self,
         spec: &ResidualSpec,
-    ) -> Result<Box<dyn Rule<T>>, RuleBuildError> {
+    ) -> Result<ResidualLearning<T>, RuleBuildError> {
         let RuleSpec { pulses, transfer_pulses, source, .. } = *self.rule;
         let count = self.rule.transfer_rates.len();
         let (mut residuals, mut points) = (Vec::new(), Vec::new());
@@ -171,7 +168,7 @@ impl Builder<'_> {
         if let Some(warm_start) = spec.warm_start {
             rule = rule.warm_start(warm_start.settings)?;
         }
-        Ok(Box::new(rule))
+        Ok(rule)
     }
 
     /// A transfer as this array has it: of more columns than there are it moves all, and its lines are those of the array.
@@ -394,7 +391,7 @@ fn one_array<T: Number>(
     }
     let start: Vec<T> = start.iter().map(|w| T::from_f64(*w)).collect();
     let array = ExactArray::new(&start, cells, device.update()).and_then(|array| array.with_shape(shape));
-    array.map(|array| Box::new(array) as Box<dyn Array<T>>).map_err(of(name))
+    array.map(ExactArray::boxed).map_err(of(name))
 }
 
 fn cells_of(device: &DeviceSpec, n: usize, key: Key, name: &str) -> Result<Arc<dyn Cells>, RuleBuildError> {
@@ -454,7 +451,9 @@ impl Spec {
         let main = self.initial.main.build(n, key.named("main")).map_err(|e| format!("initial.main {e}"))?;
         let Some(devices) = &self.devices else {
             return match rule.kind {
-                RuleKind::Digital => Ok(Box::new(Digital::new(&main, rule.source).map_err(|e| e.to_string())?)),
+                RuleKind::Digital => {
+                    Ok(AnyRule::from(Digital::new(&main, rule.source).map_err(|e| e.to_string())?).boxed())
+                }
                 _ => Err("device is missing: this rule writes to analog memory".into()),
             };
         };
@@ -465,123 +464,5 @@ impl Spec {
             return Ok(Box::new(Widened::new(builder.build().map_err(text)?)));
         }
         builder.build().map_err(text)
-    }
-}
-
-/// A rule in single precision as a problem in double precision sees it.
-#[derive(Debug)]
-struct Widened {
-    rule: Box<dyn Rule<f32>>,
-    effective: Vec<f64>,
-    states: Vec<(&'static str, Vec<f64>)>,
-    /// The gradient, or errors and inputs.
-    narrow: [Vec<f32>; 2],
-}
-
-impl Widened {
-    fn new(rule: Box<dyn Rule<f32>>) -> Self {
-        let mut wide = Self { rule, effective: Vec::new(), states: Vec::new(), narrow: Default::default() };
-        wide.look();
-        wide
-    }
-
-    fn look(&mut self) {
-        let copy = |to: &mut Vec<f64>, from: &[f32]| {
-            to.clear();
-            to.extend(from.iter().map(|w| f64::from(*w)));
-        };
-        copy(&mut self.effective, self.rule.effective_weights());
-        let states = self.rule.states();
-        self.states.resize(states.len(), ("", Vec::new()));
-        for ((name, to), (own, from)) in self.states.iter_mut().zip(states) {
-            *name = own;
-            copy(to, from);
-        }
-    }
-}
-
-impl UpdateRule for Widened {
-    fn effective_weights(&self) -> &[f64] {
-        &self.effective
-    }
-
-    fn step(&mut self, gradient: Gradient<'_>, rates: &Rates, key: Key) -> Result<(), StepError> {
-        let narrow = |to: &mut Vec<f32>, from: &[f64]| {
-            to.clear();
-            to.extend(from.iter().map(|x| *x as f32));
-        };
-        let [first, second] = &mut self.narrow;
-        let gradient = match gradient {
-            Gradient::Dense(gradient) => {
-                narrow(first, gradient);
-                Gradient::Dense(first)
-            }
-            Gradient::Outer { batch, errors, inputs } => {
-                narrow(first, errors);
-                narrow(second, inputs);
-                Gradient::Outer { batch, errors: first, inputs: second }
-            }
-        };
-        self.rule.step(gradient, rates, key)?;
-        // A step of a problem is a mini-batch of a network.
-        self.rule.age(key.named("age"));
-        self.look();
-        Ok(())
-    }
-}
-
-impl Inspect for Widened {
-    fn label(&self) -> String {
-        self.rule.label()
-    }
-
-    fn arrays(&self) -> Vec<(&'static str, &dyn Array<f64>)> {
-        Vec::new()
-    }
-
-    fn states(&self) -> Vec<(&'static str, &[f64])> {
-        self.states.iter().map(|(name, state)| (*name, state.as_slice())).collect()
-    }
-
-    fn effective_rates(&self, rates: &Rates, batch: usize) -> EffectiveRates {
-        self.rule.effective_rates(rates, batch)
-    }
-
-    fn pulses_sent(&self) -> u64 {
-        self.rule.pulses_sent()
-    }
-
-    fn range(&self) -> Option<[f64; 2]> {
-        self.rule.range().map(|range| range.map(f64::from))
-    }
-}
-
-impl State for Widened {
-    fn tensors(&self) -> Tensors {
-        self.rule.tensors()
-    }
-
-    fn load(&mut self, from: &Tensors) -> Result<(), StateError> {
-        self.rule.load(from)?;
-        self.look();
-        Ok(())
-    }
-}
-
-impl Rule for Widened {
-    fn program(&mut self, weights: &[f64], key: Key) -> Result<(), ParameterError> {
-        let narrow: Vec<f32> = weights.iter().map(|w| *w as f32).collect();
-        self.rule.program(&narrow, key)?;
-        self.look();
-        Ok(())
-    }
-
-    fn age(&mut self, key: Key) {
-        self.rule.age(key);
-        self.look();
-    }
-
-    fn epoch_ended(&mut self, loss: f64) {
-        self.rule.epoch_ended(loss);
     }
 }

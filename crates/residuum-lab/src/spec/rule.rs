@@ -3,7 +3,7 @@
 use residuum::array::ZeroShift;
 use residuum::readout::Readout;
 use residuum::rule::{
-    Analog, AutoScale, Buffer, Carrier, Chop, ChoppedConfig, ChoppedTikiTaka, Columns, Digital, Every,
+    Analog, AnyRule, AutoScale, Buffer, Carrier, Chop, ChoppedConfig, ChoppedTikiTaka, Columns, Digital, Every,
     Manhattan, MixedConfig, MixedPrecision, Order, Quantize, Source, TikiTaka, TikiTakaConfig, Transfer,
 };
 use residuum::tile::{Management, Scheme, Trains};
@@ -610,29 +610,30 @@ impl RuleSpec {
     /// The rule on its arrays.
     pub(super) fn on<T: Number>(&self, on: &Builder<'_>) -> Result<Box<dyn Rule<T>>, RuleBuildError> {
         let RuleSpec { pulses, transfer_pulses, source, .. } = *self;
-        Ok(match &self.kind {
-            RuleKind::Digital => Box::new(Digital::new(&on.first_weights::<T>(), source)?),
-            RuleKind::Analog => Box::new(Analog::new(on.main::<T>(pulses)?, source)?),
+        let rule: AnyRule<T> = match &self.kind {
+            RuleKind::Digital => Digital::new(&on.first_weights::<T>(), source)?.into(),
+            RuleKind::Analog => Analog::new(on.main::<T>(pulses)?, source)?.into(),
             RuleKind::TikiTaka { mixing, transfer } => {
                 let (w, p) = (on.main(transfer_pulses)?, on.plain_residual(pulses)?);
                 let (mixing, transfer) = (*mixing, on.own(transfer));
-                Box::new(TikiTaka::<T>::new(w, p, TikiTakaConfig { mixing, transfer, source })?)
+                TikiTaka::new(w, p, TikiTakaConfig { mixing, transfer, source })?.into()
             }
             RuleKind::Chopped { chop, auto_scale, tail_weight, transfer } => {
                 let (w, p) = (on.main(transfer_pulses)?, on.plain_residual(pulses)?);
                 let (chop, auto_scale, tail_weight) = (*chop, *auto_scale, *tail_weight);
                 let config = ChoppedConfig { chop, transfer: on.own(transfer), auto_scale, tail_weight };
-                Box::new(ChoppedTikiTaka::<T>::new(w, p, config)?)
+                ChoppedTikiTaka::new(w, p, config)?.into()
             }
             RuleKind::MixedPrecision { every, granularity, quantize: [errors, inputs] } => {
                 let (every, granularity) = (*every, *granularity);
                 let (quantize_errors, quantize_inputs) = (*errors, *inputs);
                 let config = MixedConfig { every, granularity, quantize_errors, quantize_inputs, source };
-                Box::new(MixedPrecision::new(on.main::<T>(pulses)?, config)?)
+                MixedPrecision::new(on.main::<T>(pulses)?, config)?.into()
             }
-            RuleKind::Manhattan { threshold } => Box::new(Manhattan::new(on.main::<T>(pulses)?, *threshold)?),
-            RuleKind::Residual(spec) => on.residual_learning(spec)?,
-        })
+            RuleKind::Manhattan { threshold } => Manhattan::new(on.main::<T>(pulses)?, *threshold)?.into(),
+            RuleKind::Residual(spec) => on.residual_learning(spec)?.into(),
+        };
+        Ok(rule.boxed())
     }
 
     /// The same rule for a check, which measures only as long as it takes to see that it can.

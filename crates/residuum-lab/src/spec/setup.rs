@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use residuum::readout::Shape;
-use residuum::rule::Digital;
+use residuum::rule::{AnyRule, Digital};
 use residuum::tile::Scheme;
 use residuum::{Array, Key, Noise, Noisy, Objective, RateSchedules, Rule, Schedule};
 
@@ -152,7 +152,7 @@ impl Setup {
     ) -> Result<Box<dyn Rule<T>>, RuleBuildError> {
         let Some(devices) = self.devices.as_ref().filter(|_| !self.rule.is_digital()) else {
             let weights: Vec<T> = weights.iter().map(|w| T::from_f64(*w)).collect();
-            return Ok(Box::new(Digital::new(&weights, self.rule.source)?));
+            return Ok(AnyRule::from(Digital::new(&weights, self.rule.source)?).boxed());
         };
         let start = Start { main: Some(weights), residual: None };
         let shape = Shape { rows, cols };

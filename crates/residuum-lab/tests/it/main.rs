@@ -1,11 +1,10 @@
-//! The lab: specs, sweeps, reports, claims and reproductions.
+//! The lab: specs, sweeps, reports and reproductions.
 //!
 //! One program for all of them: each would link the whole library again.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are not tests to the lint")]
 
 mod book;
-mod claims;
 mod compare;
 mod device_file;
 mod device_report;
@@ -36,4 +35,3 @@ mod sweep_kill;
 mod table;
 mod trust;
 mod tune_search;
-mod verify;

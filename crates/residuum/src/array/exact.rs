@@ -135,6 +135,11 @@ impl<T: Scalar> ExactArray<T> {
         Self::new(initial, Arc::new(Uniform::new(response)), Update::Expected)
     }
 
+    /// The array behind a pointer, made in this crate: see [`AnyRule::boxed`](crate::rule::AnyRule::boxed).
+    pub fn boxed(self) -> Box<dyn Array<T>> {
+        T::boxed_array(self)
+    }
+
     /// Reshapes the cells into a row-major matrix.
     ///
     /// # Errors

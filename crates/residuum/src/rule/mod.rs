@@ -16,6 +16,7 @@
 //!
 //! ΔW and ΔP come from a [`Source`]: −α∇ of SGD, or what momentum, Adam or AdamW make of it.
 
+mod any;
 mod chopped;
 mod effective;
 mod gradient;
@@ -31,7 +32,9 @@ mod tiki_taka;
 mod tracking;
 mod transfer;
 pub(crate) mod warm_start;
+mod widened;
 
+pub use any::AnyRule;
 pub use chopped::{AutoScale, Chop, ChoppedConfig, ChoppedTikiTaka};
 pub use gradient::Gradient;
 pub use manhattan::Manhattan;
@@ -46,6 +49,7 @@ pub use tiki_taka::{TikiTaka, TikiTakaConfig};
 pub use tracking::Tracking;
 pub use transfer::{Buffer, Carrier, Columns, Every, Order, Transfer};
 pub use warm_start::WarmStart;
+pub use widened::Widened;
 
 use std::fmt::Debug;
 

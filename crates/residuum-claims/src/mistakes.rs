@@ -8,11 +8,11 @@ use residuum::theory::hard_instance::HardInstance;
 use residuum::theory::lyapunov::residual_weight;
 use residuum::theory::operator::{FiniteNoise, Inequality, Operator, geometric_sum};
 
-use super::check::Check;
-use super::context::Context;
-use super::operator::{Case, never_violated, share_violated, worst};
-use super::simulate::{Toy, analog, mean, replicate};
-use super::{Claim, Outcome, beyond, bilevel, convergence, devices, experiments};
+use crate::check::Check;
+use crate::context::Context;
+use crate::operator::{Case, never_violated, share_violated, worst};
+use crate::simulate::{Toy, analog, mean, replicate};
+use crate::{Claim, Outcome, beyond, bilevel, convergence, devices, experiments};
 
 const fn claim(
     id: &'static str,
@@ -24,7 +24,7 @@ const fn claim(
     Claim { id, group: "mistakes", title, label, statement, run }
 }
 
-pub(super) const CLAIMS: &[Claim] = &[
+pub(crate) const CLAIMS: &[Claim] = &[
     claim(
         "mistake-1",
         "eq:A-noisy-perturbation",
@@ -223,7 +223,7 @@ fn residual_step(context: &Context) -> Outcome {
     // P alone, W held at W* − 0.3, γ = 1.
     let toy = Toy { curvature: 1.0, minimizer: 0.3, initial: 0.0, noise: Noise::Gaussian { deviation: 1.0 } };
     let (rate, steps, replicas) = context.pick((2e-3, 8000, 4000), (8e-3, 2000, 2000));
-    let wrong = std::sync::Arc::new(Swapped(device.clone())) as super::context::Device;
+    let wrong = std::sync::Arc::new(Swapped(device.clone())) as crate::context::Device;
     let ends = replicate(context, context.key("mistake-3"), (replicas, 1), steps, |n| {
         let rules = vec![analog(context, &toy, &device, rate, n)?, analog(context, &toy, &wrong, rate, n)?];
         Ok((toy.problem(n)?, rules))

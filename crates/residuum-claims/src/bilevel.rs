@@ -8,14 +8,14 @@ use residuum::theory::operator::NonMonotone;
 use residuum::theory::residual_law::{LawRates, LocalModel, StationaryLaw};
 use residuum::{Key, Noise, ResponseFunction};
 
-use super::check::Check;
-use super::context::{Context, Device};
-use super::simulate::{Ends, Toy, analog, mean, mean_from, replicate, residual_learning};
-use super::{Claim, ClaimError, Outcome, devices};
+use crate::check::Check;
+use crate::context::{Context, Device};
+use crate::simulate::{Ends, Toy, analog, mean, mean_from, replicate, residual_learning};
+use crate::{Claim, ClaimError, Outcome, devices};
 
 const GROUP: &str = "bilevel";
 
-pub(super) const CLAIMS: &[Claim] = &[
+pub(crate) const CLAIMS: &[Claim] = &[
     Claim {
         id: "thm-bilevel",
         group: GROUP,
@@ -142,20 +142,20 @@ fn penalized_bilevel(_: &Context) -> Outcome {
 }
 
 /// P alone on the toy, W held at W* − 0.2, γ = ¼: the gradient is γP − 0.2 + ξ.
-pub(super) struct Held {
+pub(crate) struct Held {
     /// E[P] as simulated.
-    pub(super) found: Summary,
+    pub(crate) found: Summary,
     /// Zero of the mean drift.
-    pub(super) zero: f64,
+    pub(crate) zero: f64,
     /// Minimiser with the penalty weighted by γΣ.
-    pub(super) corrected: f64,
+    pub(crate) corrected: f64,
     /// Minimiser with the penalty weighted by Σ, as printed.
-    pub(super) printed: f64,
+    pub(crate) printed: f64,
     /// What finite α and finite time leave.
-    pub(super) bias: f64,
+    pub(crate) bias: f64,
 }
 
-pub(super) fn hold_main(context: &Context) -> Result<Held, ClaimError> {
+pub(crate) fn hold_main(context: &Context) -> Result<Held, ClaimError> {
     let (mixing, residual, deviation) = (0.25, 0.2, 1.0);
     let device = devices::power(1.0)?;
     let toy = Toy {
@@ -195,27 +195,27 @@ fn residual_target(context: &Context) -> Outcome {
 }
 
 /// The counter-example's lower level at W = W*: where it is least, and R_c there.
-pub(super) fn counterexample() -> (f64, f64) {
+pub(crate) fn counterexample() -> (f64, f64) {
     let at = NonMonotone.lower_level_minimizer(0.01, 1.0);
     (at, NonMonotone.asymmetry_potential(at))
 }
 
 /// Measured biases of W and W̄ beside the law, at one α with β = α/2, γ = 1, σ = 1.
-pub(super) struct Biased {
-    pub(super) learning_rate: f64,
-    pub(super) main: Summary,
-    pub(super) effective: Summary,
-    pub(super) law: StationaryLaw,
+pub(crate) struct Biased {
+    pub(crate) learning_rate: f64,
+    pub(crate) main: Summary,
+    pub(crate) effective: Summary,
+    pub(crate) law: StationaryLaw,
 }
 
 impl Biased {
     /// The law is the leading term of an expansion in √(fast rate); what is left out was never above 6 %.
-    pub(super) fn next_order(&self, of: f64) -> f64 {
+    pub(crate) fn next_order(&self, of: f64) -> f64 {
         of.abs() * self.law.fast_rate.sqrt().min(0.06)
     }
 }
 
-pub(super) fn biases(context: &Context, rates: &[f64], replicas: usize) -> Result<Vec<Biased>, ClaimError> {
+pub(crate) fn biases(context: &Context, rates: &[f64], replicas: usize) -> Result<Vec<Biased>, ClaimError> {
     let (toy, device): (_, Device) = (Toy::gaussian(1.0), devices::power(1.0)?);
     let model = LocalModel::new(toy.curvature, 1.0, toy.minimizer, &*device, &*device)?;
     rates

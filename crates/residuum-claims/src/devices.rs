@@ -7,10 +7,10 @@ use residuum::error::ParameterError;
 use residuum::response::{Ceiling, Constant, Exponential, Linear, Power, SoftBounds, Tanh, Wavy};
 use residuum::theory::operator::NonMonotone;
 
-use super::context::Device;
+use crate::context::Device;
 
 /// Every built-in response, the counter-example last.
-pub(super) fn all() -> Result<Vec<Device>, ParameterError> {
+pub(crate) fn all() -> Result<Vec<Device>, ParameterError> {
     Ok(vec![
         Arc::new(Constant::new(0.8)?),
         Arc::new(Linear::with_condition(4.0, 1.0)?),
@@ -28,7 +28,7 @@ pub(super) fn all() -> Result<Vec<Device>, ParameterError> {
 }
 
 /// The seven devices that Analog SGD is run on.
-pub(super) fn toy() -> Result<Vec<Device>, ParameterError> {
+pub(crate) fn toy() -> Result<Vec<Device>, ParameterError> {
     Ok(vec![
         power(0.5)?,
         power(1.0)?,
@@ -41,17 +41,17 @@ pub(super) fn toy() -> Result<Vec<Device>, ParameterError> {
 }
 
 /// The power response of radius 1.
-pub(super) fn power(shape: f64) -> Result<Device, ParameterError> {
+pub(crate) fn power(shape: f64) -> Result<Device, ParameterError> {
     Ok(Arc::new(Power::new(shape, 1.0)?))
 }
 
 /// Soft bounds without any symmetry that would hide a second-order term.
-pub(super) fn skewed() -> Result<SoftBounds, ParameterError> {
+pub(crate) fn skewed() -> Result<SoftBounds, ParameterError> {
     SoftBounds::new(1.3, 0.8, 1.5, 1.2)
 }
 
 /// The part of the line that experiments visit: four fifths of the dynamic range, or [−2, 2].
-pub(super) fn visited(device: &Device) -> Range {
+pub(crate) fn visited(device: &Device) -> Range {
     let range = device.range();
     if range.is_finite() { range.fraction(0.8) } else { Range { lo: -2.0, hi: 2.0 } }
 }

@@ -1,7 +1,7 @@
 //! Checks accept up to their tolerance and no further.
 
 use residuum::stats::Summary;
-use residuum_lab::verify::{Check, Verdict};
+use residuum_claims::{Check, Verdict};
 
 #[test]
 fn relations_accept_up_to_the_tolerance_and_never_nan() {

@@ -1,12 +1,8 @@
 //! Broken twins: on wrong hardware every group of claims must notice.
 
-mod check;
-mod moments;
-mod report;
-
-use residuum_lab::progress::Silent;
-use residuum_lab::testing::verify::{Bench, run};
-use residuum_lab::verify::{Claim, VerifyError, VerifyOptions, claims, verify};
+use residuum::progress::Silent;
+use residuum_claims::testing::{Bench, run};
+use residuum_claims::{Claim, VerifyError, VerifyOptions, claims, verify};
 
 const QUICK: VerifyOptions = VerifyOptions { seed: 3, quick: true };
 

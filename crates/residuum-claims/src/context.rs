@@ -7,10 +7,10 @@ use residuum::theory::coefficients::LemmaRates;
 use residuum::theory::operator::Inequality;
 use residuum::{Key, ResponseFunction};
 
-use crate::progress::Progress;
+use residuum::progress::Progress;
 
 /// A response shared by arrays and predictions.
-pub(super) type Device = Arc<dyn ResponseFunction>;
+pub(crate) type Device = Arc<dyn ResponseFunction>;
 
 /// The hardware on the bench. Predictions always speak of the faithful one; the others exist so that every group of
 /// checks can be seen to fail.
@@ -29,26 +29,26 @@ pub enum Bench {
 }
 
 /// What an experiment is given.
-pub(super) struct Context<'a> {
-    pub(super) key: Key,
-    pub(super) quick: bool,
-    pub(super) bench: Bench,
-    pub(super) progress: &'a dyn Progress,
+pub(crate) struct Context<'a> {
+    pub(crate) key: Key,
+    pub(crate) quick: bool,
+    pub(crate) bench: Bench,
+    pub(crate) progress: &'a dyn Progress,
 }
 
 impl Context<'_> {
     /// The first number normally, the second in quick mode.
-    pub(super) fn pick<T>(&self, full: T, quick: T) -> T {
+    pub(crate) fn pick<T>(&self, full: T, quick: T) -> T {
         if self.quick { quick } else { full }
     }
 
     /// The stream of an experiment.
-    pub(super) fn key(&self, name: &str) -> Key {
+    pub(crate) fn key(&self, name: &str) -> Key {
         self.key.named(name)
     }
 
     /// The device that is found on the bench where `device` was ordered.
-    pub(super) fn device(&self, device: &Device) -> Device {
+    pub(crate) fn device(&self, device: &Device) -> Device {
         match self.bench {
             Bench::SwappedBranches => Arc::new(Swapped(device.clone())),
             _ => device.clone(),
@@ -56,33 +56,33 @@ impl Context<'_> {
     }
 
     /// The rate that is set on the bench where `rate` was ordered.
-    pub(super) fn rate(&self, rate: f64) -> f64 {
+    pub(crate) fn rate(&self, rate: f64) -> f64 {
         if self.bench == Bench::Overstep { 10.0 * rate } else { rate }
     }
 
     /// An upper bound as it is claimed.
-    pub(super) fn bound(&self, bound: f64) -> f64 {
+    pub(crate) fn bound(&self, bound: f64) -> f64 {
         if self.bench == Bench::TighterBounds { 0.01 * bound } else { bound }
     }
 
     /// A lower bound as it is claimed.
-    pub(super) fn floor(&self, floor: f64) -> f64 {
+    pub(crate) fn floor(&self, floor: f64) -> f64 {
         if self.bench == Bench::TighterBounds { 100.0 * floor } else { floor }
     }
 
     /// An inequality of a lemma as it is claimed.
-    pub(super) fn lemma(&self, claimed: Inequality) -> Inequality {
+    pub(crate) fn lemma(&self, claimed: Inequality) -> Inequality {
         let harder = if self.bench == Bench::TighterBounds { 0.25 * claimed.scale } else { 0.0 };
         Inequality { smaller: claimed.smaller + harder, ..claimed }
     }
 
     /// A law as it is claimed.
-    pub(super) fn law(&self, law: f64) -> f64 {
+    pub(crate) fn law(&self, law: f64) -> f64 {
         if self.bench == Bench::ShiftedLaws { 1.1 * law } else { law }
     }
 
     /// The same for all rates of Residual Learning.
-    pub(super) fn rates(&self, rates: LemmaRates) -> LemmaRates {
+    pub(crate) fn rates(&self, rates: LemmaRates) -> LemmaRates {
         let (learning_rate, transfer_rate) = (self.rate(rates.learning_rate), self.rate(rates.transfer_rate));
         LemmaRates { learning_rate, transfer_rate, ..rates }
     }

@@ -11,13 +11,13 @@ use residuum::theory::magnitude::Sampling;
 use residuum::theory::operator::NonMonotone;
 use residuum::{Noise, Noisy, Range, ResponseFunction};
 
-use super::check::Check;
-use super::context::{Context, Device};
-use super::{Claim, Outcome, devices};
+use crate::check::Check;
+use crate::context::{Context, Device};
+use crate::{Claim, Outcome, devices};
 
 const GROUP: &str = "definitions";
 
-pub(super) const CLAIMS: &[Claim] = &[
+pub(crate) const CLAIMS: &[Claim] = &[
     Claim {
         id: "def-regularity",
         group: GROUP,
@@ -93,7 +93,7 @@ fn crest() -> f64 {
     -minimize_bracket(|w| -size(w), at - 1e-3, at + 1e-3).value
 }
 
-fn bounds_are_bounds(context: &Context) -> Result<Check, super::ClaimError> {
+fn bounds_are_bounds(context: &Context) -> Result<Check, crate::ClaimError> {
     let mut excess = f64::NEG_INFINITY;
     for device in devices::all()? {
         let over = devices::visited(&device);
@@ -157,7 +157,7 @@ fn increasing(device: &Device) -> bool {
     points.windows(2).all(|w| device.asymmetry_ratio(w[1]) >= device.asymmetry_ratio(w[0]))
 }
 
-fn gradient_of_penalty(context: &Context) -> Result<Check, super::ClaimError> {
+fn gradient_of_penalty(context: &Context) -> Result<Check, crate::ClaimError> {
     let device: Device = Arc::new(devices::skewed()?);
     let cells =
         |device: &Device| PerCell([-0.2, 0.1, 0.3].map(|by| Moved { response: device.clone(), by }).to_vec());

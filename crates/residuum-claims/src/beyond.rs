@@ -6,16 +6,16 @@ use residuum::stats::{Summary, Z, fit_line};
 use residuum::theory::hard_instance::HardInstance;
 use residuum::theory::residual_law::{LawRates, LocalModel, StationaryLaw};
 
-use super::check::Check;
-use super::context::Context;
-use super::simulate::{
+use crate::check::Check;
+use crate::context::Context;
+use crate::simulate::{
     Ends, Rated, Toy, array, mean_from, of_step, replicate, residual_learning, residual_learning_by,
 };
-use super::{Claim, ClaimError, Outcome, devices};
+use crate::{Claim, ClaimError, Outcome, devices};
 
 const GROUP: &str = "beyond";
 
-pub(super) const CLAIMS: &[Claim] = &[
+pub(crate) const CLAIMS: &[Claim] = &[
     Claim {
         id: "compensated-transfer",
         group: GROUP,
@@ -192,7 +192,7 @@ fn averaging(context: &Context) -> Outcome {
 }
 
 /// The power of κ₂ in E[V_K] under tuned steps, with its tolerance.
-pub(super) fn tuned_power(context: &Context) -> Result<(f64, f64), ClaimError> {
+pub(crate) fn tuned_power(context: &Context) -> Result<(f64, f64), ClaimError> {
     let found = tuned(context)?;
     let x: Vec<f64> = found.iter().map(|(condition, _)| condition.ln()).collect();
     let y: Vec<f64> = found.iter().map(|(_, found)| found.mean.ln()).collect();

@@ -12,9 +12,9 @@ use residuum::stats::Summary;
 use residuum::theory::residual_law::LawRates;
 use residuum::{Control, ExactArray, Key, Noise, Noisy, ResponseFunction, Update, minimize_observed};
 
-use super::ClaimError;
-use super::context::{Bench, Context, Device};
-use crate::progress::Cancelled;
+use crate::ClaimError;
+use crate::context::{Bench, Context, Device};
+use residuum::progress::Cancelled;
 
 /// Replicas simulated together. Part of the meaning of a key: changing it changes every seeded number.
 const BLOCK: usize = 250;
@@ -24,17 +24,17 @@ const PATIENCE: u64 = 256;
 
 /// Where the replicas of one rule ended.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ends {
+pub(crate) struct Ends {
     /// W.
-    pub(super) main: Vec<f64>,
+    pub(crate) main: Vec<f64>,
     /// P; empty for rules without one.
-    pub(super) residual: Vec<f64>,
+    pub(crate) residual: Vec<f64>,
     /// W̄.
-    pub(super) effective: Vec<f64>,
+    pub(crate) effective: Vec<f64>,
     /// Average of W̄ over the last quarter of the steps.
-    pub(super) tail: Vec<f64>,
+    pub(crate) tail: Vec<f64>,
     /// Average of W̄² over the same steps.
-    pub(super) tail_square: Vec<f64>,
+    pub(crate) tail_square: Vec<f64>,
 }
 
 impl Ends {
@@ -48,23 +48,23 @@ impl Ends {
 }
 
 /// Mean of a sample.
-pub(super) fn mean(sample: &[f64]) -> Summary {
+pub(crate) fn mean(sample: &[f64]) -> Summary {
     Summary::of(sample.iter().copied())
 }
 
 /// Mean of a sample, measured from `origin`.
-pub(super) fn mean_from(sample: &[f64], origin: f64) -> Summary {
+pub(crate) fn mean_from(sample: &[f64], origin: f64) -> Summary {
     Summary::of(sample.iter().map(|x| x - origin))
 }
 
 /// A rule and its rates.
-pub(super) type Rated = (Box<dyn Rule>, rule::Rates);
+pub(crate) type Rated = (Box<dyn Rule>, rule::Rates);
 
 /// A problem and the rules that meet it on common random numbers.
-pub(super) type Setting = (Noisy, Vec<Rated>);
+pub(crate) type Setting = (Noisy, Vec<Rated>);
 
 /// Runs `replicas` copies of what `build` makes for a given number of coordinates, `width` coordinates per replica.
-pub(super) fn replicate(
+pub(crate) fn replicate(
     context: &Context,
     key: Key,
     (replicas, width): (usize, usize),
@@ -91,7 +91,7 @@ pub(super) fn replicate(
 }
 
 /// Runs the rules on one problem and returns where they end.
-pub(super) fn run(
+pub(crate) fn run(
     context: &Context,
     problem: &Noisy,
     rules: &mut [Rated],
@@ -134,43 +134,43 @@ pub(super) fn run(
 
 /// The toy of the paper's first figure: ½h(w − W*)² under one noise law.
 #[derive(Clone, Debug)]
-pub(super) struct Toy {
-    pub(super) curvature: f64,
-    pub(super) minimizer: f64,
-    pub(super) initial: f64,
-    pub(super) noise: Noise,
+pub(crate) struct Toy {
+    pub(crate) curvature: f64,
+    pub(crate) minimizer: f64,
+    pub(crate) initial: f64,
+    pub(crate) noise: Noise,
 }
 
 impl Toy {
     /// h = 1, W* = ½, started at 0.8, so that ending below ½ is attraction and not slowness.
-    pub(super) fn gaussian(deviation: f64) -> Self {
+    pub(crate) fn gaussian(deviation: f64) -> Self {
         Self { curvature: 1.0, minimizer: 0.5, initial: 0.8, noise: Noise::Gaussian { deviation } }
     }
 
-    pub(super) fn problem(&self, n: usize) -> Result<Noisy, ParameterError> {
+    pub(crate) fn problem(&self, n: usize) -> Result<Noisy, ParameterError> {
         let objective = DiagonalQuadratic::replicas(self.curvature, self.minimizer, n)?;
         Noisy::new(Arc::new(objective), self.noise.clone())
     }
 
     /// E|∇f(w; ξ)|.
-    pub(super) fn magnitude(&self, w: f64) -> f64 {
+    pub(crate) fn magnitude(&self, w: f64) -> f64 {
         self.noise.expected_magnitude(self.curvature * (w - self.minimizer)).unwrap_or(f64::NAN)
     }
 
     /// T(w) on a device.
-    pub(super) fn drift(&self, device: &dyn ResponseFunction, w: f64) -> f64 {
+    pub(crate) fn drift(&self, device: &dyn ResponseFunction, w: f64) -> f64 {
         self.curvature * (w - self.minimizer) + self.magnitude(w) * device.asymmetry_ratio(w)
     }
 
     /// The zero of T between W⋄ and W*, NaN if there is none.
-    pub(super) fn fixed_point(&self, device: &dyn ResponseFunction) -> f64 {
+    pub(crate) fn fixed_point(&self, device: &dyn ResponseFunction) -> f64 {
         let point = device.symmetric_point().unwrap_or(0.0);
         find_root(|w| self.drift(device, w), point, self.minimizer).unwrap_or(f64::NAN)
     }
 
     /// How far the stationary mean of Analog SGD lies from the zero of T at finite α: −b''Var/(2b') with b = F·T, the
     /// mean velocity; and what is left of the start after `steps` steps.
-    pub(super) fn finite_rate_bias(
+    pub(crate) fn finite_rate_bias(
         &self,
         device: &dyn ResponseFunction,
         rate: f64,
@@ -188,12 +188,12 @@ impl Toy {
 }
 
 /// An array of equal cells with the expected update.
-pub(super) fn array(initial: f64, device: Device, n: usize) -> Result<ExactArray, ParameterError> {
+pub(crate) fn array(initial: f64, device: Device, n: usize) -> Result<ExactArray, ParameterError> {
     ExactArray::new(&vec![initial; n], Arc::new(Uniform(device)), Update::Expected)
 }
 
 /// Analog SGD from the toy's start on the device under test.
-pub(super) fn analog(
+pub(crate) fn analog(
     context: &Context,
     toy: &Toy,
     device: &Device,
@@ -205,7 +205,7 @@ pub(super) fn analog(
 }
 
 /// Residual Learning with both arrays on the device under test.
-pub(super) fn residual_learning(
+pub(crate) fn residual_learning(
     context: &Context,
     toy: &Toy,
     device: &Device,
@@ -217,7 +217,7 @@ pub(super) fn residual_learning(
 }
 
 /// The same with other numbers.
-pub(super) fn residual_learning_by(
+pub(crate) fn residual_learning_by(
     context: &Context,
     toy: &Toy,
     device: &Device,
@@ -231,6 +231,6 @@ pub(super) fn residual_learning_by(
 }
 
 /// α and β of a step, as this bench has them.
-pub(super) fn of_step(context: &Context, rates: LawRates) -> rule::Rates {
+pub(crate) fn of_step(context: &Context, rates: LawRates) -> rule::Rates {
     rule::Rates::new(context.rate(rates.learning_rate), context.rate(rates.transfer_rate))
 }

@@ -8,21 +8,24 @@ mod beyond;
 mod bilevel;
 mod calibration;
 mod check;
-pub(crate) mod context;
+mod context;
 mod convergence;
 mod descent;
 mod devices;
 mod experiments;
+pub mod figures;
 mod gains;
 mod later;
 mod lower_bound;
 mod mistakes;
-pub(crate) mod moments;
+mod moments;
 mod operator;
 mod penalty;
 mod regularity;
-pub(crate) mod report;
+mod report;
 mod simulate;
+#[doc(hidden)]
+pub mod testing;
 
 use std::sync::LazyLock;
 
@@ -32,11 +35,11 @@ use residuum::error::ParameterError;
 use residuum::theory::TheoryError;
 use residuum::theory::coefficients::CoefficientError;
 
-use crate::progress::{Cancelled, Progress};
 pub use check::{Check, Comparison, Relation, Verdict};
 use context::{Bench, Context};
-pub(crate) use later::{tracking_bias, tracking_setting};
+pub use later::{tracking_bias, tracking_setting};
 pub use report::{ClaimReport, VerifyReport};
+use residuum::progress::{Cancelled, Progress};
 
 /// One claim of the paper, or of the notes beyond it.
 #[derive(Clone, Copy, Debug)]

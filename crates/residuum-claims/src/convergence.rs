@@ -14,15 +14,15 @@ use residuum::theory::hard_instance::HardInstance;
 use residuum::theory::practical::practical_rates;
 use residuum::{Noise, Noisy, Range};
 
-use super::check::Check;
-use super::context::{Bench, Context, Device};
-use super::moments::Loop;
-use super::simulate::{Ends, Setting, array, replicate};
-use super::{Claim, ClaimError, Outcome};
+use crate::check::Check;
+use crate::context::{Bench, Context, Device};
+use crate::moments::Loop;
+use crate::simulate::{Ends, Setting, array, replicate};
+use crate::{Claim, ClaimError, Outcome};
 
 const GROUP: &str = "convergence";
 
-pub(super) const CLAIMS: &[Claim] = &[
+pub(crate) const CLAIMS: &[Claim] = &[
     Claim {
         id: "thm-convergence",
         group: GROUP,
@@ -55,18 +55,18 @@ const MINIMIZER: [f64; 2] = [0.5, -0.3];
 const DISTANCE: f64 = 0.7;
 
 /// One run of the theorem: two weights of curvature μ = 1 and κ₁ on tanh devices of condition κ₂.
-pub(super) struct Run {
-    pub(super) coefficients: Coefficients,
+pub(crate) struct Run {
+    pub(crate) coefficients: Coefficients,
     /// V_K.
-    pub(super) lyapunov: Summary,
+    pub(crate) lyapunov: Summary,
     /// V with f(W̄) averaged over the last quarter of the steps: the same mean, a tenth of the error.
-    pub(super) settled: Summary,
+    pub(crate) settled: Summary,
     /// E[V] by the linearised recursion.
-    pub(super) predicted: f64,
+    pub(crate) predicted: f64,
     /// αγq(W⋄)σ²/4.
-    pub(super) stationary: f64,
+    pub(crate) stationary: f64,
     /// What the stationary law leaves out.
-    pub(super) bias: f64,
+    pub(crate) bias: f64,
 }
 
 /// The device of condition κ₂ and the problem as the coefficient lemma sees it.
@@ -109,7 +109,7 @@ fn start(
     Ok((Noisy::new(objective, Noise::Gaussian { deviation })?, vec![(rule, of_step)]))
 }
 
-pub(super) fn simulate(
+pub(crate) fn simulate(
     context: &Context,
     conditions: (f64, f64),
     steps: u64,
@@ -293,7 +293,7 @@ fn table(context: &Context) -> Outcome {
         vec![Check::equals("power of K in E[V_K]/ln X", slope, -1.0, (Z * a.hypot(b) + (c - d).abs()) / span)];
 
     let prefactor = |objective_condition: f64, hardware_condition: f64| -> Result<f64, ClaimError> {
-        let mut problem = super::descent::tabulated(hardware_condition, NOISE);
+        let mut problem = crate::descent::tabulated(hardware_condition, NOISE);
         problem.smoothness = objective_condition;
         problem.steps = 100_000_000;
         let chosen = problem.coefficients()?;

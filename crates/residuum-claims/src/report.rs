@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use super::check::{Check, Comparison, Verdict};
-use super::{Claim, VerifyOptions};
+use crate::check::{Check, Comparison, Verdict};
+use crate::{Claim, VerifyOptions};
 
 /// The evidence for one claim.
 #[derive(Clone, Debug)]

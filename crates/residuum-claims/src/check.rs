@@ -128,7 +128,7 @@ impl Check {
     }
 
     /// A mean is the predicted one, up to `Z` standard errors and a derived bias.
-    pub(super) fn mean(what: impl Into<String>, sample: Summary, predicted: f64, bias: f64) -> Self {
+    pub(crate) fn mean(what: impl Into<String>, sample: Summary, predicted: f64, bias: f64) -> Self {
         Self::equals(what, sample.mean, predicted, sample.tolerance(bias))
     }
 
@@ -144,12 +144,12 @@ impl Check {
     }
 
     /// A remark.
-    pub(super) fn note(what: impl Into<String>) -> Self {
+    pub(crate) fn note(what: impl Into<String>) -> Self {
         Self { what: what.into(), comparison: None, verdict: Verdict::Note }
     }
 
     /// The same comparison as one that must not hold, because it would make the claim empty.
-    pub(super) fn expected_to_differ(self) -> Self {
+    pub(crate) fn expected_to_differ(self) -> Self {
         let differs = self.verdict == Verdict::Fails && self.is_number();
         let what = format!("{}: must differ", self.what);
         Self { what, verdict: if differs { Verdict::Holds } else { Verdict::Fails }, ..self }

@@ -13,14 +13,14 @@ use residuum::theory::implicit_penalty::ImplicitPenalty;
 use residuum::theory::magnitude::Sampling;
 use residuum::{Key, Noise, Noisy, Objective, Range, Rates, Rule};
 
-use super::check::Check;
-use super::context::{Context, Device};
-use super::simulate::{Toy, analog, array, mean, replicate, run};
-use super::{Claim, ClaimError, Outcome, devices};
+use crate::check::Check;
+use crate::context::{Context, Device};
+use crate::simulate::{Toy, analog, array, mean, replicate, run};
+use crate::{Claim, ClaimError, Outcome, devices};
 
 const GROUP: &str = "implicit penalty";
 
-pub(super) const CLAIMS: &[Claim] = &[
+pub(crate) const CLAIMS: &[Claim] = &[
     Claim {
         id: "thm-implicit-penalty",
         group: GROUP,

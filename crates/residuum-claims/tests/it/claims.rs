@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use residuum_lab::progress::{Progress, Silent};
-use residuum_lab::verify::{Verdict, VerifyError, VerifyOptions, VerifyReport, claims, verify};
+use residuum::progress::{Progress, Silent};
+use residuum_claims::{Verdict, VerifyError, VerifyOptions, VerifyReport, claims, verify};
 
 const QUICK: VerifyOptions = VerifyOptions { seed: 1, quick: true };
 

@@ -8,14 +8,14 @@ use residuum::theory::lyapunov::{Bowl, OneStep};
 use residuum::theory::operator::{FiniteNoise, Inequality};
 use residuum::{Bounds, Range, ResponseFunction};
 
-use super::check::Check;
-use super::context::Context;
-use super::operator::never_violated;
-use super::{Claim, ClaimError, Outcome};
+use crate::check::Check;
+use crate::context::Context;
+use crate::operator::never_violated;
+use crate::{Claim, ClaimError, Outcome};
 
 const GROUP: &str = "descent";
 
-pub(super) const CLAIMS: &[Claim] = &[
+pub(crate) const CLAIMS: &[Claim] = &[
     Claim {
         id: "lem-effective-descent",
         group: GROUP,
@@ -190,7 +190,7 @@ fn contraction(context: &Context) -> Outcome {
 }
 
 /// A problem of condition κ₂ with V₀ = 0.98, κ₁ = μ = 1; the tables of smallest K are for it.
-pub(super) fn tabulated(hardware_condition: f64, noise: f64) -> Problem {
+pub(crate) fn tabulated(hardware_condition: f64, noise: f64) -> Problem {
     let bounds = Bounds { range: Range::ALL, min: 1.0, max: hardware_condition, lipschitz: 0.5 };
     Problem { strong_convexity: 1.0, smoothness: 1.0, noise, bounds, steps: 1, initial_lyapunov: 0.98 }
 }

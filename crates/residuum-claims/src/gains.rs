@@ -9,14 +9,14 @@ use residuum::rule::{Rates, ResidualConfig, ResidualLearning, Rule};
 use residuum::stats::{Summary, Z};
 use residuum::{ExactArray, Noise, Noisy, Update};
 
-use super::check::Check;
-use super::context::{Context, Device};
-use super::simulate::{Ends, replicate};
-use super::{Claim, ClaimError, Outcome};
+use crate::check::Check;
+use crate::context::{Context, Device};
+use crate::simulate::{Ends, replicate};
+use crate::{Claim, ClaimError, Outcome};
 
 const GROUP: &str = "unequal gains";
 
-pub(super) const CLAIMS: &[Claim] = &[
+pub(crate) const CLAIMS: &[Claim] = &[
     Claim {
         id: "cell-gains",
         group: GROUP,

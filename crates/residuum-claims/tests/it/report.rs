@@ -1,6 +1,6 @@
 //! Numbers and lines of the report.
 
-use residuum_lab::testing::verify::{number, wrap};
+use residuum_claims::testing::{number, wrap};
 
 #[test]
 fn numbers_are_short() {

@@ -10,15 +10,15 @@ use residuum::stats::{Summary, Z};
 use residuum::theory::residual_law::{LawRates, LocalModel};
 use residuum::{Control, ExactArray, Key, Pulses, Range, Update, minimize_observed};
 
-use super::check::Check;
-use super::context::{Bench, Context, Device};
-use super::simulate::{Toy, array, mean, of_step, replicate};
-use super::{Claim, ClaimError, Outcome, devices};
-use crate::progress::{Cancelled, Progress};
+use crate::check::Check;
+use crate::context::{Bench, Context, Device};
+use crate::simulate::{Toy, array, mean, of_step, replicate};
+use crate::{Claim, ClaimError, Outcome, devices};
+use residuum::progress::{Cancelled, Progress};
 
 const GROUP: &str = "later rules";
 
-pub(super) const CLAIMS: &[Claim] = &[
+pub(crate) const CLAIMS: &[Claim] = &[
     Claim {
         id: "e-rider-law",
         group: GROUP,
@@ -140,13 +140,13 @@ fn of(blocks: &[Block], value: impl Fn(&Block) -> f64) -> Summary {
 }
 
 /// α, β and γ, the filter, and the law of both rules, as the figure of tracking has them.
-pub(crate) fn tracking_setting() -> Result<(LawRates, Tracking, LocalModel), ClaimError> {
+pub fn tracking_setting() -> Result<(LawRates, Tracking, LocalModel), ClaimError> {
     let (rates, tracking) = SETTINGS[0];
     Ok((rates, tracking, toy_model()?))
 }
 
 /// The bias of W̄ in the toy where W⋄ is believed to be off by `error`, with a filter or with a fixed point.
-pub(crate) fn tracking_bias(
+pub fn tracking_bias(
     (key, count, steps): (Key, u64, u64),
     error: f64,
     tracking: Option<Tracking>,

@@ -9,14 +9,14 @@ use residuum::stats::{Summary, Z};
 use residuum::theory::residual_law::{LawRates, LocalModel};
 use residuum::{Control, Noise, Noisy, Objective, minimize_observed};
 
-use super::check::Check;
-use super::context::{Context, Device};
-use super::simulate::{Toy, analog, array, mean, mean_from, replicate, residual_learning};
-use super::{Claim, ClaimError, Outcome, devices};
+use crate::check::Check;
+use crate::context::{Context, Device};
+use crate::simulate::{Toy, analog, array, mean, mean_from, replicate, residual_learning};
+use crate::{Claim, ClaimError, Outcome, devices};
 
 const GROUP: &str = "experiments";
 
-pub(super) const CLAIMS: &[Claim] = &[
+pub(crate) const CLAIMS: &[Claim] = &[
     Claim {
         id: "toy-example",
         group: GROUP,
@@ -146,7 +146,7 @@ fn kappa_sweep(context: &Context) -> Outcome {
 }
 
 /// Drift of Analog SGD at σ = 1 on the power response of this shape and radius, simulated, with the predicted drift.
-pub(super) fn drift(context: &Context, shape: f64, radius: f64) -> Result<(Summary, f64, f64), ClaimError> {
+pub(crate) fn drift(context: &Context, shape: f64, radius: f64) -> Result<(Summary, f64, f64), ClaimError> {
     let (toy, device): (_, Device) = (Toy::gaussian(1.0), Arc::new(Power::new(shape, radius)?));
     let (rate, steps, replicas) = context.pick((4e-3, 3000, 10_000), (8e-3, 1500, 3000));
     let key = context.key("asymmetry-radius");

@@ -5,15 +5,15 @@ use residuum::stats::Z;
 use residuum::theory::coefficients::LemmaRates;
 use residuum::theory::hard_instance::{HardInstance, HardState, Simulation};
 
-use super::check::Check;
-use super::context::{Bench, Context};
-use super::moments::Loop;
-use super::operator::never_violated;
-use super::{Claim, ClaimError, Outcome};
+use crate::check::Check;
+use crate::context::{Bench, Context};
+use crate::moments::Loop;
+use crate::operator::never_violated;
+use crate::{Claim, ClaimError, Outcome};
 
 const GROUP: &str = "lower bound";
 
-pub(super) const CLAIMS: &[Claim] = &[
+pub(crate) const CLAIMS: &[Claim] = &[
     Claim {
         id: "lem-conditional-mean",
         group: GROUP,

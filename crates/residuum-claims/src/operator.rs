@@ -8,17 +8,17 @@ use residuum::theory::lyapunov::Bowl;
 use residuum::theory::operator::{FiniteNoise, Inequality, Operator};
 use residuum::{Array, Key, Noise, Objective};
 
-use super::check::Check;
-use super::context::Context;
-use super::simulate::{Toy, analog, array, mean_from, replicate};
-use super::{Claim, Outcome, devices};
+use crate::check::Check;
+use crate::context::Context;
+use crate::simulate::{Toy, analog, array, mean_from, replicate};
+use crate::{Claim, Outcome, devices};
 
 /// What sums of a few dozen products may lose, relative to the size of their terms.
-pub(super) const ROUNDING: f64 = 4096.0 * f64::EPSILON;
+pub(crate) const ROUNDING: f64 = 4096.0 * f64::EPSILON;
 
 const GROUP: &str = "operator";
 
-pub(super) const CLAIMS: &[Claim] = &[
+pub(crate) const CLAIMS: &[Claim] = &[
     Claim {
         id: "analog-update",
         group: GROUP,
@@ -127,15 +127,15 @@ fn weight_drift(context: &Context) -> Outcome {
 
 /// A random operator with arguments for its lemmas. Half of the branch values sit at the extremes, where the lemmas
 /// are tight.
-pub(super) struct Case {
-    pub(super) operator: Operator,
-    pub(super) desired: Vec<f64>,
-    pub(super) perturbation: Vec<f64>,
-    pub(super) noise: FiniteNoise,
+pub(crate) struct Case {
+    pub(crate) operator: Operator,
+    pub(crate) desired: Vec<f64>,
+    pub(crate) perturbation: Vec<f64>,
+    pub(crate) noise: FiniteNoise,
 }
 
 impl Case {
-    pub(super) fn draw(key: Key) -> Result<Self, ParameterError> {
+    pub(crate) fn draw(key: Key) -> Result<Self, ParameterError> {
         let dim = 1 + key.below_at(6, 0);
         let (condition, least) = (100f64.powf(key.uniform_at(1)), 10f64.powf(2.0 * key.uniform_at(4) - 1.0));
         let branch = |name: &str| -> Vec<f64> {
@@ -165,19 +165,19 @@ impl Case {
         })
     }
 
-    pub(super) fn many(context: &Context, name: &str) -> Result<Vec<Self>, ParameterError> {
+    pub(crate) fn many(context: &Context, name: &str) -> Result<Vec<Self>, ParameterError> {
         let key = context.key(name);
         (0..context.pick(40_000, 20_000)).map(|i| Self::draw(key.fold(i))).collect()
     }
 }
 
 /// The largest violation, relative to the size of the terms.
-pub(super) fn worst(cases: impl IntoIterator<Item = Inequality>) -> f64 {
+pub(crate) fn worst(cases: impl IntoIterator<Item = Inequality>) -> f64 {
     cases.into_iter().map(|i| i.violation()).fold(f64::NEG_INFINITY, f64::max)
 }
 
 /// An inequality that must hold in every case.
-pub(super) fn never_violated(
+pub(crate) fn never_violated(
     context: &Context,
     what: &str,
     cases: impl IntoIterator<Item = Inequality>,
@@ -187,7 +187,7 @@ pub(super) fn never_violated(
 }
 
 /// The share of cases that break an inequality.
-pub(super) fn share_violated(cases: impl ExactSizeIterator<Item = Inequality>) -> f64 {
+pub(crate) fn share_violated(cases: impl ExactSizeIterator<Item = Inequality>) -> f64 {
     let all = cases.len() as f64;
     cases.filter(|case| case.violation() > ROUNDING).count() as f64 / all
 }

@@ -12,14 +12,14 @@ use residuum::theory::residual_law::{LawRates, LocalModel};
 use residuum::theory::zero_shift::CyclePrediction;
 use residuum::{Array, ExactArray, Key, Pulses, ResponseFunction, Rounding, Update};
 
-use super::check::Check;
-use super::context::{Context, Device};
-use super::simulate::{Toy, array, mean, replicate, residual_learning_by};
-use super::{Claim, ClaimError, Outcome, devices};
+use crate::check::Check;
+use crate::context::{Context, Device};
+use crate::simulate::{Toy, array, mean, replicate, residual_learning_by};
+use crate::{Claim, ClaimError, Outcome, devices};
 
 const GROUP: &str = "calibration";
 
-pub(super) const CLAIMS: &[Claim] = &[
+pub(crate) const CLAIMS: &[Claim] = &[
     Claim {
         id: "zero-shifting",
         group: GROUP,

@@ -1,6 +1,6 @@
 //! Moments of the linear loop.
 
-use residuum_lab::testing::verify::{Loop, modulus};
+use residuum_claims::testing::{Loop, modulus};
 
 #[test]
 fn an_autoregression_has_its_variance() {
