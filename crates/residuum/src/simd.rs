@@ -107,6 +107,10 @@ pub fn at<T>(forced: Level, work: impl FnOnce() -> T) -> T {
 pub trait Kernel {
     /// What the kernel returns.
     type Output;
+    /// Whether it is compiled for what the compiler assumes of every CPU.
+    const BASELINE: bool = true;
+    /// Whether it is compiled for wider vectors, where there are any.
+    const WIDE: bool = true;
     /// The loop itself.
     fn run(self) -> Self::Output;
 }
@@ -127,17 +131,23 @@ pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     {
         let level = level();
-        if level == Level::Avx512
-            && let Some(v4) = pulp::x86::V4::try_new()
-        {
-            pulp::Simd::vectorize(v4, Dispatched(kernel))
-        } else if level == Level::Avx2
-            && let Some(v3) = pulp::x86::V3::try_new()
-        {
-            pulp::Simd::vectorize(v3, Dispatched(kernel))
-        } else {
-            kernel.run()
+        if K::WIDE {
+            if level == Level::Avx512
+                && let Some(v4) = pulp::x86::V4::try_new()
+            {
+                return pulp::Simd::vectorize(v4, Dispatched(kernel));
+            }
+            // A kernel for wide vectors alone: another thread may have chosen the baseline since it was taken, and bits are the same.
+            if (level == Level::Avx2 || !K::BASELINE)
+                && let Some(v3) = pulp::x86::V3::try_new()
+            {
+                return pulp::Simd::vectorize(v3, Dispatched(kernel));
+            }
         }
+        if K::BASELINE {
+            return kernel.run();
+        }
+        unreachable!("a kernel for wide vectors is taken where there are any")
     }
     #[cfg(not(target_arch = "x86_64"))]
     pulp::Arch::new().dispatch(Dispatched(kernel))

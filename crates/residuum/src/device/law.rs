@@ -260,6 +260,9 @@ pub(crate) fn signed<N: Number>(up: bool, x: N) -> N {
 /// Code that runs with the law of a device, whichever it is.
 pub(crate) trait WithLaw<A: Arithmetic> {
     type Output;
+    /// As in [`Kernel`].
+    const BASELINE: bool = true;
+    const WIDE: bool = true;
     /// In vector code, this and everything it calls must be `#[inline(always)]`.
     fn run<L: Law<A>>(self, law: L) -> Self::Output;
 }
@@ -272,6 +275,8 @@ pub(super) struct Bound<W, L> {
 
 impl<W: WithLaw<Vector>, L: Law<Vector>> Kernel for Bound<W, L> {
     type Output = W::Output;
+    const BASELINE: bool = W::BASELINE;
+    const WIDE: bool = W::WIDE;
 
     #[inline(always)]
     fn run(self) -> W::Output {

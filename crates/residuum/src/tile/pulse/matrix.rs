@@ -8,11 +8,11 @@
 use super::blocks::RowBlock;
 use super::column::Survey;
 use super::management::Plan;
-use super::noise::{Additive, Complex, Multiplicative, Noise};
+use super::noise::{Noise, with_noise};
 use super::row::{ANY, Cells, Draws, each_chunk, filled, pulse_each, together};
 use super::tables::Tables;
 use crate::Key;
-use crate::device::{CycleNoise, Law, Parameters, Vector, WithLaw};
+use crate::device::{Law, Parameters, Vector, WithLaw};
 use crate::simd::{self, Kernel};
 use crate::stream::{CHUNK, LANES, Stream};
 use crate::tile::Tile;
@@ -261,6 +261,8 @@ struct MatrixRow<'a, N> {
 
 impl<N: Noise> WithLaw<Vector> for MatrixRow<'_, N> {
     type Output = PulseCounts;
+    const BASELINE: bool = N::BASELINE;
+    const WIDE: bool = N::WIDE;
 
     #[inline(always)]
     fn run<L: Law<Vector>>(self, law: L) -> PulseCounts {
@@ -365,13 +367,7 @@ impl Tile {
                     })
                 }};
             }
-            match device.cycle_noise_in_pulse_steps() {
-                CycleNoise::Multiplicative(deviation) => with!(Multiplicative(deviation)),
-                CycleNoise::Additive(deviation) => with!(Additive(deviation)),
-                CycleNoise::Complex { deviation, offset, slope } => {
-                    with!(Complex::new(deviation, offset, slope))
-                }
-            }
+            with_noise!(device.cycle_noise_in_pulse_steps(), with)
         });
         self.matrix_lines = lines;
         self.count(sent);

@@ -1,9 +1,14 @@
 //! Cycle-to-cycle noise as vector code.
 
+use crate::device::CycleNoise;
+
 /// Noise of one pulse, or of a train taken at once, on a cell whose step has the scale s (`unit`).
 pub(super) trait Noise: Copy {
     /// Whether it is in units of s.
     const UNIT: bool = false;
+    /// The instruction sets that kernels with this noise are compiled for: see [`AnyNoise`].
+    const BASELINE: bool = !cfg!(target_arch = "x86_64");
+    const WIDE: bool = true;
 
     /// What a pulse adds at w: the signed step v and its noise.
     fn pulse(&self, unit: f32, w: f32, v: f32, xi: f32) -> f32;
@@ -102,3 +107,65 @@ impl Noise for Complex {
         self.deviation * v.abs() * remaining_noise(b, n, g) * n.sqrt() + self.fixed(w) * spread(b, n, g)
     }
 }
+
+/// Whichever noise it is, found out for every pulse. The baseline of x86-64, which CPUs of the last ten years do not use, has kernels for
+/// this one alone: a third of the copies, and compiling them took longer than those of any other instruction set.
+#[derive(Clone, Copy)]
+pub(super) enum AnyNoise {
+    Multiplicative(Multiplicative),
+    Additive(Additive),
+    Complex(Complex),
+}
+
+macro_rules! either {
+    ($noise:expr, $own:ident => $work:expr) => {
+        match $noise {
+            AnyNoise::Multiplicative($own) => $work,
+            AnyNoise::Additive($own) => $work,
+            AnyNoise::Complex($own) => $work,
+        }
+    };
+}
+
+impl AnyNoise {
+    pub(super) fn new(noise: CycleNoise) -> Self {
+        match noise {
+            CycleNoise::Multiplicative(deviation) => Self::Multiplicative(Multiplicative(deviation)),
+            CycleNoise::Additive(deviation) => Self::Additive(Additive(deviation)),
+            CycleNoise::Complex { deviation, offset, slope } => {
+                Self::Complex(Complex::new(deviation, offset, slope))
+            }
+        }
+    }
+}
+
+impl Noise for AnyNoise {
+    const UNIT: bool = true;
+    const BASELINE: bool = true;
+    const WIDE: bool = false;
+
+    #[inline(always)]
+    fn pulse(&self, unit: f32, w: f32, v: f32, xi: f32) -> f32 {
+        either!(self, noise => noise.pulse(unit, w, v, xi))
+    }
+
+    #[inline(always)]
+    fn train(&self, unit: f32, w: f32, step: (f32, Option<f32>), n: f32, g: f32) -> f32 {
+        either!(self, noise => noise.train(unit, w, step, n, g))
+    }
+}
+
+/// Passes the noise of a device to the macro `$with`, as its own type where kernels are compiled for that.
+macro_rules! with_noise {
+    ($cycle:expr, $with:ident) => {{
+        use $crate::simd::{self, Level};
+        use $crate::tile::pulse::noise::AnyNoise;
+        match AnyNoise::new($cycle) {
+            noise if cfg!(target_arch = "x86_64") && simd::level() == Level::Scalar => $with!(noise),
+            AnyNoise::Multiplicative(noise) => $with!(noise),
+            AnyNoise::Additive(noise) => $with!(noise),
+            AnyNoise::Complex(noise) => $with!(noise),
+        }
+    }};
+}
+pub(super) use with_noise;

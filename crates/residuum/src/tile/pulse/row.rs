@@ -169,6 +169,8 @@ pub(super) use each_chunk;
 impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
     /// Pulses that met a cell.
     type Output = u64;
+    const BASELINE: bool = N::BASELINE;
+    const WIDE: bool = N::WIDE;
 
     #[inline(always)]
     fn run<L: Law<Vector>>(self, law: L) -> u64 {

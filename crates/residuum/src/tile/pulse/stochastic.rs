@@ -7,10 +7,10 @@
 use super::blocks::RowBlock;
 use super::lines::Lines;
 use super::management::Trains;
-use super::noise::{Additive, Complex, Multiplicative};
+use super::noise::with_noise;
 use super::row::{RedrawReads, Row};
 use crate::Key;
-use crate::device::{CycleNoise, Parameters};
+use crate::device::Parameters;
 use crate::simd;
 use crate::tile::Tile;
 
@@ -51,20 +51,13 @@ impl Tile {
             let (from, to) = (row * cols, (row + 1) * cols);
             let parameters = Parameters::of(cells, from, to);
             let (key, noisy, step) = (cycle.fold(row as u64), device.noisy(), &device.step);
-            match device.cycle_noise_in_pulse_steps() {
-                CycleNoise::Multiplicative(deviation) => {
-                    let noise = Multiplicative(deviation);
+            macro_rules! with {
+                ($noise:expr) => {{
+                    let noise = $noise;
                     step.with_vector_law(Row { lines, index: row, key, noisy, noise, parameters, state })
-                }
-                CycleNoise::Additive(deviation) => {
-                    let noise = Additive(deviation);
-                    step.with_vector_law(Row { lines, index: row, key, noisy, noise, parameters, state })
-                }
-                CycleNoise::Complex { deviation, offset, slope } => {
-                    let noise = Complex::new(deviation, offset, slope);
-                    step.with_vector_law(Row { lines, index: row, key, noisy, noise, parameters, state })
-                }
+                }};
             }
+            with_noise!(device.cycle_noise_in_pulse_steps(), with)
         };
         let pulses = rows.sum(&|RowBlock { index: row, weights, hidden, .. }: RowBlock<'_>| {
             let Some(state) = hidden else { return pulse(row, weights) };
