@@ -29,8 +29,6 @@ const BATCHES: [usize; 3] = [1, 10, 128];
 /// Larger batches of the heavy regime repeat what this one shows.
 const HEAVIEST: usize = 10;
 
-/// A train at once adds a bit count, the geometric sum and a square root.
-const TRAIN_OPERATIONS: f64 = 50.0;
 /// A transferred cell is read and rounded (20 operations), its pulses are counted (20) and sent at once (70).
 const TRANSFER_OPERATIONS: f64 = 110.0;
 /// P read; state, parameters and bounds of W read, its state written; the effective weight written.
@@ -66,7 +64,7 @@ impl Floor {
     ) -> Self {
         // Rows of which no line fires in the whole batch are not touched.
         let touched = 1.0 - (1.0 - (visits / slots).min(1.0)).powf(batch as f64 * slots);
-        let operations = model.pulse_operations + if slots > 3.0 { TRAIN_OPERATIONS } else { 0.0 };
+        let operations = model.pulse_operations + if slots > 3.0 { model.train_operations } else { 0.0 };
         Self {
             traffic: model.bytes * (far * touched / batch as f64 + visits * machine.near),
             normals: visits * machine.normal,

@@ -33,6 +33,8 @@ pub struct Model {
     pub bytes: f64,
     /// Vector operations of one pulse, a division or square root counted as 8.
     pub pulse_operations: f64,
+    /// Those that a train at once adds: a bit count and a square root, and the geometric sum unless steps are constant.
+    pub train_operations: f64,
 }
 
 /// The devices, with AIHWKIT's default variation and noise.
@@ -60,7 +62,10 @@ pub fn models() -> Vec<Model> {
     };
     // Two bytes for each of four draws, and their way to six parameters once per row.
     let rounded = Device { cell_parameters: CellParameters::I16, ..varied(StepModel::soft_bounds()) };
-    let model = |name, device, bytes, pulse_operations| Model { name, device, bytes, pulse_operations };
+    let model = |name, device: Device, bytes, pulse_operations| {
+        let train_operations = if device.step == StepModel::Constant { 15.0 } else { 50.0 };
+        Model { name, device, bytes, pulse_operations, train_operations }
+    };
     vec![
         model("constant", varied(StepModel::Constant), 24.0, 13.0),
         model("linear", varied(flat), 32.0, 17.0),

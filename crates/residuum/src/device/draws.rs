@@ -47,9 +47,9 @@ impl<'a> Draws<'a> {
     pub(super) fn deviations(&self, name: &'static str, deviation: f32, out: &mut Vec<f32>) {
         // What is not drawn must be 0; what is, is overwritten.
         if deviation > 0.0 {
-            out.resize(self.len(), 0.0)
+            out.resize(self.len(), 0.0);
         } else {
-            zeros(self.len(), out)
+            zeros(self.len(), out);
         }
         if deviation > 0.0 {
             match &self.source {

@@ -24,7 +24,7 @@ pub(crate) struct KeptCells {
 
 #[derive(Clone, Debug)]
 enum Kept {
-    F32(Cells),
+    F32(Box<Cells>),
     I16(Box<Rounded>),
 }
 
@@ -35,7 +35,7 @@ struct Rounded {
     len: usize,
     draws: KeptDraws,
     /// Buffers that are not in use, so that a warm array allocates nothing.
-    rooms: Mutex<Vec<Box<Worked>>>,
+    rooms: Mutex<Vec<Worked>>,
 }
 
 impl Clone for Rounded {
@@ -54,7 +54,7 @@ struct Worked {
 
 /// Where parameters may be worked out; it goes back to its array.
 pub(crate) struct Room<'a> {
-    here: Option<Box<Worked>>,
+    here: Option<Worked>,
     home: Option<&'a Rounded>,
 }
 
@@ -98,7 +98,7 @@ impl KeptCells {
                 if cells.base == cells.scale {
                     cells.base = [Vec::new(), Vec::new()];
                 }
-                Kept::F32(cells)
+                Kept::F32(Box::new(cells))
             }
             CellParameters::I16 => {
                 let names = |draws: &Draws<'_>| {
@@ -164,7 +164,7 @@ impl KeptCells {
     pub(crate) fn in_f32(&self) -> Self {
         let mut room = Room { here: None, home: None };
         let cells = self.span(0, self.len(), &mut room).cells.clone();
-        Self { kept: Kept::F32(cells), at_once: self.at_once }
+        Self { kept: Kept::F32(Box::new(cells)), at_once: self.at_once }
     }
 
     /// What was drawn for each cell, by name; what the step model does not use is left out.
@@ -183,7 +183,7 @@ impl Device {
 
 impl Rounded {
     fn work_out<'a>(&self, from: usize, to: usize, room: &'a mut Room<'_>) -> &'a Cells {
-        let Worked { cells, origins } = &mut **room.here.get_or_insert_default();
+        let Worked { cells, origins } = room.here.get_or_insert_default();
         let to = (to + CHUNK).min(self.len);
         let draws = Draws::kept(from..to, &self.draws);
         // `Device::validate` leaves no reference at a point that a cell may not have.
