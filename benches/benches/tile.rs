@@ -11,14 +11,16 @@
 //!
 //! The roofline is max(traffic, normals + arithmetic), each part from a rate measured in the same run: traffic moves the
 //! bytes of rows that fire once per batch through a buffer as large as the tile, and once per visit near the core; a
-//! visit needs one normal (measured as what noise adds to a tile in that cache) and the operations counted in `Model`.
+//! visit needs one normal (measured as what noise adds to a tile in that cache) and the operations counted in `Model`. A rule
+//! adds its transfer: two normals, the operations of a count and a train, and the bytes of both arrays for each cell moved. At the end
+//! the same as tables in Markdown: ns, and how far from the roofline.
 #![allow(clippy::print_stdout, missing_docs)]
 
 use residuum::Key;
 use residuum::tile::{CycleNoise, Device, StepModel, Tile, Trains};
 use residuum_bench::best_of;
 use residuum_bench::machine::{operation, traffic};
-use residuum_bench::tiles::{Case, Model, RATE, REGIMES, models, rules, time_rule};
+use residuum_bench::tiles::{Case, FAST_RATE, Model, OF_RULES, RATE, REGIMES, models, rules, time_rule};
 use serde_json::Value;
 
 const LONGEST: f32 = 31.0;
@@ -27,8 +29,86 @@ const BATCHES: [usize; 3] = [1, 10, 128];
 /// Larger batches of the heavy regime repeat what this one shows.
 const HEAVIEST: usize = 10;
 
-/// A train at once adds a bit count, the geometric sum and a square root.
-const TRAIN_OPERATIONS: f64 = 50.0;
+/// A transferred cell is read and rounded (20 operations), its pulses are counted (20) and sent at once (70).
+const TRANSFER_OPERATIONS: f64 = 110.0;
+/// P read; state, parameters and bounds of W read, its state written; the effective weight written.
+const TRANSFER_BYTES: f64 = 48.0;
+
+/// Rates of this machine: ns of a byte in the first-level cache, of a lane operation, of a normal number.
+struct Machine {
+    near: f64,
+    lane: f64,
+    normal: f64,
+}
+
+/// What a call needs at least, in ns per weight and sample.
+#[derive(Clone, Copy)]
+struct Floor {
+    traffic: f64,
+    normals: f64,
+    arithmetic: f64,
+}
+
+impl Floor {
+    fn all(self) -> f64 {
+        self.traffic.max(self.normals + self.arithmetic)
+    }
+
+    /// Of an update; `far` is ns per byte of a buffer as large as the tile.
+    fn of_update(
+        model: &Model,
+        (slots, visits): (f64, f64),
+        batch: usize,
+        far: f64,
+        machine: &Machine,
+    ) -> Self {
+        // Rows of which no line fires in the whole batch are not touched.
+        let touched = 1.0 - (1.0 - (visits / slots).min(1.0)).powf(batch as f64 * slots);
+        let operations = model.pulse_operations + if slots > 3.0 { model.train_operations } else { 0.0 };
+        Self {
+            traffic: model.bytes * (far * touched / batch as f64 + visits * machine.near),
+            normals: visits * machine.normal,
+            arithmetic: visits * operations * machine.lane,
+        }
+    }
+
+    /// The same and the transfer of this share of the weights after every batch.
+    fn and_transfer(self, share: f64, batch: usize, far: f64, machine: &Machine) -> Self {
+        let moved = share / batch as f64;
+        Self {
+            traffic: self.traffic + moved * TRANSFER_BYTES * far,
+            normals: self.normals + moved * 2.0 * machine.normal,
+            arithmetic: self.arithmetic + moved * TRANSFER_OPERATIONS * machine.lane,
+        }
+    }
+}
+
+/// Rows of Markdown: ns per weight and sample, and times the roofline.
+#[derive(Default)]
+struct Markdown(Vec<(String, Vec<String>)>);
+
+impl Markdown {
+    fn add(&mut self, name: &str, ours: f64, floor: Floor) {
+        if self.0.last().is_none_or(|(last, _)| last != name) {
+            self.0.push((name.into(), Vec::new()));
+        }
+        if let Some((_, cells)) = self.0.last_mut() {
+            cells.push(format!("{ours:.3} = {:.1}×", ours / floor.all()));
+        }
+    }
+
+    fn print(&self, shape: (usize, usize)) {
+        let columns = self.0.first().map_or(0, |(_, cells)| cells.len());
+        let heads = ["light, batch 1", "10", "128", "heavy, batch 1", "10"];
+        let heads: Vec<&str> =
+            if columns == 4 { vec![heads[0], heads[1], heads[3], heads[4]] } else { heads.to_vec() };
+        println!("\n| {}×{} | {} |\n|---|{}", shape.0, shape.1, heads.join(" | "), "---|".repeat(heads.len()));
+        for (name, cells) in &self.0 {
+            println!("| {name} | {} |", cells.join(" | "));
+        }
+        println!();
+    }
+}
 
 /// AIHWKIT's rows, measured now by the interpreter named in `AIHWKIT_PYTHON` (see `tools/aihwkit/README.md`).
 fn opponent(quick: bool, shape: Option<(usize, usize)>, filter: &str) -> Vec<Value> {
@@ -71,13 +151,17 @@ fn normal() -> f64 {
 
 /// Slots of a train, and how often a row is visited per sample: slots in which it fires, or once for a train at once.
 fn plan(case: &Case) -> (f64, f64) {
+    plan_at(case, RATE)
+}
+
+fn plan_at(case: &Case, rate: f32) -> (f64, f64) {
     let peak = |x: &[f32]| x.iter().fold(0.0f32, |m, v| m.max(v.abs()));
     let batch = case.rows.len() / case.tile.rows();
     let (mut slots, mut visits) = (0.0, 0.0);
     for b in 0..batch {
         let d = &case.rows[b * case.tile.rows()..][..case.tile.rows()];
         let x = &case.cols[b * case.tile.cols()..][..case.tile.cols()];
-        let needed = RATE * peak(d) * peak(x) / case.tile.device().granularity();
+        let needed = rate * peak(d) * peak(x) / case.tile.device().granularity();
         let length = needed.ceil().clamp(1.0, LONGEST);
         // Where neither side saturates a line fires with probability (needed/slots)^½ times its share of the peak.
         let scale = (needed / length).sqrt() / peak(d);
@@ -116,10 +200,10 @@ fn main() {
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
     let one = pool(1);
     let measured = opponent(quick, shape, &filter);
-    let (first_level, per_operation) = (traffic(16e3), operation());
-    let per_normal = one.install(normal);
+    let machine = Machine { near: traffic(16e3), lane: operation(), normal: one.install(normal) };
     println!("roofline = max(bytes·(far·touched/batch + visits·near), visits·(normal + operations·lane))");
-    println!("near {first_level:.4} ns/byte (16 kB), lane {per_operation:.4} ns, normal {per_normal:.3} ns");
+    let Machine { near, lane, normal } = &machine;
+    println!("near {near:.4} ns/byte (16 kB), lane {lane:.4} ns, normal {normal:.3} ns");
     println!(
         "{:<22} {:<6} {:>9} {:>5} {:>5} {:>6} {:>8} {:>9} {:>6}  {:>7} {:>7} {:>7} {:>6}",
         "device",
@@ -136,10 +220,11 @@ fn main() {
         "arithm.",
         "× roof"
     );
+    let mut tables: Vec<Markdown> = Vec::new();
     for &(rows, cols) in &shapes {
-        for Model { name, device, bytes, pulse_operations } in
-            models().iter().filter(|m| m.name.contains(&filter))
-        {
+        let mut table = Markdown::default();
+        for model in models().iter().filter(|m| m.name.contains(&filter)) {
+            let Model { name, device, bytes, .. } = model;
             let far = traffic((rows * cols) as f64 * bytes);
             for (regime, size) in REGIMES {
                 for batch in BATCHES.into_iter().take(if quick { 2 } else { 3 }) {
@@ -150,28 +235,29 @@ fn main() {
                     let ours = one.install(|| case.time());
                     let (slots, visits) = plan(&case);
                     let beside = beside(ours, measured_at(&measured, name, regime, (rows, cols), batch));
-                    // Rows of which no line fires in the whole batch are not touched.
-                    let touched = 1.0 - (1.0 - (visits / slots).min(1.0)).powf(batch as f64 * slots);
-                    let moved = bytes * (far * touched / batch as f64 + visits * first_level);
-                    let normals = visits * per_normal;
-                    let operations = pulse_operations + if slots > 3.0 { TRAIN_OPERATIONS } else { 0.0 };
-                    let arithmetic = visits * operations * per_operation;
-                    let roofline = moved.max(normals + arithmetic);
+                    let floor = Floor::of_update(model, (slots, visits), batch, far, &machine);
+                    let Floor { traffic, normals, arithmetic } = floor;
                     println!(
                         "{name:<22} {regime:<6} {:>9} {batch:>5} {slots:>5.1} {visits:>6.2} {ours:>8.3} {beside}  \
-                         {moved:>7.3} {normals:>7.3} {arithmetic:>7.3} {:>6.1}",
+                         {traffic:>7.3} {normals:>7.3} {arithmetic:>7.3} {:>6.1}",
                         format!("{rows}×{cols}"),
-                        ours / roofline
+                        ours / floor.all()
                     );
+                    table.add(name, ours, floor);
                 }
             }
         }
+        tables.push(table);
     }
     println!(
-        "{:<31} {:<6} {:>9} {:>5} {:>8} {:>8} {:>8} {:>9} {:>6}",
-        "rule", "regime", "tile", "batch", "ours ns", "median", "mean", "AIHWKIT", "ratio"
+        "{:<31} {:<6} {:>9} {:>5} {:>8} {:>8} {:>8} {:>9} {:>6} {:>6}",
+        "rule", "regime", "tile", "batch", "ours ns", "median", "mean", "AIHWKIT", "ratio", "× roof"
     );
-    for &shape in &shapes {
+    for (&shape, table) in shapes.iter().zip(&mut tables) {
+        let cells = (shape.0 * shape.1) as f64;
+        let models = models();
+        let model = &models[OF_RULES];
+        let far = traffic(cells * model.bytes);
         for (name, mut rule) in rules(shape).into_iter().filter(|(name, _)| name.contains(&filter)) {
             for (regime, size) in REGIMES {
                 for batch in BATCHES.into_iter().take(if quick { 2 } else { 3 }) {
@@ -181,12 +267,30 @@ fn main() {
                     let [ours, median, mean] = one.install(|| time_rule(&mut *rule, shape, batch, size));
                     let beside = beside(ours, measured_at(&measured, name, regime, shape, batch));
                     let tile = format!("{}×{}", shape.0, shape.1);
+                    // What moves one or all columns from P to W; other rules have no floor of their own.
+                    let share = match name {
+                        _ if name.starts_with("Cascade") || name.starts_with("Mixed") => None,
+                        _ if name.ends_with("all columns") => Some(1.0),
+                        _ => Some(1.0 / shape.1 as f64),
+                    };
+                    let floor = share.map(|share| {
+                        let planned = plan_at(&Case::new(&model.device, shape, batch, size), FAST_RATE as f32);
+                        let update = Floor::of_update(model, planned, batch, far, &machine);
+                        update.and_transfer(share, batch, far, &machine)
+                    });
+                    let over = floor.map_or("–".into(), |floor| format!("{:.1}", ours / floor.all()));
                     println!(
-                        "{name:<31} {regime:<6} {tile:>9} {batch:>5} {ours:>8.3} {median:>8.3} {mean:>8.3} {beside}"
+                        "{name:<31} {regime:<6} {tile:>9} {batch:>5} {ours:>8.3} {median:>8.3} {mean:>8.3} {beside} {over:>6}"
                     );
+                    if let Some(floor) = floor {
+                        table.add(name, ours, floor);
+                    }
                 }
             }
         }
+    }
+    for (shape, table) in shapes.iter().zip(&tables) {
+        table.print(*shape);
     }
     let two = pool(2);
     for &(rows, cols) in shapes.iter().filter(|s| !quick && s.0 >= 512) {

@@ -9,12 +9,17 @@ use residuum::rule::{
     SymmetricPoint, TikiTaka, TikiTakaConfig, Tracking, Transfer, WarmStart,
 };
 use residuum::tile::{
-    CycleNoise, Device, Exponents, Reference, Saturation, Slopes, Spread, StepModel, Tile, Trains,
+    CellParameters, CycleNoise, Device, Exponents, Reference, Saturation, Slopes, Spread, StepModel, Tile,
+    Trains,
 };
 use residuum::{Array, Gradient, Key, Readout};
 
 /// The rate of updates and transfers.
 pub const RATE: f32 = 0.05;
+/// The rate of P.
+pub const FAST_RATE: f64 = 0.01;
+/// The model among [`models`] whose cells rules have: soft bounds with a reference.
+pub const OF_RULES: usize = 3;
 /// The sizes of errors in the two regimes: trains of 1 slot for a step of 0.001, and of 30.
 pub const REGIMES: [(&str, f32); 2] = [("light", 0.02), ("heavy", 0.6)];
 
@@ -28,6 +33,8 @@ pub struct Model {
     pub bytes: f64,
     /// Vector operations of one pulse, a division or square root counted as 8.
     pub pulse_operations: f64,
+    /// Those that a train at once adds: a bit count and a square root, and the geometric sum unless steps are constant.
+    pub train_operations: f64,
 }
 
 /// The devices, with AIHWKIT's default variation and noise.
@@ -53,7 +60,12 @@ pub fn models() -> Vec<Model> {
         reference: Some(Reference { mean: 0.0, deviation: 0.0, at_symmetric_point: false }),
         ..varied(StepModel::soft_bounds())
     };
-    let model = |name, device, bytes, pulse_operations| Model { name, device, bytes, pulse_operations };
+    // Two bytes for each of four draws, and their way to six parameters once per row.
+    let rounded = Device { cell_parameters: CellParameters::I16, ..varied(StepModel::soft_bounds()) };
+    let model = |name, device: Device, bytes, pulse_operations| {
+        let train_operations = if device.step == StepModel::Constant { 15.0 } else { 50.0 };
+        Model { name, device, bytes, pulse_operations, train_operations }
+    };
     vec![
         model("constant", varied(StepModel::Constant), 24.0, 13.0),
         model("linear", varied(flat), 32.0, 17.0),
@@ -62,6 +74,7 @@ pub fn models() -> Vec<Model> {
         model("power, shape 1", varied(power(1.0)), 32.0, 55.0),
         model("power, shape 2.5", varied(power(2.5)), 32.0, 55.0),
         model("exponential", varied(exponential), 28.0, 35.0),
+        model("16 bits, soft bounds", rounded, 16.0, 17.0),
     ]
 }
 
@@ -127,7 +140,7 @@ const MIXING: f64 = 0.4;
 /// Rules whose counterparts AIHWKIT has, on its soft bounds with a reference: fast rate 0.01, transfer rate 0.05 times the
 /// reads of its transfer converters.
 pub fn rules((rows, cols): (usize, usize)) -> Vec<(&'static str, Box<dyn Rule<f32>>)> {
-    let device = models().swap_remove(3).device;
+    let device = models().swap_remove(OF_RULES).device;
     let tile = |name: &str| Tile::new(rows, cols, device.clone(), Key::new(1).named(name)).expect("a tile");
     let converters = Settings {
         noise_management: NoiseManagement::None,
@@ -193,9 +206,9 @@ pub fn time_rule(rule: &mut dyn Rule<f32>, (rows, cols): (usize, usize), batch: 
     let slow = f64::from(RATE);
     let gradient = Gradient::Outer { batch, errors: &errors, inputs: &inputs };
     let fast = match rule.label() {
-        label if label.ends_with("momentum") => 0.01 * (1.0 - MOMENTUM),
-        label if label.ends_with("AdamW") => 0.01 * mean_magnitude(gradient),
-        _ => 0.01,
+        label if label.ends_with("momentum") => FAST_RATE * (1.0 - MOMENTUM),
+        label if label.ends_with("AdamW") => FAST_RATE * mean_magnitude(gradient),
+        _ => FAST_RATE,
     };
     let rates = Rates::new(fast, if rule.label().starts_with("Residual") { slow / MIXING } else { slow });
     let visits = (rows * cols * batch) as f64;

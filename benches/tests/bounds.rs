@@ -40,7 +40,7 @@ const SHAPE: (usize, usize) = (16, 784);
 const BATCH: usize = 10;
 
 /// Lane operations for each weight and sample, number or draw.
-const STORED: [(&str, f64); 23] = [
+const STORED: [(&str, f64); 25] = [
     ("constant, light", 22.0),
     ("constant, heavy", 68.0),
     ("linear, light", 23.0),
@@ -55,6 +55,8 @@ const STORED: [(&str, f64); 23] = [
     ("power, shape 2.5, heavy", 228.0),
     ("exponential, light", 41.0),
     ("exponential, heavy", 180.0),
+    ("16 bits, soft bounds, light", 27.0),
+    ("16 bits, soft bounds, heavy", 131.0),
     ("Residual Learning, 1 column", 10.0),
     ("Residual Learning, all columns", 38.0),
     ("read", 1.5),

@@ -61,6 +61,13 @@ pub mod tile {
         tile.cells.at_once = at_once;
     }
 
+    /// The same tile with the same parameters, kept in f32.
+    pub fn in_f32(tile: &Tile) -> Tile {
+        let mut single = tile.clone();
+        single.cells = tile.cells.in_f32();
+        single
+    }
+
     /// The trains of the last update.
     pub fn lines(tile: &Tile) -> &Lines {
         &tile.lines
@@ -68,11 +75,13 @@ pub mod tile {
 
     /// The state of cell `i` after one pulse from `w` with noise `xi`.
     pub fn one_pulse(tile: &Tile, i: usize, up: bool, w: f32, xi: f32) -> f32 {
-        crate::tile::pulse::one(tile.device(), &tile.cells, i, up, w, xi)
+        crate::tile::pulse::one(tile.device(), tile.cells.span(i, i + 1, &mut tile.cells.room()), i, up, w, xi)
     }
 
     /// The size of the next step of cell `i` from `w`, without noise.
     pub fn step_size(tile: &Tile, i: usize, up: bool, w: f32) -> f32 {
-        tile.device().step_size(&tile.cells, i, up, w)
+        let mut room = tile.cells.room();
+        let span = tile.cells.span(i, i + 1, &mut room);
+        tile.device().step_size(span.cells, i - span.first, up, w)
     }
 }

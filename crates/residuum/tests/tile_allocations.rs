@@ -13,8 +13,8 @@ use residuum::rule::{
     Transfer,
 };
 use residuum::tile::{
-    Device, Exponents, OneSidedCell, Policy, ReferenceCell, Refresh, Scheme, Spread, StepModel, Tile, Trains,
-    VectorCell, presets,
+    CellParameters, Device, Exponents, OneSidedCell, Policy, ReferenceCell, Refresh, Scheme, Spread, StepModel,
+    Tile, Trains, VectorCell, presets,
 };
 use residuum::{ExactArray, Gradient, Key};
 
@@ -23,26 +23,37 @@ struct Counting;
 
 thread_local! {
     static ASKED: Cell<u64> = const { Cell::new(0) };
+    /// Bytes in use, and the most there were.
+    static LIVE: Cell<[i64; 2]> = const { Cell::new([0; 2]) };
 }
 
-fn count() {
+fn count(bytes: i64) {
     // A thread that is being torn down has no counter any more.
     let _ = ASKED.try_with(|asked| asked.set(asked.get() + 1));
+    live(bytes);
+}
+
+fn live(bytes: i64) {
+    let _ = LIVE.try_with(|live| {
+        let [now, most] = live.get();
+        live.set([now + bytes, most.max(now + bytes)]);
+    });
 }
 
 // SAFETY: every call is handed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
+        count(layout.size() as i64);
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
+        count(size as i64 - layout.size() as i64);
         unsafe { System.realloc(old, layout, size) }
     }
 
     unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
+        live(-(layout.size() as i64));
         unsafe { System.dealloc(old, layout) }
     }
 }
@@ -55,6 +66,46 @@ fn allocations(work: impl FnOnce()) -> u64 {
     let before = ASKED.get();
     work();
     ASKED.get() - before
+}
+
+/// The most bytes that this thread used at once during `work`, beyond those before it.
+fn peak(work: impl FnOnce()) -> i64 {
+    let [before, _] = LIVE.get();
+    LIVE.set([before; 2]);
+    work();
+    LIVE.get()[1] - before
+}
+
+/// 4096 × 4096 weights of varied cells may take 200 MiB: 12.5 bytes for each weight, while they are drawn and written as well.
+#[test]
+fn sixteen_bits_keep_a_varied_tile_within_its_bytes() {
+    let (rows, cols) = (256, 512);
+    let weights = (rows * cols) as f64;
+    let varied = |step: StepModel, cell_parameters| Device {
+        step_spread: Spread::normal(0.3),
+        imbalance_spread: 0.01,
+        max_spread: Spread::normal(0.3),
+        min_spread: Spread::normal(0.3),
+        cell_parameters,
+        ..Device::ideal(step, 1e-3, -0.6, 0.6)
+    };
+    for step in [StepModel::Constant, StepModel::soft_bounds(), StepModel::power(2.5)] {
+        for (kept, most) in [(CellParameters::I16, 12.5), (CellParameters::F32, 40.0)] {
+            let device = varied(step.clone(), kept);
+            let bytes = peak(|| {
+                let mut tile = Tile::new(rows, cols, device.clone(), Key::new(1)).unwrap();
+                let (d, x) = &signals(rows, cols, 1)[0];
+                tile.write(0.05, d, x, Trains::default(), Key::new(3)).unwrap();
+            });
+            let per_weight = bytes as f64 / weights;
+            // What the device says is part of it; the rest is a row of parameters and the lines.
+            let stated = (4 + device.parameter_bytes()) as f64;
+            assert!(per_weight >= stated && per_weight < stated + 1.0, "{per_weight}, {stated}: {device:?}");
+            assert!(stated <= most, "{stated}: {device:?}");
+            // In single precision the same tile is beyond them.
+            assert_eq!(per_weight <= 12.5, kept == CellParameters::I16, "{per_weight}: {device:?}");
+        }
+    }
 }
 
 /// Light, heavy and sparse signals.
@@ -72,7 +123,8 @@ fn devices() -> Vec<Device> {
     let exponents = Exponents { spread: Spread::normal(0.1), ..Exponents::new(1.5) };
     let power = Device::ideal(StepModel::Power(exponents), 1e-3, -0.6, 0.6);
     // Write noise, complex noise and trains slot by slot are in the presets.
-    vec![power, presets::reram_sb(), presets::reram_array_om(), presets::pcm(), presets::ecram_mo()]
+    let rounded = Device { cell_parameters: CellParameters::I16, ..presets::reram_sb() };
+    vec![power, rounded, presets::reram_sb(), presets::reram_array_om(), presets::pcm(), presets::ecram_mo()]
 }
 
 /// Allocations of the steps after the first of each kind.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use residuum::cells::Cells;
 use residuum::population::{Distribution, PopulationError};
 use residuum::tile::{
-    CycleNoise, Decay, Device, Diffusion, Drift, Policy, Reference, Reset, Retention, Saturation, SlopeBounds,
-    Spread, StepModel, Stuck, presets,
+    CellParameters, CycleNoise, Decay, Device, Diffusion, Drift, Policy, Reference, Reset, Retention,
+    Saturation, SlopeBounds, Spread, StepModel, Stuck, presets,
 };
 use residuum::{Key, Pulses, Range, ResponseFunction, Rounding, Update};
 use serde_json::{Value as Json, json};
@@ -111,6 +111,10 @@ section! {
             of response (curves()), of array ["tile"];
         /// energy of one pulse: records and reports then tell the energy beside the pulses
         pulse_energy: Option<f64> = number().positive(), "J", Optional("none");
+        /// how parameters of cells are kept: `f32` as numbers, `i16` as draws rounded to 2⁻¹² of their standard deviation, two bytes for each
+        /// spread that is set
+        cell_parameters: Option<CellParameters> = choice([("f32", CellParameters::F32), ("i16", CellParameters::I16)]), "–",
+            Optional("`f32`"), of array ["tile"];
         /// several tiles that act as one array
         cell: Option<CellTable> = table::<CellTable>(), "–", Optional("one tile"), of array ["tile"];
         /// of the step
@@ -621,6 +625,7 @@ fn imperfections(f: &DeviceTable, at: &Table<'_>, device: &mut Device) -> Result
     device.imbalance = f.imbalance.map_or(device.imbalance, |x| x as f32);
     device.imbalance_spread = f.imbalance_spread.map_or(device.imbalance_spread, |x| x as f32);
     device.write_noise = f.write_noise.map_or(device.write_noise, |x| x as f32);
+    device.cell_parameters = f.cell_parameters.unwrap_or(device.cell_parameters);
     step_variation(f, at, &mut device.step)?;
     if let Some(r) = &f.reference {
         device.reference = Some(Reference {

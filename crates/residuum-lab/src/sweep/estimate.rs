@@ -11,7 +11,7 @@ use residuum_nn::{Network, Targets, Tensor};
 use crate::plan::{Plan, Work};
 use crate::progress::Silent;
 use crate::run::run;
-use crate::spec::{Resolved, Spec, TrialSpec};
+use crate::spec::{DeviceSpec, Devices, Resolved, Spec, TrialSpec};
 use crate::store::Row;
 use crate::train::{NetworkParts, WeightsFrom};
 
@@ -50,7 +50,7 @@ pub struct Cost {
 pub struct Memory {
     /// Arrays, the state of the rule and the optimiser, and biases.
     pub state: u64,
-    /// Parameters of cells: four numbers for each cell of every array.
+    /// Parameters of cells: what the device has for each cell of every array; four numbers on an exact one.
     pub devices: u64,
     /// Samples, or records.
     pub data: u64,
@@ -228,7 +228,7 @@ fn of_problem(spec: &Spec, seed: u64, enough: f64) -> Result<Probe, String> {
     let arrays = spec.build_rule(seed)?.states().len() as u64;
     let memory = Memory {
         state: 8 * n * arrays,
-        devices: if spec.devices.is_some() { 32 * n * arrays } else { 0 },
+        devices: spec.devices.as_ref().map_or(0, |devices| parameter_bytes(devices, 8) * n * arrays),
         data: size_of::<Row>() as u64 * spec.record.rows(n as usize),
         // Gradient, noise, effective weights and tail sum.
         activations: 4 * 8 * n,
@@ -311,6 +311,12 @@ fn step_seconds(
     Ok(taken / f64::from(count))
 }
 
+/// Bytes of the parameters of one cell, the larger of those of W and of P; four numbers of `size` bytes on exact arrays.
+fn parameter_bytes(devices: &Devices, size: u64) -> u64 {
+    let of = |device: &DeviceSpec| device.tile().map_or(4 * size, |tile| tile.parameter_bytes() as u64);
+    of(&devices.main).max(of(&devices.residual))
+}
+
 fn memory(parts: &mut NetworkParts, spec: &TrialSpec, batch: usize, samples: usize) -> Memory {
     let (image, _) = spec.data.image();
     let mut memory = Memory { data: (samples * image.len()) as u64, ..Memory::default() };
@@ -320,9 +326,11 @@ fn memory(parts: &mut NetworkParts, spec: &TrialSpec, batch: usize, samples: usi
             memory.state += size * tensor.data.len() as u64;
         }
     }
-    if spec.devices.is_some() && !spec.rule.is_digital() {
-        // One number of state per cell, and four parameters.
-        memory.devices = 4 * memory.state;
+    if let Some(devices) = &spec.devices
+        && !spec.rule.is_digital()
+    {
+        // One number of state per cell.
+        memory.devices = memory.state / 4 * parameter_bytes(devices, 4);
     }
     memory.activations = (4 * batch * parts.network.held()) as u64;
     memory

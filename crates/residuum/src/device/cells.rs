@@ -1,9 +1,10 @@
 //! Parameters of each cell, one array per parameter.
 
-use super::{CycleNoise, Device, Spread};
-use crate::Key;
+use super::draws::Draws;
+use super::kept::Span;
+use super::{CycleNoise, Device};
 use crate::error::ParameterError;
-use crate::tile::fill_normal;
+use crate::simd::{self, Kernel};
 
 /// Structure of arrays; only what the step model needs is filled.
 #[derive(Clone, Debug, Default)]
@@ -18,9 +19,6 @@ pub(crate) struct Cells {
     pub(crate) shape: [Vec<f32>; 2],
     /// 1/(max − min) for steps that depend on it (power, exponential), 0 for a stuck cell; empty otherwise.
     pub(crate) inverse_range: Vec<f32>,
-    /// Whether n pulses may be applied at once: mild noise, and a step that is smooth in the state. `pulse::row::together`
-    /// states the error.
-    pub(crate) at_once: bool,
 }
 
 /// Index of a direction in the pairs above.
@@ -30,57 +28,57 @@ pub(crate) fn side(up: bool) -> usize {
 }
 
 impl Cells {
+    /// Works out the parameters of as many cells as there are draws, in place of what was here. A draw lies where its
+    /// parameter will be, so that no room but that of the parameters is needed; `origins` is room for references.
+    ///
     /// # Errors
     /// If a reference is to be at the symmetric point of a cell that has none.
-    pub(crate) fn draw(n: usize, device: &Device, key: Key) -> Result<Self, ParameterError> {
-        let draws = Draws { n, key };
-        let deviations = |name: &str, deviation: f32| draws.deviations(name, deviation);
-        let gain: Vec<f32> = deviations("step", device.step_spread.deviation)
-            .into_iter()
-            .map(|d| device.step_spread.factor(d))
-            .collect();
-        let tilt = deviations("imbalance", device.imbalance_spread);
-        // A step that would go the wrong way is mirrored: up pulses never lower a weight.
-        let scales = |sign: f32, extra: f32| -> Vec<f32> {
-            gain.iter().zip(&tilt).map(|(g, t)| ((g + sign * t + extra) * device.pulse_step).abs()).collect()
-        };
-        let mut scale = [scales(1.0, device.imbalance.min(0.0)), scales(-1.0, -device.imbalance.max(0.0))];
-        let bound = |name: &str, mean: f32, spread: Spread| -> Vec<f32> {
-            // A bound on the wrong side of 0 is mirrored, so that 0 stays inside.
-            deviations(name, spread.deviation).into_iter().map(|d| mean * spread.factor(d).abs()).collect()
-        };
-        let mut max = bound("max", device.max, device.max_spread);
-        let mut min = bound("min", device.min, device.min_spread);
+    pub(super) fn derive(
+        &mut self,
+        device: &Device,
+        draws: &Draws<'_>,
+        origins: &mut Vec<f32>,
+    ) -> Result<(), ParameterError> {
+        let [up, down] = &mut self.scale;
+        draws.factors("step", device.step_spread, up);
+        draws.deviations("imbalance", device.imbalance_spread, down);
+        let imbalance = [device.imbalance.min(0.0), -device.imbalance.max(0.0)];
+        simd::dispatch(Scales { scale: [up, down], imbalance, pulse_step: device.pulse_step });
+        draws.factors("max", device.max_spread, &mut self.max);
+        simd::dispatch(Bounds { bounds: &mut self.max, mean: device.max });
+        draws.factors("min", device.min_spread, &mut self.min);
+        simd::dispatch(Bounds { bounds: &mut self.min, mean: device.min });
         if let Some(stuck) = device.stuck {
-            for i in 0..n {
-                if key.named("stuck").uniform_at(i as u64) < f64::from(stuck.probability) {
-                    let (lo, hi) = (min[i].max(-stuck.range), max[i].min(stuck.range));
-                    let at = lo + (hi - lo) * key.named("stuck at").uniform_at(i as u64) as f32;
-                    (max[i], min[i]) = (at, at);
-                    for s in &mut scale {
-                        s[i] = 0.0;
-                    }
-                }
-            }
+            let Self { scale: [up, down], max, min, .. } = self;
+            draws.stuck(stuck.probability, |i, share| {
+                let (lo, hi) = (min[i].max(-stuck.range), max[i].min(stuck.range));
+                let at = lo + (hi - lo) * share;
+                (max[i], min[i]) = (at, at);
+                (up[i], down[i]) = (0.0, 0.0);
+            });
         }
-        let mut cells = Self { scale, max, min, at_once: composable(device), ..Self::default() };
         let model = device.step.model();
-        model.draw(device, &mut cells, &draws);
-        if let Some(reference) = device.reference {
-            let affine = model.affine();
-            if affine {
-                cells.base = cells.scale.clone();
-            }
-            for (i, spread) in deviations("reference", reference.deviation).into_iter().enumerate() {
-                let point = if reference.at_symmetric_point { cells.symmetric_point(device, i)? } else { 0.0 };
-                cells.shift(i, reference.mean + spread + point, affine);
-            }
-            // Two arrays less to read where nothing was shifted.
-            if cells.base == cells.scale {
-                cells.base = [Vec::new(), Vec::new()];
+        model.derive(device, self, draws);
+        let Some(reference) = device.reference else { return Ok(()) };
+        draws.deviations("reference", reference.deviation, origins);
+        for (i, origin) in origins.iter_mut().enumerate() {
+            let point = if reference.at_symmetric_point { self.symmetric_point(device, i)? } else { 0.0 };
+            *origin = reference.mean + *origin + point;
+        }
+        if model.affine() {
+            for s in 0..2 {
+                self.base[s].clear();
+                self.base[s].extend_from_slice(&self.scale[s]);
+                simd::dispatch(Rebase { base: &mut self.base[s], slope: &self.shape[s], origins });
             }
         }
-        Ok(cells)
+        simd::dispatch(Shift { bounds: &mut self.max, origins });
+        simd::dispatch(Shift { bounds: &mut self.min, origins });
+        Ok(())
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.max.len()
     }
 
     /// What was drawn for each cell, by name; what the step model does not use is left out.
@@ -102,13 +100,13 @@ impl Cells {
 
     /// Every array, empty ones too.
     pub(crate) fn arrays(&self) -> [&Vec<f32>; 9] {
-        let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], inverse_range, at_once: _ } = self;
+        let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], inverse_range } = self;
         [s, t, max, min, b, c, u, v, inverse_range]
     }
 
     /// The same, mutable.
     pub(crate) fn arrays_mut(&mut self) -> [&mut Vec<f32>; 9] {
-        let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], inverse_range, at_once: _ } = self;
+        let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], inverse_range } = self;
         [s, t, max, min, b, c, u, v, inverse_range]
     }
 
@@ -117,7 +115,7 @@ impl Cells {
         if let Some(closed) = device.step.model().symmetric_point(self, i) {
             return Ok(closed);
         }
-        let rest = device.rest(self, i);
+        let rest = device.rest(Span { cells: self, first: 0 }, i);
         rest.point().ok_or_else(|| ParameterError::Other {
             message: format!(
                 "reference.at_symmetric_point needs the symmetric point of every cell, but cell {i} has none: {}",
@@ -128,19 +126,8 @@ impl Cells {
 
     /// Computes 1/(max − min), for models whose law reads it.
     pub(super) fn invert_range(&mut self) {
-        let inverse = |(max, min): (&f32, &f32)| if max > min { 1.0 / (max - min) } else { 0.0 };
-        self.inverse_range = self.max.iter().zip(&self.min).map(inverse).collect();
-    }
-
-    /// Shifts the origin of cell i to `by`, with everything that depends on the state.
-    fn shift(&mut self, i: usize, by: f32, affine: bool) {
-        self.max[i] -= by;
-        self.min[i] -= by;
-        if affine {
-            for s in 0..2 {
-                self.base[s][i] += self.shape[s][i] * by;
-            }
-        }
+        self.inverse_range.resize(self.max.len(), 0.0);
+        simd::dispatch(Invert { max: &self.max, min: &self.min, out: &mut self.inverse_range });
     }
 
     /// Step at w = 0 of linear models, both directions.
@@ -155,27 +142,100 @@ impl Cells {
     }
 }
 
-/// Random numbers of the cells of one array.
-pub(super) struct Draws {
-    n: usize,
-    key: Key,
+/// s± = |g ± r + imbalance|·Δw_min in place of the draws g and r. A step that would go the wrong way is mirrored: up pulses never
+/// lower a weight.
+struct Scales<'a> {
+    scale: [&'a mut [f32]; 2],
+    imbalance: [f32; 2],
+    pulse_step: f32,
 }
 
-impl Draws {
-    /// One normal number per cell with this standard deviation; its purpose names its key.
-    pub(super) fn deviations(&self, name: &str, deviation: f32) -> Vec<f32> {
-        let mut values = vec![0.0; self.n];
-        if deviation > 0.0 {
-            fill_normal(self.key.named(name), &mut values);
-            for v in &mut values {
-                *v *= deviation;
-            }
+impl Kernel for Scales<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { scale: [up, down], imbalance, pulse_step } = self;
+        for (up, down) in up.iter_mut().zip(down) {
+            let (g, r) = (*up, *down);
+            *up = ((g + r + imbalance[0]) * pulse_step).abs();
+            *down = ((g - r + imbalance[1]) * pulse_step).abs();
         }
-        values
     }
 }
 
-fn composable(device: &Device) -> bool {
+/// A bound in place of its factor. One on the wrong side of 0 is mirrored, so that 0 stays inside.
+struct Bounds<'a> {
+    bounds: &'a mut [f32],
+    mean: f32,
+}
+
+impl Kernel for Bounds<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for bound in self.bounds {
+            *bound = self.mean * bound.abs();
+        }
+    }
+}
+
+/// 1/(max − min), 0 for a cell without a range.
+struct Invert<'a> {
+    max: &'a [f32],
+    min: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl Kernel for Invert<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for ((out, max), min) in self.out.iter_mut().zip(self.max).zip(self.min) {
+            *out = if max > min { 1.0 / (max - min) } else { 0.0 };
+        }
+    }
+}
+
+/// Steps at the new origins of cells whose steps are affine in the state.
+struct Rebase<'a> {
+    base: &'a mut [f32],
+    slope: &'a [f32],
+    origins: &'a [f32],
+}
+
+impl Kernel for Rebase<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for ((base, slope), origin) in self.base.iter_mut().zip(self.slope).zip(self.origins) {
+            *base += slope * origin;
+        }
+    }
+}
+
+/// Bounds from the new origins of the cells.
+struct Shift<'a> {
+    bounds: &'a mut [f32],
+    origins: &'a [f32],
+}
+
+impl Kernel for Shift<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (bound, origin) in self.bounds.iter_mut().zip(self.origins) {
+            *bound -= origin;
+        }
+    }
+}
+
+/// Whether n pulses may be applied at once.
+pub(super) fn composable(device: &Device) -> bool {
     device.cycle_noise.deviation() <= 0.5 && !matches!(device.cycle_noise, CycleNoise::Complex { .. })
 }
 
@@ -228,8 +288,9 @@ impl Device {
     }
 
     /// What becomes of cell i under balanced pulses.
-    pub(crate) fn rest(&self, cells: &Cells, i: usize) -> Rest {
-        if let Some(point) = self.crossing(cells, i) {
+    pub(crate) fn rest(&self, span: Span<'_>, i: usize) -> Rest {
+        let (cells, i) = (span.cells, i - span.first);
+        if let Some(point) = self.crossing(Span { cells, first: 0 }, i) {
             return Rest::At(point);
         }
         let excess = |w: f32| self.excess(cells, i, w);
@@ -245,7 +306,8 @@ impl Device {
     }
 
     /// Where the mean up step falls below the mean down step between the cell's bounds.
-    pub(crate) fn crossing(&self, cells: &Cells, i: usize) -> Option<f32> {
+    pub(crate) fn crossing(&self, span: Span<'_>, i: usize) -> Option<f32> {
+        let (cells, i) = (span.cells, i - span.first);
         let (min, max) = (cells.min[i], cells.max[i]);
         let excess = |w: f32| self.excess(cells, i, w);
         let falls = |&(lo, hi): &(f32, f32)| excess(lo) > 0.0 && excess(hi) <= 0.0;

@@ -1,7 +1,8 @@
 //! Exponential steps as in AIHWKIT: u± = max(0, 1 − amplitude·e^{±rate·z}). The paper's exponential response is a different curve.
 
 use super::aihwkit::{Class, ConversionError, Pulsed, multiplicative, write_noise};
-use super::cells::{Cells, Draws};
+use super::cells::Cells;
+use super::draws::Draws;
 use super::law::{Arithmetic, Cell, Law, signed};
 use super::{CycleNoise, Device, Model, StepModel};
 use crate::error::{ParameterError, finite};
@@ -102,7 +103,7 @@ impl Model for Saturation {
         true
     }
 
-    fn draw(&self, _: &Device, cells: &mut Cells, _: &Draws) {
+    fn derive(&self, _: &Device, cells: &mut Cells, _: &Draws<'_>) {
         cells.invert_range();
     }
 

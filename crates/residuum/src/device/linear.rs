@@ -3,10 +3,12 @@
 use super::aihwkit::{
     Class, ConversionError, Pulsed, decay_leads_to_reset, expressible, only_normal, write_noise,
 };
-use super::cells::{Cells, Draws};
+use super::cells::Cells;
+use super::draws::Draws;
 use super::law::{Arithmetic, Cell, Law, Shape, signed};
 use super::{CycleNoise, Device, Model, Reference, Spread, StepModel};
 use crate::error::{ParameterError, finite, non_negative, require};
+use crate::simd::{self, Kernel};
 
 /// Linear steps: u₊ = 1 − slope·w/B₊, u₋ = 1 − slope·w/B₋, with B₊ the upper and B₋ the lower bound unless reversed. A bound
 /// at 0 leaves its step constant.
@@ -107,21 +109,23 @@ impl Model for Slopes {
         1.0
     }
 
-    /// Change of the steps with the state.
-    fn draw(&self, device: &Device, cells: &mut Cells, draws: &Draws) {
-        let mut slope = self.relative(draws);
+    /// Change of the steps with the state: −slope·s/B, in place of the draws of the slopes.
+    fn derive(&self, device: &Device, cells: &mut Cells, draws: &Draws<'_>) {
+        self.relative(draws, &mut cells.shape);
         if self.bounds == SlopeBounds::Divided {
-            divide([&mut cells.max, &mut cells.min], &mut slope);
+            divide([&mut cells.max, &mut cells.min], &mut cells.shape);
         }
-        let mean = self.bounds == SlopeBounds::Mean;
-        let ends = |i: usize| if mean { [device.max, device.min] } else { [cells.max[i], cells.min[i]] };
-        cells.shape = [0, 1].map(|s| {
-            let per_weight = |i: usize| match self.bound(s, ends(i)) {
-                0.0 => 0.0,
-                bound => -slope[s][i] * cells.scale[s][i] / bound,
-            };
-            (0..cells.max.len()).map(per_weight).collect()
-        });
+        for s in 0..2 {
+            let (slope, scale) = (&mut cells.shape[s], &cells.scale[s]);
+            let mean = self.bound(s, [device.max, device.min]);
+            // B is one of the bounds, moved outwards where a direction is reversed.
+            let moved = self.bound(s, [0.0; 2]);
+            let bounds = if (s == 0) == self.reversed[s].is_none() { &cells.max } else { &cells.min };
+            match self.bounds {
+                SlopeBounds::Mean => simd::dispatch(FallTogether { slope, scale, bound: mean }),
+                _ => simd::dispatch(Fall { slope, scale, bounds, moved }),
+            }
+        }
     }
 
     fn mean_shape(&self, device: &Device, side: usize) -> f64 {
@@ -197,13 +201,20 @@ impl Model for Slopes {
 
 impl Slopes {
     /// Slopes of the cells, relative to step and bound.
-    fn relative(&self, draws: &Draws) -> [Vec<f32>; 2] {
-        [("slope up", 0), ("slope down", 1)].map(|(name, s)| {
-            let (mean, spread) = (self.slope[s], self.spread[s]);
-            let slope = |d: f32| if spread.log_normal { mean * d.exp() } else { mean + d };
+    fn relative(&self, draws: &Draws<'_>, slopes: &mut [Vec<f32>; 2]) {
+        for (s, name) in ["slope up", "slope down"].into_iter().enumerate() {
+            let (mean, spread, slopes) = (self.slope[s], self.spread[s], &mut slopes[s]);
+            if spread.log_normal {
+                draws.factors(name, spread, slopes);
+            } else {
+                draws.deviations(name, spread.deviation, slopes);
+            }
+            let slope = |d: f32| if spread.log_normal { mean * d } else { mean + d };
             let allowed = |slope: f32| if self.increasing { slope } else { slope.abs() };
-            draws.deviations(name, spread.deviation).into_iter().map(|d| allowed(slope(d))).collect()
-        })
+            for d in slopes {
+                *d = allowed(slope(*d));
+            }
+        }
     }
 
     fn soft_bounds_reference(&self, device: &Device) -> Result<SoftBoundsReference, ConversionError> {
@@ -239,6 +250,46 @@ fn divide([max, min]: [&mut [f32]; 2], [up, down]: &mut [Vec<f32>; 2]) {
             max[i] /= up[i];
             min[i] /= down[i];
             (up[i], down[i]) = (1.0, 1.0);
+        }
+    }
+}
+
+/// −slope·s/B in place of the slope; a bound at 0 leaves its step constant.
+struct Fall<'a> {
+    slope: &'a mut [f32],
+    scale: &'a [f32],
+    bounds: &'a [f32],
+    /// How far outside the bound B is.
+    moved: f32,
+}
+
+impl Kernel for Fall<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for ((slope, scale), bound) in self.slope.iter_mut().zip(self.scale).zip(self.bounds) {
+            let bound = bound + self.moved;
+            *slope = if bound == 0.0 { 0.0 } else { -*slope * scale / bound };
+        }
+    }
+}
+
+/// The same where B is that of the mean cell.
+struct FallTogether<'a> {
+    slope: &'a mut [f32],
+    scale: &'a [f32],
+    bound: f32,
+}
+
+impl Kernel for FallTogether<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let bound = self.bound;
+        for (slope, scale) in self.slope.iter_mut().zip(self.scale) {
+            *slope = if bound == 0.0 { 0.0 } else { -*slope * scale / bound };
         }
     }
 }

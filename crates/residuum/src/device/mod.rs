@@ -30,7 +30,9 @@ macro_rules! class {
 pub mod aihwkit;
 mod cells;
 mod constant;
+mod draws;
 mod exponential;
+mod kept;
 mod law;
 mod linear;
 mod piecewise;
@@ -45,6 +47,7 @@ pub use power::Exponents;
 pub use response::DeviceResponse;
 
 pub(crate) use cells::{Cells, side};
+pub(crate) use kept::{KeptCells, Span};
 pub(crate) use law::{Law, Padding, Parameters, Vector, WithLaw, pick};
 
 use crate::error::{ParameterError, non_negative, positive, require};
@@ -54,8 +57,8 @@ use aihwkit::{
     ConversionError, ExpStep, LinearStep, PiecewiseStep, PowStep, PowStepReference, Pulsed, SoftBounds,
     SoftBoundsPmax, SoftBoundsReference,
 };
-use cells::Draws;
 use constant::Constant;
+use draws::Draws;
 use law::{Arithmetic, Bound};
 use linear::Line;
 use power::{Power, Ramp};
@@ -228,8 +231,9 @@ trait Model {
     /// Mean of u₊ and u₋ at w = 0.
     fn at_zero(&self, device: &Device) -> f32;
 
-    /// Draws the per-cell parameters, once scales and bounds are drawn.
-    fn draw(&self, _device: &Device, _cells: &mut Cells, _draws: &Draws) {}
+    /// Works out the parameters of its own, once scales and bounds are known. What it draws it asks for by name, however many
+    /// cells there are.
+    fn derive(&self, _device: &Device, _cells: &mut Cells, _draws: &Draws<'_>) {}
 
     /// [`law::Cell::shape`] of the mean cell, per unit of its scale; side 0 is up.
     fn mean_shape(&self, _device: &Device, _side: usize) -> f64 {
@@ -386,6 +390,20 @@ pub struct Device {
     pub retention: Retention,
     /// The unit of update management, if not the mean step at w = 0; see [`Device::granularity`].
     pub granularity: Option<f32>,
+    /// How tiles keep the parameters of their cells.
+    pub cell_parameters: CellParameters,
+}
+
+/// How a tile keeps the parameters of its cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CellParameters {
+    /// As they are used, four bytes each.
+    #[default]
+    F32,
+    /// As the normal numbers that a cell drew, two bytes each, and only those of a spread that is set. A number is rounded to a multiple
+    /// of 2⁻¹² and so moved by at most 2⁻¹³ of its standard deviation; the parameters of a row are worked out anew whenever it is
+    /// written.
+    I16,
 }
 
 impl Device {
@@ -408,6 +426,7 @@ impl Device {
             noise_step: None,
             retention: Retention::default(),
             granularity: None,
+            cell_parameters: CellParameters::F32,
         }
     }
 
@@ -492,6 +511,12 @@ impl Device {
                 "false (0) unless steps are linear or power",
                 1.0,
             )?;
+            // A search for it whenever a row is written would take too long.
+            let searched = reference.at_symmetric_point && !self.step.model().affine();
+            if searched && self.cell_parameters == CellParameters::I16 {
+                let message = "cell_parameters must be f32 where a reference is at the symmetric point of power steps, got i16";
+                return Err(ParameterError::Other { message: message.into() });
+            }
         }
         if let Some(stuck) = self.stuck {
             let probability = f64::from(stuck.probability);

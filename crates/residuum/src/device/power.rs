@@ -4,7 +4,8 @@ use super::aihwkit::{
     Class, ConversionError, Pulsed, convertible, decay_leads_to_reset, expressible, multiplicative,
     only_normal, write_noise,
 };
-use super::cells::{Cells, Draws};
+use super::cells::Cells;
+use super::draws::Draws;
 use super::law::{Arithmetic, Cell, Law, Shape, signed};
 use super::{Device, Model, Reference, Spread, StepModel};
 use crate::error::{ParameterError, non_negative, positive, require};
@@ -89,12 +90,13 @@ impl Model for Exponents {
         2f32.powf(-self.shape)
     }
 
-    fn draw(&self, _: &Device, cells: &mut Cells, draws: &Draws) {
-        let gain = draws.deviations("shape", self.spread.deviation);
-        let tilt = draws.deviations("shape imbalance", self.imbalance_spread);
-        let of = |(d, r): (f32, f32)| self.of(self.spread.factor(d), r).into();
-        let (up, down): (Vec<f32>, Vec<f32>) = gain.into_iter().zip(tilt).map(of).unzip();
-        cells.shape = [up, down];
+    fn derive(&self, _: &Device, cells: &mut Cells, draws: &Draws<'_>) {
+        let [up, down] = &mut cells.shape;
+        draws.factors("shape", self.spread, up);
+        draws.deviations("shape imbalance", self.imbalance_spread, down);
+        for (up, down) in up.iter_mut().zip(down) {
+            [*up, *down] = self.of(*up, *down);
+        }
         cells.invert_range();
     }
 

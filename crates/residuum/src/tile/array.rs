@@ -139,13 +139,16 @@ impl Array<f32> for Tile {
     }
 
     fn known_symmetric_points(&self) -> Result<Vec<f32>, ParameterError> {
-        let rest = |i: usize| self.device.rest(&self.cells, i);
+        let rest = |i: usize| self.device.rest(self.cells.span(i, i + 1, &mut self.cells.room()), i);
         let cells = (0..self.weights.len()).into_par_iter().with_min_len(1024);
         all_points(cells.map(|i| rest(i).point()).collect(), |i| rest(i).reason())
     }
 
     fn programmable(&self, cell: usize) -> Option<[f32; 2]> {
-        Some([self.cells.min[cell], self.cells.max[cell]])
+        let mut room = self.cells.room();
+        let span = self.cells.span(cell, cell + 1, &mut room);
+        let i = cell - span.first;
+        Some([span.cells.min[i], span.cells.max[i]])
     }
 
     fn cell_parameters(&self) -> Vec<(String, Vec<f32>)> {
@@ -153,7 +156,9 @@ impl Array<f32> for Tile {
     }
 
     fn response(&self, cell: usize, up: bool, at: f32) -> f32 {
-        self.device.step_size(&self.cells, cell, up, at) / self.device.granularity()
+        let mut room = self.cells.room();
+        let span = self.cells.span(cell, cell + 1, &mut room);
+        self.device.step_size(span.cells, cell - span.first, up, at) / self.device.granularity()
     }
 }
 

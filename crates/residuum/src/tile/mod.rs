@@ -28,7 +28,7 @@ pub use scheme::Scheme;
 pub use unit_cell::{OneSidedCell, Policy, ReferenceCell, Refresh, VectorCell};
 
 use crate::Key;
-use crate::device::Cells;
+use crate::device::KeptCells;
 use crate::error::ParameterError;
 use crate::normal32;
 use crate::simd::{self, Kernel};
@@ -42,7 +42,7 @@ pub struct Tile {
     rows: usize,
     cols: usize,
     device: Device,
-    pub(crate) cells: Cells,
+    pub(crate) cells: KeptCells,
     /// The weights as read.
     weights: Vec<f32>,
     /// The state that pulses act on, where write noise hides it; otherwise `weights` is the state.
@@ -74,7 +74,7 @@ impl Tile {
         device.validate()?;
         crate::error::require(rows > 0, "rows", "at least 1", rows as f64)?;
         crate::error::require(cols > 0, "cols", "at least 1", cols as f64)?;
-        let cells = Cells::draw(rows * cols, &device, key)?;
+        let cells = KeptCells::draw(rows * cols, &device, key)?;
         let retained = retention::Retained::draw(rows * cols, &device.retention, key);
         let weights = vec![0.0; rows * cols];
         let hidden = (device.write_noise > 0.0).then(|| weights.clone());
@@ -97,7 +97,7 @@ impl Tile {
             survey: pulse::Survey::default(),
             one_hot: Vec::new(),
         };
-        tile.program(&vec![0.0; rows * cols], key.named("program"))?;
+        tile.set(|_| 0.0, key.named("program"));
         Ok(tile)
     }
 
@@ -157,12 +157,15 @@ impl Tile {
             let value = f64::from(target[index]);
             return Err(ParameterError::NotFinite { name: "target", index, value });
         }
-        let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
-        for (i, (w, t)) in state.iter_mut().zip(target).enumerate() {
-            *w = self.cells.clip(i, *t);
-        }
-        self.show(key);
+        self.set(|i| target[i], key);
         Ok(())
+    }
+
+    /// Programs cell i to `target(i)`.
+    fn set(&mut self, target: impl Fn(usize) -> f32 + Sync, key: Key) {
+        let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
+        retention::change_each(state, &self.cells, None, |i, _, _| target(i));
+        self.show(key);
     }
 
     /// Redraws the write noise of every cell.
@@ -183,7 +186,7 @@ impl Tile {
         (0..self.weights.len())
             .into_par_iter()
             .with_min_len(1024)
-            .map(|i| self.device.crossing(&self.cells, i))
+            .map(|i| self.device.crossing(self.cells.span(i, i + 1, &mut self.cells.room()), i))
             .collect()
     }
 
@@ -196,8 +199,10 @@ impl Tile {
             if device.noisy() {
                 fill_normal(key.named("cycle").fold(index as u64), &mut xi[..chunk.len()]);
             }
+            let (mut room, from) = (cells.room(), index * CHUNK);
+            let cells = cells.span(from, from + chunk.len(), &mut room);
             for (i, (w, xi)) in chunk.iter_mut().zip(&xi).enumerate() {
-                *w = pulse::one(device, cells, index * CHUNK + i, up, *w, *xi);
+                *w = pulse::one(device, cells, from + i, up, *w, *xi);
             }
         });
         self.show(key);

@@ -15,7 +15,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::{CHUNK, Tile, fill_normal};
-use crate::device::Cells;
+use crate::device::KeptCells;
 use crate::error::{ParameterError, finite, non_negative, positive, require};
 use crate::state::Tensors;
 use crate::{Key, math, normal32};
@@ -301,8 +301,10 @@ impl Tile {
         all.enumerate().for_each(|(chunk, ((state, left), (written_s, start)))| {
             let xi = draws(drift.exponent_noise, "exponent", chunk);
             let zeta = draws(drift.state_noise, "state", chunk);
+            let (mut room, from) = (cells.room(), chunk * CHUNK);
+            let cells = cells.span(from, from + state.len(), &mut room);
             for (n, w) in state.iter_mut().enumerate() {
-                let i = chunk * CHUNK + n;
+                let i = from + n;
                 if *w != left[n] {
                     (written_s[n], start[n]) = (before_s, *w);
                 }
@@ -356,9 +358,9 @@ impl Tile {
 }
 
 /// w ← clip(change(i, w, ξ)) for every cell; ξ is 0 without `noise`.
-fn change_each(
+pub(super) fn change_each(
     state: &mut [f32],
-    cells: &Cells,
+    cells: &KeptCells,
     noise: Option<Key>,
     change: impl Fn(usize, f32, f32) -> f32 + Sync,
 ) {
@@ -367,8 +369,10 @@ fn change_each(
         if let Some(key) = noise {
             fill_normal(key.fold(index as u64), &mut xi[..chunk.len()]);
         }
+        let (mut room, from) = (cells.room(), index * CHUNK);
+        let cells = cells.span(from, from + chunk.len(), &mut room);
         for (n, w) in chunk.iter_mut().enumerate() {
-            let i = index * CHUNK + n;
+            let i = from + n;
             *w = cells.clip(i, change(i, *w, xi[n]));
         }
     });

@@ -40,6 +40,7 @@ mod stats;
 mod stream;
 mod theory;
 mod tile_aihwkit;
+mod tile_cell_parameters;
 mod tile_checkpoints;
 mod tile_columns;
 mod tile_devices;

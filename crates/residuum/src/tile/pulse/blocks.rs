@@ -2,7 +2,7 @@
 
 use std::ops::Add;
 
-use crate::device::{Cells, Device};
+use crate::device::{Device, KeptCells};
 use crate::tile::Tile;
 
 /// Below this many cell visits a second thread costs more than it gains.
@@ -73,7 +73,7 @@ impl RowBlocks<'_> {
 
 impl Tile {
     /// Blocks of `height` rows, with the device and its cells. `visits` is how many cells will be visited, each as often as it is.
-    pub(super) fn blocks(&mut self, height: usize, visits: usize) -> (&Device, &Cells, RowBlocks<'_>) {
+    pub(super) fn blocks(&mut self, height: usize, visits: usize) -> (&Device, &KeptCells, RowBlocks<'_>) {
         let rows = RowBlock {
             index: 0,
             weights: &mut self.weights,

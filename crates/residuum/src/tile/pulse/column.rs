@@ -45,7 +45,7 @@ impl Tile {
         all_finite("values", values)?;
         let cols = self.cols;
         let (cells, along) = self.columns.transposed.column(column, (self.rows, cols), &self.cells);
-        let array = ArrayCells { device: &self.device, cells };
+        let array = ArrayCells { device: &self.device, cells, at_once: self.cells.at_once };
         let position = |row: usize| Position { cell: along.at(row), weight: row * cols + column };
         if scheme == Scheme::Expected {
             let mut positions = [Position::default(); LONGEST];

@@ -4,7 +4,7 @@
 //! the one before left, draws its own noise and is clipped.
 
 use super::at_once::{STEEP, by_doubling};
-use crate::device::{Cells, CycleNoise, Device, Law, Parameters, Vector, WithLaw, pick};
+use crate::device::{CycleNoise, Device, Law, Parameters, Span, Vector, WithLaw, pick};
 
 /// Some cells: a chunk of a row, or cells gathered from a column.
 #[derive(Clone, Copy)]
@@ -15,8 +15,8 @@ pub(super) struct Chunk<'a> {
 
 impl<'a> Chunk<'a> {
     /// Cells `from..to` of the array.
-    pub(super) fn of(device: &'a Device, cells: &'a Cells, from: usize, to: usize) -> Self {
-        Self { device, parameters: Parameters::of(cells, from, to) }
+    pub(super) fn of(device: &'a Device, cells: Span<'a>, from: usize, to: usize) -> Self {
+        Self { device, parameters: cells.parameters(from, to) }
     }
 
     /// `counts[k]` pulses on cell k, upwards if positive; `noise(n, counts, xi)` fills in the standard normals of pulse n

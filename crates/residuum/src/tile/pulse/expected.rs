@@ -12,7 +12,8 @@ impl Tile {
         let batch = row_signals.len() / rows;
         let (device, cells, blocks) = self.blocks(1, batch * rows * cols);
         blocks.sum(&|RowBlock { index: row, weights, hidden, .. }: RowBlock<'_>| {
-            let chunk = Chunk::of(device, cells, row * cols, (row + 1) * cols);
+            let (mut room, from, to) = (cells.room(), row * cols, (row + 1) * cols);
+            let chunk = Chunk::of(device, cells.span(from, to, &mut room), from, to);
             write(weights, hidden, |state| {
                 for sample in 0..batch {
                     let along = &col_signals[sample * cols..(sample + 1) * cols];
@@ -29,7 +30,8 @@ impl Tile {
         let (device, cells, blocks) = self.blocks(1, direction.len());
         blocks.sum(&|RowBlock { index: row, weights, hidden, .. }: RowBlock<'_>| {
             let here = row * cols..(row + 1) * cols;
-            let chunk = Chunk::of(device, cells, here.start, here.end);
+            let mut room = cells.room();
+            let chunk = Chunk::of(device, cells.span(here.start, here.end, &mut room), here.start, here.end);
             write(weights, hidden, |state| chunk.realize(scale, &direction[here], state));
             0
         });

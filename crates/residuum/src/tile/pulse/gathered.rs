@@ -20,6 +20,7 @@ pub(super) struct Position {
 pub(super) struct ArrayCells<'a> {
     pub(super) device: &'a Device,
     pub(super) cells: &'a Cells,
+    pub(super) at_once: bool,
 }
 
 impl ArrayCells<'_> {
@@ -136,7 +137,7 @@ impl<'a> Gathered<'a> {
         let directions = self.counts;
         let (positions, sources, counts) =
             (&self.positions[..len], &self.sources[..len], &mut self.counts[..len]);
-        let (lines, at_once) = (self.lines, self.array.cells.at_once);
+        let (lines, at_once) = (self.lines, self.array.at_once);
         let pulse = |n: u32, counts: &[i32], xi: &mut [f32]| {
             simd::dispatch(Draw {
                 lines,

@@ -349,7 +349,8 @@ impl Tile {
                 Some(hidden) => (hidden, Some((weights, device.write_deviation()))),
             };
             let (lines, values, key) = (&lines, &direction[from..to], rows.fold(index as u64));
-            let parameters = Parameters::of(cells, from, to);
+            let mut room = cells.room();
+            let parameters = cells.span(from, to, &mut room).parameters(from, to);
             macro_rules! with {
                 ($noise:expr) => {{
                     let noise = $noise;

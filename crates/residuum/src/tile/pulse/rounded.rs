@@ -87,6 +87,8 @@ impl Tile {
             let RowBlock { index: row, weights, mut hidden, tally: mut tallied } = block;
             let mut sent = PulseCounts::default();
             let mut counts = [0; LONGEST];
+            let (at_once, mut room) = (cells.at_once, cells.room());
+            let cells = cells.span(row * cols, (row + 1) * cols, &mut room);
             for sample in 0..batch {
                 let factor = row_factors[sample * rows + row];
                 if factor == 0.0 {
@@ -112,7 +114,7 @@ impl Tile {
                     let shown = |xi: &mut [f32]| fill_normal(key.named("write"), xi);
                     let (seen, hidden) =
                         (&mut weights[start..end], hidden.as_deref_mut().map(|h| &mut h[start..end]));
-                    chunk.send(cells.at_once, counts, seen, hidden, noise, shown);
+                    chunk.send(at_once, counts, seen, hidden, noise, shown);
                 }
             }
             sent

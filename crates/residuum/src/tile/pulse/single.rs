@@ -1,10 +1,11 @@
 //! One pulse on one cell, exactly.
 
-use crate::device::{Cells, CycleNoise, Device, side};
+use crate::device::{CycleNoise, Device, Span, side};
 
-/// The state after one pulse; `xi` is its standard normal noise.
+/// The state of cell i of an array after one pulse; `xi` is its standard normal noise.
 #[inline(always)]
-pub(crate) fn one(device: &Device, cells: &Cells, i: usize, up: bool, w: f32, xi: f32) -> f32 {
+pub(crate) fn one(device: &Device, span: Span<'_>, i: usize, up: bool, w: f32, xi: f32) -> f32 {
+    let (cells, i) = (span.cells, i - span.first);
     let size = device.step_size(cells, i, up, w);
     let noisy = match device.cycle_noise_in_pulse_steps() {
         CycleNoise::Multiplicative(s) => size * (1.0 + s * xi),

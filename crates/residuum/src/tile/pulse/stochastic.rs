@@ -10,7 +10,6 @@ use super::management::Trains;
 use super::noise::with_noise;
 use super::row::{RedrawReads, Row};
 use crate::Key;
-use crate::device::Parameters;
 use crate::simd;
 use crate::tile::Tile;
 
@@ -49,7 +48,8 @@ impl Tile {
                 return 0;
             }
             let (from, to) = (row * cols, (row + 1) * cols);
-            let parameters = Parameters::of(cells, from, to);
+            let mut room = cells.room();
+            let parameters = cells.span(from, to, &mut room).parameters(from, to);
             let (key, noisy, step) = (cycle.fold(row as u64), device.noisy(), &device.step);
             macro_rules! with {
                 ($noise:expr) => {{

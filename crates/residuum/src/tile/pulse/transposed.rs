@@ -4,7 +4,7 @@
 //! next column is written, the cache lines that hold it too are gone. Where columns are written in turn, as a transfer does, the
 //! parameters of all columns of a line are copied when the first is written.
 
-use crate::device::Cells;
+use crate::device::{Cells, KeptCells};
 
 /// Columns in a cache line.
 const WIDTH: usize = 16;
@@ -38,33 +38,47 @@ impl Transposed {
         &'a mut self,
         column: usize,
         (rows, cols): (usize, usize),
-        all: &'a Cells,
+        all: &'a KeptCells,
     ) -> (&'a Cells, ColumnStride) {
         let in_turn = self.last.is_some_and(|last| (last + 1) % cols == column);
         self.last = Some(column);
         let holds = |here: &Self| (here.first..here.first + here.held).contains(&column);
-        if in_turn && !holds(self) {
+        if !holds(self) {
+            match all.whole() {
+                Some(whole) if !in_turn => return (whole, ColumnStride { from: column, step: cols }),
+                _ => {}
+            }
             self.first = column;
-            self.held = (WIDTH - column % WIDTH).min(cols - column);
+            self.held = if in_turn { (WIDTH - column % WIDTH).min(cols - column) } else { 1 };
             all.transpose_columns((rows, cols), self.first, self.held, &mut self.cells);
         }
-        if holds(self) {
-            (&self.cells, ColumnStride { from: (column - self.first) * rows, step: 1 })
-        } else {
-            (all, ColumnStride { from: column, step: cols })
-        }
+        (&self.cells, ColumnStride { from: (column - self.first) * rows, step: 1 })
     }
 }
 
-impl Cells {
+impl KeptCells {
     /// Copies `held` columns from `first` on, one after the other.
-    fn transpose_columns(&self, (rows, cols): (usize, usize), first: usize, held: usize, into: &mut Self) {
-        into.at_once = self.at_once;
-        for (from, to) in self.arrays().into_iter().zip(into.arrays_mut()) {
-            // A parameter that the step model does not have is empty.
-            to.resize(if from.is_empty() { 0 } else { WIDTH * rows }, 0.0);
-            for (row, from) in from.chunks_exact(cols).enumerate() {
-                for (k, value) in from[first..first + held].iter().enumerate() {
+    fn transpose_columns(&self, (rows, cols): (usize, usize), first: usize, held: usize, into: &mut Cells) {
+        // A parameter that the step model does not have is empty.
+        let len = |from: &[f32]| if from.is_empty() { 0 } else { WIDTH * rows };
+        if let Some(whole) = self.whole() {
+            for (from, to) in whole.arrays().into_iter().zip(into.arrays_mut()) {
+                to.resize(len(from), 0.0);
+                for (row, from) in from.chunks_exact(cols).enumerate() {
+                    for (k, value) in from[first..first + held].iter().enumerate() {
+                        to[k * rows + row] = *value;
+                    }
+                }
+            }
+            return;
+        }
+        let mut room = self.room();
+        for row in 0..rows {
+            let from = row * cols + first;
+            let span = self.span(from, from + held, &mut room);
+            for (from, to) in span.cells.arrays().into_iter().zip(into.arrays_mut()) {
+                to.resize(len(from), 0.0);
+                for (k, value) in from.iter().take(held).enumerate() {
                     to[k * rows + row] = *value;
                 }
             }

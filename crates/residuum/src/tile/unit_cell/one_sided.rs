@@ -369,7 +369,8 @@ impl Array<f32> for OneSidedCell {
 
     fn programmable(&self, cell: usize) -> Option<[f32; 2]> {
         let [plus, minus] = &self.sides;
-        Some([-minus.cells.max[cell], plus.cells.max[cell]])
+        let max = |tile: &Tile| tile.programmable(cell).map(|[_, max]| max);
+        Some([-max(minus)?, max(plus)?])
     }
 
     /// The response of the side that would be pulsed, at its present state.
