@@ -24,16 +24,16 @@ struct Counting;
 thread_local! {
     static ASKED: Cell<u64> = const { Cell::new(0) };
     /// Bytes in use, and the most there were.
-    static LIVE: Cell<[i64; 2]> = const { Cell::new([0; 2]) };
+    static LIVE: Cell<[isize; 2]> = const { Cell::new([0; 2]) };
 }
 
-fn count(bytes: i64) {
+fn count(bytes: isize) {
     // A thread that is being torn down has no counter any more.
     let _ = ASKED.try_with(|asked| asked.set(asked.get() + 1));
     live(bytes);
 }
 
-fn live(bytes: i64) {
+fn live(bytes: isize) {
     let _ = LIVE.try_with(|live| {
         let [now, most] = live.get();
         live.set([now + bytes, most.max(now + bytes)]);
@@ -43,17 +43,17 @@ fn live(bytes: i64) {
 // SAFETY: every call is handed on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as i64);
+        count(layout.size().cast_signed());
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn realloc(&self, old: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size as i64 - layout.size() as i64);
+        count(size.cast_signed() - layout.size().cast_signed());
         unsafe { System.realloc(old, layout, size) }
     }
 
     unsafe fn dealloc(&self, old: *mut u8, layout: Layout) {
-        live(-(layout.size() as i64));
+        live(-layout.size().cast_signed());
         unsafe { System.dealloc(old, layout) }
     }
 }
@@ -69,7 +69,7 @@ fn allocations(work: impl FnOnce()) -> u64 {
 }
 
 /// The most bytes that this thread used at once during `work`, beyond those before it.
-fn peak(work: impl FnOnce()) -> i64 {
+fn peak(work: impl FnOnce()) -> isize {
     let [before, _] = LIVE.get();
     LIVE.set([before; 2]);
     work();

@@ -198,10 +198,12 @@ fn bytes_of_parameters_count_what_varies() {
 
 #[test]
 fn unit_cells_take_tiles_in_sixteen_bits() {
+    type Pair = fn([Tile; 2]) -> Box<dyn Array<f32>>;
     let tile = |seed: u64| Tile::new(ROWS, COLS, varied(StepModel::soft_bounds()), Key::new(seed)).unwrap();
-    let mut pairs: Vec<Box<dyn Fn([Tile; 2]) -> Box<dyn Array<f32>>>> = Vec::new();
-    pairs.push(Box::new(|[a, b]| Box::new(OneSidedCell::new(a, b, None).unwrap())));
-    pairs.push(Box::new(|[a, b]| Box::new(ReferenceCell::new(a, b).unwrap())));
+    let pairs: [Pair; 2] = [
+        |[a, b]| Box::new(OneSidedCell::new(a, b, None).unwrap()),
+        |[a, b]| Box::new(ReferenceCell::new(a, b).unwrap()),
+    ];
     let (d, x) = (signals(ROWS, 1.0, Key::new(3)), signals(COLS, 1.0, Key::new(4)));
     for pair in pairs {
         let [mut rounded, mut single] = [pair([tile(1), tile(2)]), pair([in_f32(&tile(1)), in_f32(&tile(2))])];
