@@ -77,8 +77,12 @@ impl Style {
             return println!("| {} |", cells.join(" | "));
         }
         let (names, numbers) = cells.split_at(2);
-        names.iter().for_each(|name| print!("{name:<18} "));
-        numbers.iter().for_each(|number| print!("{number:>13}"));
+        for name in names {
+            print!("{name:<18} ");
+        }
+        for number in numbers {
+            print!("{number:>13}");
+        }
         println!();
     }
 }
