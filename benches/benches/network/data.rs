@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use residuum::Key;
-use residuum_nn::data::idx;
+use residuum_nn::data::{Dataset, Description, ImageShape, idx};
 use residuum_nn::{SampleShape, Tensor};
 
 /// Fraction of the pixels of MNIST that are not black.
@@ -26,6 +26,16 @@ impl Samples {
         let images = self.images.chunks_exact(size * self.shape.len());
         let inputs = images.map(|values| Tensor::from_values(self.shape, values.to_vec()));
         inputs.zip(self.labels.chunks_exact(size))
+    }
+
+    /// The same as bytes, as a data set on disk has them.
+    pub fn dataset(&self) -> Dataset {
+        let SampleShape { height, width, channels } = self.shape;
+        let shape = ImageShape::new(height, width, channels);
+        let (name, classes) = (self.name.clone(), CLASSES as usize);
+        let bytes = self.images.iter().map(|value| (255.0 * value).round() as u8).collect();
+        let description = Description { name, shape, classes, full_scale: 255 };
+        Dataset::of_images(description, bytes, self.labels.clone()).expect("valid")
     }
 }
 

@@ -2,24 +2,23 @@
 //!
 //! The bits of a product do not depend on the CPU either: see `gemm/block.rs`.
 //!
-//! Large products are split into blocks of output rows, and the split depends on the sizes alone: threads decide who
-//! computes a block, never how it is summed, so the bits are the same for any number of threads.
+//! Large products are cut into panels of output rows, and how a panel is summed depends on its size alone. Threads take panels, or some
+//! rows of one, and change nothing about the sums, so the bits are the same for any number of threads.
 
 mod block;
 
-use rayon::prelude::*;
 use residuum::readout::{Scratch, Shape};
-use residuum::{Key, Readout};
+use residuum::{Key, Readout, threads};
 
-use block::Product;
+use block::{Product, Summation};
 
-/// Multiplications that are worth another thread.
+/// Multiplications of a panel.
 const GRAIN: usize = 1 << 22;
-/// Maximum number of blocks per product.
-const BLOCKS: usize = 8;
-/// Block heights are multiples of this, so that the kernels have no ragged edge inside a product.
+/// Maximum number of panels per product.
+const PANELS: usize = 8;
+/// Heights are multiples of this, so that the kernels have no ragged edge inside a product.
 const TILE: usize = 16;
-/// Rows of A that are worth packing a transposed B, which every block does for itself with strided reads;
+/// Rows of A that are worth packing a transposed B, which every thread does for itself with strided reads;
 /// below this height scalar products of rows are faster (see [`rows_by_rows`]).
 const TALL: usize = 256;
 /// Terms that a scalar product needs to fill its vectors.
@@ -65,25 +64,29 @@ pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32]
     let (a_row, a_col) = a.strides(m, k);
     let (b_row, b_col) = b.strides(k, n);
     let (lhs, rhs) = (a.values(), b.values());
-    let block = |(index, c): (usize, &mut [f32]), height: usize| {
-        let a = lhs.get(index * height * a_row..).unwrap_or(&[]);
-        let one = Product {
-            size: [c.len() / n, k, n],
-            a,
-            a_strides: [a_row, a_col],
-            b: rhs,
-            b_strides: [b_row, b_col],
-            keep,
-            factor,
-        };
-        one.run(c);
-    };
     let least = if matches!(b, Operand::Transposed(_)) { TALL } else { TILE };
-    let height = height([m, k, n], TILE).max(least);
-    if height >= m {
-        block((0, c), m);
+    let height = height([m, k, n], TILE).max(least).min(m);
+    let panels = m.div_ceil(height);
+    let panel = |(index, c): (usize, &mut [f32])| {
+        let rows = c.len() / n;
+        let summation = Summation::of([rows, k, n], a_col == 1 && b_row == 1);
+        let share = share([rows, k, n], panels, least);
+        let some = |(from, c): (usize, &mut [f32])| {
+            let a = lhs.get((index * height + from * share) * a_row..).unwrap_or(&[]);
+            let (a_strides, b_strides) = ([a_row, a_col], [b_row, b_col]);
+            let size = [c.len() / n, k, n];
+            Product { size, summation, a, a_strides, b: rhs, b_strides, keep, factor }.run(c);
+        };
+        if share == rows {
+            some((0, c));
+        } else {
+            threads::each(c.chunks_mut(share * n).enumerate().collect(), &some);
+        }
+    };
+    if panels == 1 {
+        panel((0, c));
     } else {
-        c.par_chunks_mut(height * n).enumerate().for_each(|chunk| block(chunk, height));
+        threads::each(c.chunks_mut(height * n).enumerate().collect(), &panel);
     }
 }
 
@@ -96,10 +99,22 @@ fn holds(name: &str, values: &[f32], rows: usize, cols: usize) {
     );
 }
 
-/// Rows of a block: a function of the sizes alone.
+/// Rows of a panel: a function of the sizes alone.
 fn height([m, k, n]: [usize; 3], tile: usize) -> usize {
-    let blocks = (m.saturating_mul(n).saturating_mul(k) / GRAIN).clamp(1, BLOCKS);
-    m.div_ceil(blocks).next_multiple_of(tile)
+    let panels = (m.saturating_mul(n).saturating_mul(k) / GRAIN).clamp(1, PANELS);
+    m.div_ceil(panels).next_multiple_of(tile)
+}
+
+/// Rows of a panel that one thread computes: all of them where the panels are as many for each thread.
+fn share([rows, k, n]: [usize; 3], panels: usize, least: usize) -> usize {
+    // Halved: every thread packs B for itself.
+    let threads = threads::worth(rows.saturating_mul(n).saturating_mul(k) / 2);
+    if panels.is_multiple_of(threads) {
+        return rows;
+    }
+    let share = rows.div_ceil(threads).next_multiple_of(TILE).max(least);
+    // Kernels sum a single row in another way.
+    if rows % share == 1 { share + TILE } else { share }.min(rows)
 }
 
 /// `C = A Bᵀ` with A `m × k` and B `n × k`: rows of A by rows of B, the product of a read.
@@ -124,6 +139,6 @@ pub fn rows_by_rows([m, k, n]: [usize; 3], a: &[f32], b: &[f32], c: &mut [f32]) 
         read(a, c);
     } else {
         holds("A", a, m, k);
-        a.par_chunks(height * k).zip(c.par_chunks_mut(height * n)).for_each(|(a, c)| read(a, c));
+        threads::each(a.chunks(height * k).zip(c.chunks_mut(height * n)).collect(), &|(a, c)| read(a, c));
     }
 }

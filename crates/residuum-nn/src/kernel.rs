@@ -2,10 +2,13 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use residuum::threads;
 
-/// Values of one chunk: at most what a thread processes at a time, and the least that is worth one.
+/// Values of one chunk: at most what a thread processes at a time.
 const CHUNK: usize = 1 << 14;
+/// What a value costs on its way through a loop, and in a sum over rows, in multiply–adds.
+const VALUE: usize = 16;
+const TERM: usize = 8;
 
 /// Runs a loop compiled for the vectors of this machine. The closure and everything it calls must be `#[inline(always)]`. No
 /// fused operations arise unless asked for, so the bits do not depend on the machine.
@@ -14,22 +17,22 @@ pub use residuum::simd::vectorized;
 /// Applies `run(first index, chunk)` to chunks of `out` that are whole rows of `row` values, in parallel when there are
 /// many. The result must not depend on where chunks begin.
 pub fn for_rows(out: &mut [f32], row: usize, run: impl Fn(usize, &mut [f32]) + Sync) {
-    let threads = rayon::current_num_threads();
-    if out.len() <= 2 * CHUNK || threads == 1 {
+    let threads = threads::worth(VALUE * out.len());
+    if threads == 1 {
         return run(0, out);
     }
     // As many chunks for each thread, or one would wait for another's last.
     let chunks = out.len().div_ceil(CHUNK).next_multiple_of(threads);
     let rows = (out.len() / row.max(1)).div_ceil(chunks).max(1);
-    out.par_chunks_mut(rows * row).enumerate().for_each(|(i, chunk)| run(i * rows, chunk));
+    threads::each(out.chunks_mut(rows * row).enumerate().collect(), &|(i, chunk)| run(i * rows, chunk));
 }
 
-/// Like [`for_rows`], but a chunk is one row, however short: for rows whose cost does not follow from their length.
-pub fn for_blocks(out: &mut [f32], row: usize, run: impl Fn(usize, &mut [f32]) + Sync) {
-    if out.len() <= CHUNK / 4 {
+/// Like [`for_rows`], but a chunk is one row, however short, and all of them cost so many multiply–adds.
+pub fn for_blocks(out: &mut [f32], row: usize, multiply_adds: usize, run: impl Fn(usize, &mut [f32]) + Sync) {
+    if threads::worth(multiply_adds) == 1 {
         run(0, out);
     } else {
-        out.par_chunks_mut(row).enumerate().for_each(|(i, row)| run(i, row));
+        threads::each(out.chunks_mut(row).enumerate().collect(), &|(i, row)| run(i, row));
     }
 }
 
@@ -92,10 +95,12 @@ pub fn sum_rows(rows: usize, cols: usize, total: &mut [f32], add: impl Fn(Range<
         }
     };
     let blocks = rows.div_ceil(height);
-    if rows * cols <= 2 * CHUNK {
+    if threads::worth(TERM * rows * cols) == 1 {
         (0..blocks).for_each(|index| add_block(block(index)));
     } else {
-        (0..blocks).into_par_iter().map(block).collect::<Vec<_>>().into_iter().for_each(add_block);
+        let mut sums = vec![Vec::new(); blocks];
+        threads::each(sums.iter_mut().enumerate().collect(), &|(index, sums)| *sums = block(index));
+        sums.into_iter().for_each(add_block);
     }
 }
 

@@ -1,9 +1,11 @@
 //! The error type of all constructors that take numbers: which parameter, what must hold, what was given.
 
-use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use thiserror::Error;
 
 use crate::simd::{self, LargestMagnitude};
+use crate::threads;
 
 /// An invalid parameter of a device, rule or problem.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -150,16 +152,21 @@ pub(crate) fn same_length(name: &'static str, expected: usize, given: usize) -> 
     if expected == given { Ok(()) } else { Err(ParameterError::Length { name, expected, given }) }
 }
 
-/// Values that are worth a thread of their own.
-const REPAYS_THREAD: usize = 1 << 16;
+/// What a look at a value costs, in multiply–adds.
+const LOOK: usize = 2;
 
 /// The same in single precision, with a fast path when all are finite: every signal of every step is checked.
 pub(crate) fn all_finite_32(name: &'static str, values: &[f32]) -> Result<(), ParameterError> {
     let finite = |values: &[f32]| simd::dispatch(LargestMagnitude(values)).is_finite();
-    let all = if values.len() > 2 * REPAYS_THREAD {
-        values.par_chunks(REPAYS_THREAD).all(finite)
-    } else {
-        finite(values)
+    let all = match threads::worth(LOOK * values.len()) {
+        1 => finite(values),
+        threads => {
+            let all = AtomicBool::new(true);
+            threads::each(values.chunks(values.len().div_ceil(threads)).collect(), &|values| {
+                all.fetch_and(finite(values), Ordering::Relaxed);
+            });
+            all.into_inner()
+        }
     };
     if all {
         return Ok(());

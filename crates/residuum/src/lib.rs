@@ -51,6 +51,7 @@ mod stream;
 #[doc(hidden)]
 pub mod testing;
 pub mod theory;
+pub mod threads;
 pub mod tile;
 
 pub use array::{Array, ExactArray, Pulses, Rounding, Update};

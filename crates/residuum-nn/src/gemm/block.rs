@@ -25,10 +25,36 @@ const FEW: usize = 256;
 /// Sizes of an output up to which sums are cut into pieces of [`DEPTH`], not into equal ones.
 const SMALL: usize = 64;
 
+/// How the terms of an output are summed: a function of the size of the panel that it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Summation {
+    /// As scalar products of two contiguous rows.
+    Dots,
+    /// So many terms at a time.
+    Pieces(usize),
+}
+
+impl Summation {
+    /// Of a panel of this size, whose operands may both have their terms side by side.
+    pub(super) fn of([m, k, n]: [usize; 3], side_by_side: bool) -> Self {
+        if k > 0 && side_by_side && (m * n <= FEW || (k > 2 && (m == 1 || n == 1))) {
+            return Self::Dots;
+        }
+        // Products of at most two terms, and of one row or column, are not cut.
+        let whole = k <= 2 || m == 1 || n == 1;
+        Self::Pieces(match k.div_ceil(DEPTH).max(1) {
+            _ if whole => k,
+            _ if m <= SMALL && n <= SMALL => DEPTH,
+            pieces => k.div_ceil(pieces),
+        })
+    }
+}
+
 /// `C ← keep · C + factor · A B`, with the element at row `i` and column `j` of an operand at `i · strides[0] + j · strides[1]`.
 pub(super) struct Product<'a> {
     /// Rows of A, terms, columns of B.
     pub(super) size: [usize; 3],
+    pub(super) summation: Summation,
     pub(super) a: &'a [f32],
     pub(super) a_strides: [usize; 2],
     pub(super) b: &'a [f32],
@@ -39,20 +65,15 @@ pub(super) struct Product<'a> {
 
 impl Product<'_> {
     pub(super) fn run(&self, c: &mut [f32]) {
-        let [m, k, n] = self.size;
-        let rows_of_both = self.a_strides[1] == 1 && self.b_strides[0] == 1;
-        if k > 0 && rows_of_both && (m * n <= FEW || (k > 2 && (m == 1 || n == 1))) {
-            return vectorized(
-                #[inline(always)]
-                || self.dots(c),
-            );
-        }
-        // Products of at most two terms, and of one row or column, are not cut.
-        let whole = k <= 2 || m == 1 || n == 1;
-        let depth = match k.div_ceil(DEPTH).max(1) {
-            _ if whole => k,
-            _ if m <= SMALL && n <= SMALL => DEPTH,
-            pieces => k.div_ceil(pieces),
+        let k = self.size[1];
+        let depth = match self.summation {
+            Summation::Pieces(depth) => depth,
+            Summation::Dots => {
+                return vectorized(
+                    #[inline(always)]
+                    || self.dots(c),
+                );
+            }
         };
         let mut from = 0;
         let mut keep = self.keep;

@@ -8,6 +8,7 @@ mod resnet;
 mod small;
 
 use residuum::Key;
+use residuum::threads::Helpers;
 
 pub use build::{BuildError, DigitalFactory, Factory, KernelStart, Select, SplitFactory, layer_of};
 pub use list::{LayerKind, LayerList, LayerShape};
@@ -32,6 +33,7 @@ pub struct Network {
     output: SampleShape,
     scores: Tensor,
     errors: Tensor,
+    helpers: Helpers,
 }
 
 impl Network {
@@ -41,7 +43,8 @@ impl Network {
     /// If a layer cannot take the output of the one below.
     pub fn new(layers: Sequential, input: SampleShape) -> Result<Self, ShapeError> {
         let output = layers.output_shape(input)?;
-        Ok(Self { layers, input, output, scores: Tensor::default(), errors: Tensor::default() })
+        let (scores, errors, helpers) = Default::default();
+        Ok(Self { layers, input, output, scores, errors, helpers })
     }
 
     /// The shape of a sample.
@@ -78,8 +81,8 @@ impl Network {
         let output = self.output;
         // The layers matched when they were one network.
         self.output = self.layers.output_shape(self.input).ok()?;
-        let (scores, errors) = Default::default();
-        Some(Self { layers, input: self.output, output, scores, errors })
+        let (scores, errors, helpers) = Default::default();
+        Some(Self { layers, input: self.output, output, scores, errors, helpers })
     }
 
     /// The scores of a batch.
@@ -88,7 +91,7 @@ impl Network {
     /// If the shape of the samples is not [`Network::input_shape`].
     pub fn forward(&mut self, input: &Tensor, pass: Pass) -> &Tensor {
         assert_eq!(input.shape(), self.input, "samples must have the shape of the network's input");
-        self.layers.forward(input, &mut self.scores, pass);
+        self.helpers.during(|| self.layers.forward(input, &mut self.scores, pass));
         &self.scores
     }
 
@@ -123,7 +126,7 @@ impl Network {
         if outcome.loss.is_nan() || outcome.loss > MAX_LOSS {
             return Err(TrainStepError::Diverged { k, value: outcome.loss });
         }
-        self.layers.backward(input, &self.scores, &self.errors, None, pass)?;
+        self.helpers.during(|| self.layers.backward(input, &self.scores, &self.errors, None, pass))?;
         // What learns has aged in its step. Time passes for frozen layers too.
         self.layers.visit_weights("", &mut |layer, weights| {
             if !weights.trains() {

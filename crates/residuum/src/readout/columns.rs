@@ -1,13 +1,12 @@
 //! All columns of an array, read one after the other by a one-hot sample each.
 
-use rayon::prelude::*;
-
 use super::convert::{Bank, DriveOne, Pending, Streams};
 use super::settings::{BoundManagement, NoiseManagement};
-use super::{CONVERSION, REPAYS_THREADS, Readout, Scratch, Shape, check};
+use super::{CONVERSION, Readout, Scratch, Shape, check};
 use crate::Key;
 use crate::simd::{self, Kernel};
 use crate::stream::{CHUNK, Stream};
+use crate::threads;
 
 impl Readout {
     /// All columns, row-major as the weights are: in distribution [`read_column`](Self::read_column) of each.
@@ -33,8 +32,8 @@ impl Readout {
                 let key = key.fold(row as u64);
                 simd::dispatch(ReadRow { bank: output, voltage, scale, key, weights, outputs });
             };
-            if weights.len() >= REPAYS_THREADS / CONVERSION && rayon::current_num_threads() > 1 {
-                weights.par_chunks(cols).zip(outputs.par_chunks_mut(cols)).enumerate().for_each(read);
+            if threads::worth(CONVERSION * weights.len()) > 1 {
+                threads::each(weights.chunks(cols).zip(outputs.chunks_mut(cols)).enumerate().collect(), &read);
             } else {
                 weights.chunks(cols.max(1)).zip(outputs.chunks_mut(cols.max(1))).enumerate().for_each(read);
             }

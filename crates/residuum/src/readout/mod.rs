@@ -49,12 +49,11 @@ pub use settings::{
 use analog::{Array, Weights, needs_magnitudes};
 use block::{Block, Read, Source, average_scales};
 use lines::{Cells, Lines};
-use product::{REPAYS_THREADS, REPAYS_WEIGHTS, ReadDirection};
-use rayon::prelude::*;
+use product::{REPAYS_WEIGHTS, ReadDirection};
 
 use crate::error::require;
 use crate::state::{State, StateError, Tensors};
-use crate::{Key, ParameterError};
+use crate::{Key, ParameterError, threads};
 
 /// Rows (outputs of a forward read) and columns (inputs) of a weight matrix stored row by row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -302,7 +301,7 @@ fn read_blocks(read: &Read<'_>, source: Source<'_>, outputs: &mut [f32], blocks:
     let exact = read.settings == &Settings::default();
     let converters = if exact { 0 } else { CONVERSION };
     let work = batch * n_out * (n_in + converters);
-    let threads = if work < REPAYS_THREADS { 1 } else { rayon::current_num_threads() };
+    let threads = threads::worth(work);
     let share_samples = threads > 1 && batch >= threads * REPAYS_WEIGHTS;
     let block = if !share_samples {
         batch
@@ -323,15 +322,13 @@ fn read_blocks(read: &Read<'_>, source: Source<'_>, outputs: &mut [f32], blocks:
         }
     };
     match source {
-        Source::Batch(inputs, to) if block < batch => outputs
-            .par_chunks_mut(block * n_out)
-            .zip(inputs.par_chunks(block * n_in))
-            .zip(blocks)
-            .enumerate()
-            .for_each(|(k, ((outputs, inputs), memory))| {
+        Source::Batch(inputs, to) if block < batch => {
+            let samples = outputs.chunks_mut(block * n_out).zip(inputs.chunks(block * n_in));
+            threads::each(samples.zip(blocks).enumerate().collect(), &|(k, ((outputs, inputs), memory))| {
                 memory.share(1);
                 in_cache(k * block, inputs, to, outputs, memory);
-            }),
+            });
+        }
         _ => {
             let Some(memory) = blocks.first_mut() else { return };
             memory.share(threads);

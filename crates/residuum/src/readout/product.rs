@@ -7,9 +7,9 @@
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
-use rayon::prelude::*;
 
 use super::Shape;
+use crate::threads;
 
 /// Interleaved partial sums of a forward product, whatever the vector width of the machine.
 pub const LANES: usize = 16;
@@ -25,8 +25,6 @@ const REPAYS_SHORT: usize = 8;
 const STREAMS: usize = 64;
 /// Samples that a forward product follows without a copy of them side by side.
 const FEW_STREAMS: usize = 2;
-/// Multiply–adds that repay waking other threads: some 100 µs of work.
-pub(super) const REPAYS_THREADS: usize = 1 << 22;
 /// Samples of a thread that repay its passing over all weights.
 pub(super) const REPAYS_WEIGHTS: usize = 16;
 
@@ -78,19 +76,20 @@ pub fn product(
         return;
     }
     let (n_in, n_out) = to.widths(shape);
-    let Workspace { threads, panel, shares } = workspace;
+    let Workspace { threads: sharing, panel, shares } = workspace;
     let batch = inputs.len() / n_in;
-    if *threads <= 1 || batch * weights.len() < REPAYS_THREADS {
+    if *sharing <= 1 || threads::worth(batch * weights.len()) == 1 {
         return block(weights, shape, to, 0, inputs, outputs, panel);
     }
-    let share = n_out.div_ceil(*threads).next_multiple_of(WIDE_PANEL * LANES);
+    let share = n_out.div_ceil(*sharing).next_multiple_of(WIDE_PANEL * LANES);
     let chunks = n_out.div_ceil(share);
     shares.resize_with(shares.len().max(chunks), Default::default);
     let width = |k: usize| share.min(n_out - k * share);
-    shares[..chunks].par_iter_mut().enumerate().for_each(|(k, [own, panel])| {
+    let own = |(k, [own, panel]): (usize, &mut [Vec<f32>; 2])| {
         own.resize(batch * width(k), 0.0);
         block(weights, shape, to, k * share, inputs, own, panel);
-    });
+    };
+    threads::each(shares[..chunks].iter_mut().enumerate().collect(), &own);
     for (k, [own, _]) in shares[..chunks].iter().enumerate() {
         for (all, own) in outputs.chunks_exact_mut(n_out).zip(own.chunks_exact(width(k))) {
             all[k * share..][..own.len()].copy_from_slice(own);

@@ -39,6 +39,7 @@ mod state;
 mod stats;
 mod stream;
 mod theory;
+mod threads;
 mod tile_aihwkit;
 mod tile_cell_parameters;
 mod tile_checkpoints;

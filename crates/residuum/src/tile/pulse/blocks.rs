@@ -3,10 +3,11 @@
 use std::ops::Add;
 
 use crate::device::{Device, KeptCells};
+use crate::threads;
 use crate::tile::Tile;
 
-/// Below this many cell visits a second thread costs more than it gains.
-const PARALLEL_WORK: usize = 1 << 16;
+/// What the visit of a cell costs, in multiply–adds.
+const VISIT: usize = 64;
 /// Chunks per thread: some take longer than others, and the wait for the last should be short.
 const CHUNKS: usize = 32;
 
@@ -58,7 +59,7 @@ impl RowBlocks<'_> {
         if blocks > chunk {
             let (here, there) = rows.split(blocks / 2, len);
             let [here, there] = [here, there].map(|rows| RowBlocks { rows, len, chunk });
-            let (a, b) = rayon::join(|| here.sum(visit), || there.sum(visit));
+            let (a, b) = threads::join(|| here.sum(visit), || there.sum(visit));
             return a + b;
         }
         let (mut block, mut others) = rows.split(1, len);
@@ -80,8 +81,7 @@ impl Tile {
             hidden: self.hidden.as_deref_mut(),
             tally: self.ledger.as_mut().map(|ledger| &mut *ledger.cells),
         };
-        let parallel = visits >= PARALLEL_WORK;
-        let threads = if parallel { rayon::current_num_threads() } else { 1 };
+        let threads = threads::worth(VISIT.saturating_mul(visits));
         let chunk = if threads == 1 { usize::MAX } else { self.rows.div_ceil(height * CHUNKS * threads) };
         (&self.device, &self.cells, RowBlocks { rows, len: height * self.cols, chunk })
     }

@@ -3,7 +3,7 @@
 //! A train is one 32-bit mask. Where pulses are applied slot by slot, the columns of a slot are also kept as one signed
 //! byte each, and as a list of those that fire where few do.
 
-use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::fire::{BLOCK, FireBlock};
 use super::management::Trains;
@@ -11,13 +11,14 @@ use super::sort::{CountFires, ListFires, Sort, sort};
 use crate::Key;
 use crate::simd;
 use crate::stream::CHUNK;
+use crate::threads;
 
 /// The sign of a line's signal sits above the 31 slots.
 pub const SIGN: u32 = 1 << 31;
 /// Up to this many slots, pulses are applied slot by slot although the device would allow trains at once.
 const FEW_SLOTS: u32 = 3;
-/// Below this many lines a second thread costs more than it gains.
-const PARALLEL_LINES: usize = 1 << 16;
+/// What drawing the train of a line, or sorting it into a slot, costs in multiply–adds.
+const LINE: usize = 64;
 /// A slot in which fewer than one column in this many fires is visited by list.
 const SPARSE: usize = 10;
 /// Up to this many samples, such lists are made once for all rows: with more, a row meets so many slots that its cells take their
@@ -144,18 +145,17 @@ impl Lines {
                 })
             };
         let (row_trains, col_trains) = (&mut self.rows[..batch * rows], &mut self.cols[..batch * cols]);
-        let finite =
-            if batch > BLOCK && batch * (rows + cols) >= PARALLEL_LINES && rayon::current_num_threads() > 1 {
-                let signals = row_signals.par_chunks(BLOCK * rows).zip(col_signals.par_chunks(BLOCK * cols));
-                let trains =
-                    row_trains.par_chunks_mut(BLOCK * rows).zip(col_trains.par_chunks_mut(BLOCK * cols));
-                let samples = self.samples.par_chunks_mut(BLOCK);
-                signals.zip(trains).zip(samples).enumerate().map(trains_of).reduce(|| true, |a, b| a & b)
-            } else {
-                let trains = row_trains.chunks_mut(BLOCK * rows).zip(col_trains.chunks_mut(BLOCK * cols));
-                let blocks = d.zip(x).zip(trains).zip(self.samples.chunks_mut(BLOCK)).enumerate();
-                blocks.map(trains_of).fold(true, |a, b| a & b)
-            };
+        let trains = row_trains.chunks_mut(BLOCK * rows).zip(col_trains.chunks_mut(BLOCK * cols));
+        let blocks = d.zip(x).zip(trains).zip(self.samples.chunks_mut(BLOCK)).enumerate();
+        let finite = if threads::worth(LINE * batch * (rows + cols)) > 1 {
+            let finite = AtomicBool::new(true);
+            threads::each(blocks.collect(), &|block| {
+                finite.fetch_and(trains_of(block), Ordering::Relaxed);
+            });
+            finite.into_inner()
+        } else {
+            blocks.map(trains_of).fold(true, |a, b| a & b)
+        };
         if finite {
             self.arrange(|sample| sample.slots <= FEW_SLOTS || !together);
         }
@@ -194,7 +194,7 @@ impl Lines {
         // Every entry is overwritten: only the length matters.
         self.signs.resize(slots * width, 0);
         let Self { samples, firing, cols: trains, slots, signs, .. } = self;
-        let parallel = slots.len() * width >= PARALLEL_LINES && rayon::current_num_threads() > 1;
+        let parallel = threads::worth(LINE * slots.len() * width) > 1;
         sort(Sort { samples, firing, cols, trains, slots, signs, parallel });
         if self.firing.len() <= LISTED {
             for (slot, signs) in self.slots.iter_mut().zip(self.signs.chunks_exact(width)) {

@@ -4,6 +4,7 @@
 use super::lines::{SIGN, Sample, Slot};
 use crate::simd::{self, Kernel};
 use crate::stream::CHUNK;
+use crate::threads;
 
 /// Samples whose signs one thread sorts at a time.
 const SORTED: usize = 256;
@@ -93,7 +94,7 @@ pub(super) fn sort(all: Sort<'_>) {
     let (signs, other_signs) = all.signs.split_at_mut(middle * cols.next_multiple_of(CHUNK));
     let here = Sort { samples, firing: here, cols, trains, slots, signs, parallel };
     let there = Sort { samples, firing: there, cols, trains, slots: other_slots, signs: other_signs, parallel };
-    rayon::join(|| sort(here), || sort(there));
+    threads::join(|| sort(here), || sort(there));
 }
 
 impl Kernel for Sort<'_> {
