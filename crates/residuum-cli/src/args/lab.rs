@@ -147,11 +147,13 @@ fn parse_shard(text: &str) -> Result<(usize, usize), String> {
 
 /// Search settings for the rule of a network, judged on held-out training samples, never on the test samples.
 ///
-/// Searches every point of the spec (or those of --variant) for the fields that its rule has: rates and mixing, and how often and by
-/// how many columns W is written. Most trials are short: first what is known, the setting of the spec and the preset of the rule
-/// on the device, then a quasi-random sequence around what the stationary laws and the steps of the device suggest; some look around the best of these; the best are trained with all epochs, and the best of those with further seeds. Trials go to the same
-/// store as those of `residuum run`: a search that was killed continues with the same command and ends with the same bits. Writes
-/// the spec to run and a picture of how much each field matters.
+/// Searches every point of the spec (or those of --variant) for the fields that its rule has: rates and mixing, and how often and
+/// by how many columns W is written. Most trials are short: first what is known, the setting of the spec and the preset of the rule
+/// on the device, then a quasi-random sequence around what the stationary laws and the steps of the device suggest; some look
+/// around the best of these; the best are trained with all epochs, and the best of those with further seeds. A new setting replaces
+/// the best known one only if it is better by more than luck, on seeds that did not pick it. Trials go to the same store as those
+/// of `residuum run`: a search that was killed continues with the same command and ends with the same bits. Writes the spec to run
+/// and a picture of how much each field matters.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -183,7 +185,8 @@ pub struct TuneArgs {
     /// must have one device.preset and one rule in each point.
     #[arg(long, value_name = "FILE")]
     pub presets: Option<PathBuf>,
-    /// Seeds with which the best settings are tried.
+    /// Seeds with which the best settings are tried, and measured by --presets. From 30 trials on, if it is at least 2, the best new setting and
+    /// what is known get more, and the new one wins only by more than luck.
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub seeds: usize,
     /// Number of trials to run at a time, sharing --threads; one per thread by default.

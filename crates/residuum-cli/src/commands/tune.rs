@@ -28,8 +28,8 @@ pub fn tune(context: &Context, options: &TuneArgs) -> anyhow::Result<bool> {
     if options.seeds == 0 || options.seeds > options.trials.max(5) {
         bail!("--seeds must be between 1 and the {} trials, got {}", options.trials, options.seeds);
     }
-    // A spec has no larger seeds, and the finalists are tried with those that follow.
-    let most = i64::MAX as u64 - options.seeds as u64;
+    // A spec has no larger seeds, and the finalists are tried with those that follow, each in a trial.
+    let most = i64::MAX as u64 - options.trials.clamp(options.seeds, 1_000_000) as u64;
     if let Some(seed) = context.seed.filter(|seed| *seed > most) {
         bail!("--seed must be at most {most} to tune, got {seed}");
     }
@@ -88,7 +88,7 @@ pub fn tune(context: &Context, options: &TuneArgs) -> anyhow::Result<bool> {
         }
     }
     if let Some(file) = &options.presets {
-        let text = preset_file(&tuned, &command(options)).map_err(anyhow::Error::msg)?;
+        let text = preset_file(&tuned, &command(options, context.seed)).map_err(anyhow::Error::msg)?;
         write_whole(file, text.as_bytes())?;
     }
     if context.json {
@@ -98,15 +98,16 @@ pub fn tune(context: &Context, options: &TuneArgs) -> anyhow::Result<bool> {
 }
 
 /// What of the command decides the numbers.
-fn command(options: &TuneArgs) -> String {
+fn command(options: &TuneArgs, seed: Option<u64>) -> String {
     let TuneArgs { spec, trials, seeds, .. } = options;
     let list = |values: &[Setting]| values.iter().map(Setting::to_string).collect::<Vec<_>>().join(", ");
     let searched =
         options.search.iter().map(|(field, values)| format!(" --search '{field}=[{}]'", list(values)));
     let starts = options.start.iter().map(|path| format!(" --start {}", path.display()));
+    let seed = seed.map(|seed| format!(" --seed {seed}"));
     format!(
         "residuum tune {spec} --trials {trials} --seeds {seeds}{}",
-        searched.chain(starts).collect::<String>()
+        seed.into_iter().chain(searched).chain(starts).collect::<String>()
     )
 }
 

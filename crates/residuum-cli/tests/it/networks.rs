@@ -349,7 +349,7 @@ fn misuse_ends_with_2_and_says_why() {
         (&["tune", "own.toml", "--jobs", "0"], "jobs must be at least 1, got 0"),
         (&["tune", "own.toml", "--seeds", "0"], "--seeds must be between 1 and the "),
         (&["tune", "own.toml", "--seeds", "99999999999"], "--seeds must be between 1 and the "),
-        (&["tune", "own.toml", "--seed", "18446744073709551615"], "--seed must be at most 92233720368547758"),
+        (&["tune", "own.toml", "--seed", "18446744073709551615"], "--seed must be at most 92233720368547757"),
         (&["run", "own.toml", "--slurm", "--json"], "--json has no effect on --slurm"),
         (&["eval", "runs/own", "--after", "1h,1e300y"], "a time must be at most 1e30 s, got \"1e300y\""),
         (&["run", "/dev/zero"], "it must have at most 67108864 bytes, got more"),

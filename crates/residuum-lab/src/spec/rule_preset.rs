@@ -12,7 +12,7 @@ use super::node::{Node, SpecError, Value};
 const FILE: &str = include_str!("rule_presets.toml");
 
 /// Of the file: increased whenever its settings change.
-pub const RULE_PRESETS_VERSION: u64 = 1;
+pub const RULE_PRESETS_VERSION: u64 = 2;
 
 /// All settings, and what they share.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub struct RulePresets {
     pub evidence: String,
     /// Trials that were spent on each, unless it says otherwise.
     pub trials: u64,
-    /// Seeds with which the best was measured on the test samples.
+    /// Seeds with which each was measured on the test samples, unless it says otherwise.
     pub seeds: u64,
     /// Accuracy of guessing.
     pub chance: f64,
@@ -46,6 +46,8 @@ pub struct RulePreset {
     pub deviation: f64,
     /// Trials of its search.
     pub trials: u64,
+    /// Seeds of its accuracy.
+    pub seeds: u64,
 }
 
 /// A preset in a spec.
@@ -81,22 +83,29 @@ impl RulePresets {
         const ABOUT: [&str; 6] = ["version", "found_by", "evidence", "trials", "seeds", "chance"];
         let root = Node::parse(text)?;
         let count = |name: &str| Ok::<u64, SpecError>(number(&root, name)? as u64);
-        let trials = count("trials")?;
+        let shared = (count("trials")?, count("seeds")?);
         let mut presets = Vec::new();
         for (name, table) in root.entries().iter().filter(|(name, _)| !ABOUT.contains(&name.as_str())) {
             // A table of settings, or one table of them for each rule.
             if table.field("settings").is_some() {
-                presets.push(preset(name, None, table, trials)?);
+                presets.push(preset(name, None, table, shared)?);
                 continue;
             }
             for (rule, table) in table.entries() {
-                presets.push(preset(rule, Some(name), table, trials)?);
+                presets.push(preset(rule, Some(name), table, shared)?);
             }
         }
         let evidence = field(&root, "evidence")?;
         let evidence = evidence.as_text().ok_or_else(|| evidence.error("evidence must be text"))?.to_string();
-        let (version, seeds) = (count("version")?, count("seeds")?);
-        Ok(Self { version, evidence, trials, seeds, chance: number(&root, "chance")?, presets })
+        let (trials, seeds) = shared;
+        Ok(Self {
+            version: count("version")?,
+            evidence,
+            trials,
+            seeds,
+            chance: number(&root, "chance")?,
+            presets,
+        })
     }
 
     /// The settings of a rule on a device.
@@ -144,7 +153,7 @@ impl RulePresets {
             self.version,
             100.0 * preset.accuracy,
             100.0 * preset.deviation,
-            self.seeds,
+            preset.seeds,
             self.evidence,
             preset.trials
         )
@@ -169,15 +178,24 @@ fn number(table: &Node, name: &str) -> Result<f64, SpecError> {
     node.as_number().ok_or_else(|| node.error(format!("{name} must be a number, got {}", node.show())))
 }
 
-fn preset(rule: &str, device: Option<&str>, table: &Node, trials: u64) -> Result<RulePreset, SpecError> {
-    let own = table.field("trials").map(|_| number(table, "trials")).transpose()?;
+/// A row of the file; trials and seeds are those of the whole file where it has none of its own.
+fn preset(
+    rule: &str,
+    device: Option<&str>,
+    table: &Node,
+    (trials, seeds): (u64, u64),
+) -> Result<RulePreset, SpecError> {
+    let own = |name: &str, shared: u64| {
+        table.field(name).map_or(Ok(shared), |_| number(table, name).map(|own| own as u64))
+    };
     Ok(RulePreset {
         rule: rule.into(),
         device: device.map(String::from),
         settings: field(table, "settings")?.clone().unplaced(),
         accuracy: number(table, "accuracy")?,
         deviation: number(table, "deviation")?,
-        trials: own.map_or(trials, |own| own as u64),
+        trials: own("trials", trials)?,
+        seeds: own("seeds", seeds)?,
     })
 }
 

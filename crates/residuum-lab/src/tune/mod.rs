@@ -1,6 +1,7 @@
 //! `residuum tune`: settings of a rule that do best on held-out training samples, never on the test samples.
 
 mod centre;
+mod choice;
 mod presets;
 mod report;
 mod search;
@@ -15,6 +16,7 @@ use residuum::stats::Summary;
 use thiserror::Error;
 
 pub use centre::Centre;
+pub use choice::{Finalist, LUCK, chosen, undecided, verdict};
 pub use presets::preset_file;
 pub use report::Sensitivity;
 pub use search::{Halving, Search};
@@ -48,7 +50,7 @@ pub struct TuneOptions {
     pub trials: usize,
     /// Most minutes; the number of trials is then decided once, from the first of them, and kept in the store.
     pub minutes: Option<f64>,
-    /// Seeds of the best settings.
+    /// Seeds of the best settings; from 30 trials on the last of them get more, so that luck does not choose.
     pub seeds: usize,
     /// Decides where the search looks, and the first seed of trials.
     pub seed: u64,
@@ -163,6 +165,8 @@ pub struct Tuned {
     pub best: Vec<Setting>,
     /// What they reached over seeds.
     pub score: Summary,
+    /// Why the best known setting stays, or does not, where seeds were kept to decide it.
+    pub verdict: Option<String>,
     /// What they reached over seeds on the test samples, if it was asked for.
     pub test: Option<Summary>,
     /// Why the first of the settings that failed did.
@@ -321,15 +325,29 @@ impl PointSearch<'_> {
         if schedule.epochs > schedule.short_epochs {
             self.evaluate(&best, schedule.epochs, options.seed)?;
         }
-        let ranked = self.best(schedule.epochs, usize::MAX);
-        // Of what is known the best.
-        let known: Vec<Candidate> =
-            ranked.iter().find(|one| known.contains(one)).cloned().into_iter().collect();
-        let finalists = with_known(&ranked, &known, schedule.finalists);
+        let finalists = with_known(&self.best(schedule.epochs, usize::MAX), &known, schedule.finalists);
         for seed in 1..=schedule.seeds as u64 {
             self.evaluate(&finalists, schedule.epochs, options.seed + seed)?;
         }
-        self.finish(schedule, &finalists, options, base)
+        // These seeds pick the challenger; the following ones judge it.
+        let fresh = options.seed + 1 + schedule.seeds as u64;
+        let mut last = finalists;
+        let mut spent = 0;
+        for seed in fresh.. {
+            let left = undecided(&self.finalists(&last, &known, schedule.epochs));
+            last = left.into_iter().map(|i| last[i].clone()).collect();
+            spent += last.len();
+            if last.len() < 2 || spent > schedule.last {
+                break;
+            }
+            self.evaluate(&last, schedule.epochs, seed)?;
+        }
+        let ends = self.finalists(&last, &known, schedule.epochs);
+        let Some(choice) = chosen(&ends, fresh) else {
+            let sentence = self.failure.unwrap_or_else(|| "no trial was run".into());
+            return Err(TuneError::AllFailed { point: self.plan.name, sentence });
+        };
+        self.finish(schedule, (last.swap_remove(choice).1, verdict(&ends, fresh)), options, base)
     }
 
     /// The settings known before: the spec's own, those that come with the library and those given for the rule and device.
@@ -344,6 +362,22 @@ impl PointSearch<'_> {
             known.extend(setting);
         }
         known
+    }
+
+    /// What these settings reached with so many epochs, by seed.
+    fn finalists(&self, candidates: &[Candidate], known: &[Candidate], epochs: u64) -> Vec<Finalist> {
+        let finalist = |one: &Candidate| {
+            let mut seen = BTreeSet::new();
+            let own = self.trials.iter().filter(|t| t.settings == one.1 && t.epochs == epochs);
+            let own: Vec<&Tried> = own.filter(|t| seen.insert(t.seed)).collect();
+            Finalist {
+                known: known.iter().any(|(_, settings)| *settings == one.1),
+                scores: own.iter().map(|t| (t.seed, t.score.map_or(0.0, |s| s.0))).collect(),
+                loss: own.iter().map(|t| t.score.map_or(f64::INFINITY, |s| s.1)).sum::<f64>()
+                    / own.len() as f64,
+            }
+        };
+        candidates.iter().map(finalist).collect()
     }
 
     fn at(&self, place: Vec<f64>) -> Candidate {
@@ -500,30 +534,18 @@ impl PointSearch<'_> {
     fn finish(
         self,
         schedule: Halving,
-        finalists: &[Candidate],
+        (best, verdict): (Vec<Setting>, Option<String>),
         options: &TuneOptions,
         base: &Path,
     ) -> Result<Tuned, TuneError> {
-        // Of the finalists the one with the best mean over its seeds.
-        let summary = |settings: &[Setting]| {
-            let own = self.trials.iter().filter(|t| t.settings == settings && t.epochs == schedule.epochs);
-            let mut seen = BTreeSet::new();
-            let scores: Vec<(f64, f64)> = own.filter(|t| seen.insert(t.seed)).filter_map(|t| t.score).collect();
-            (Summary::of(scores.iter().map(|s| s.0)), Summary::of(scores.iter().map(|s| s.1)).mean)
-        };
-        let best = finalists.iter().max_by(|(_, a), (_, b)| {
-            let ((a, loss_a), (b, loss_b)) = (summary(a), summary(b));
-            better(Some((a.mean, loss_a)), Some((b.mean, loss_b)))
-        });
-        let Some((_, best)) = best else {
-            let sentence = self.failure.clone().unwrap_or_else(|| "no trial was run".into());
-            return Err(TuneError::AllFailed { point: self.plan.name.clone(), sentence });
-        };
         let base = base.canonicalize().unwrap_or_else(|_| base.to_owned());
-        let node = self.node_at(best)?;
+        let node = self.node_at(&best)?;
         let spec = node.rebased(&base).to_toml();
-        let seeds = options.seed..options.seed + 1 + schedule.seeds as u64;
-        let test = if options.test { Some(self.tested(best, seeds)?) } else { None };
+        let seeds = options.seed..options.seed + options.seeds.max(1) as u64;
+        let test = if options.test { Some(self.tested(&best, seeds)?) } else { None };
+        let mut seen = BTreeSet::new();
+        let own = self.trials.iter().filter(|t| t.settings == best && t.epochs == schedule.epochs);
+        let score = Summary::of(own.filter(|t| seen.insert(t.seed)).filter_map(|t| t.score).map(|s| s.0));
         let Work::Network(trial) = &self.plan.work else { return Err(TuneError::NoNetwork) };
         let classes = if trial.data.is_regression() { f64::INFINITY } else { trial.data.image().1 as f64 };
         let seconds = self.seconds()?;
@@ -531,8 +553,9 @@ impl PointSearch<'_> {
             point: self.plan.name.clone(),
             rule: self.plan.work.rule().to_string(),
             metric: self.metric,
-            score: summary(best).0,
-            best: best.clone(),
+            score,
+            verdict,
+            best,
             test,
             failure: self.failure.clone(),
             device: device_preset(&self.node).map(String::from),

@@ -16,7 +16,7 @@ pub fn preset_file(tuned: &[Tuned], found_by: &str) -> Result<String, String> {
          version = {RULE_PRESETS_VERSION}\nfound_by = {found_by:?}\nevidence = {:?}\ntrials = {}\nseeds = {}\nchance = {:?}\n",
         first.evidence,
         first.schedule.trials(),
-        first.schedule.seeds + 1,
+        first.test.map_or(0, |test| test.n),
         first.chance,
     );
     let mut seen = Vec::new();

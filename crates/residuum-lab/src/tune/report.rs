@@ -57,6 +57,9 @@ impl Tuned {
         for (field, value) in self.setting() {
             let _ = writeln!(text, "  {field} = {value}");
         }
+        if let Some(verdict) = &self.verdict {
+            let _ = writeln!(text, "{verdict}");
+        }
         let failed = self.trials.iter().filter(|t| t.score.is_none()).count();
         let _ = writeln!(
             text,
@@ -115,7 +118,7 @@ impl Tuned {
             "point": self.point, "rule": self.rule, "metric": self.metric,
             "best": setting, "mean": self.score.mean, "std": if self.score.n > 1 { json!(self.score.std) } else { Json::Null },
             "test": self.test.map(|test| json!({ "mean": test.mean, "std": test.std, "seeds": test.n })),
-            "failure": self.failure,
+            "failure": self.failure, "verdict": self.verdict,
             "seeds": self.score.n, "seconds": self.seconds,
             "space": self.space.fields.iter().map(range).collect::<Vec<_>>(),
             "sensitivity": self.sensitivity().iter().map(effect).collect::<Vec<_>>(),

@@ -1,11 +1,14 @@
 //! The search: a quasi-random start, random steps around the best, and halving.
 //!
 //! ```text
-//! short trials   45 %  points of a low-discrepancy sequence, what is known and the centre first
+//! short trials   35 %  points of a low-discrepancy sequence, what is known and the centre first
 //!                25 %  random points around the best so far, in rounds
-//! long trials    15 %  the best of them and what is known, with all epochs
-//! seeds          15 %  the best of these and the best of what is known, with further seeds
+//! long trials    12 %  the best of them and what is known, with all epochs
+//! seeds           8 %  the best of these and of what is known, with further seeds
+//!                20 %  the best new one and what is known, with seeds that picked neither (`choice`)
 //! ```
+//!
+//! Below 30 trials, or with one seed, there is no last part: half are for the start, 30 % around the best, and the best mean is chosen.
 //!
 //! A short trial has a quarter of the epochs, half of them from 30 trials on: with a quarter, rules that first fill a buffer or a period of
 //! their choppers look alike whatever the setting, but a small budget needs the time for its long trials.
@@ -28,6 +31,8 @@ pub struct Halving {
     pub finalists: usize,
     /// Further seeds of each.
     pub seeds: usize,
+    /// Most trials of those between whom these seeds do not decide.
+    pub last: usize,
     /// Deviation of the steps of each round around the best, as a share of a field's range.
     pub widths: &'static [f64],
     /// Epochs of a short trial.
@@ -37,18 +42,24 @@ pub struct Halving {
 }
 
 impl Halving {
-    /// Spends so many trials on a spec of so many epochs; at the end there are `seeds` seeds of each finalist.
+    /// Spends so many trials on a spec of so many epochs; at the end there are at least `seeds` seeds of the last
+    /// two finalists.
     pub fn new(trials: usize, epochs: u64, seeds: usize) -> Self {
-        let further = seeds.saturating_sub(1);
+        let ample = trials >= AMPLE;
         let finalists = match trials {
             0..12 => 1,
             12..AMPLE => 2,
-            AMPLE..60 => 3,
-            _ => 4,
+            AMPLE..60 => 4,
+            _ => 5,
         };
-        let rest = trials.saturating_sub(finalists * further).max(3);
+        // Where there is a last part, it has most of the seeds.
+        let (further, last) = match seeds {
+            0 | 1 => (0, 0),
+            _ if ample => (seeds / 2, (4 * seeds).min(trials / 5)),
+            _ => (seeds - 1, 0),
+        };
+        let rest = trials.saturating_sub(finalists * further + last).max(3);
         let long = (rest * 3 / 17).max(finalists).min(rest - 2);
-        let ample = trials >= AMPLE;
         let share = if ample { 8 } else { 9 };
         let start = ((rest - long) * share / 14).max(2).min(rest - long);
         let around = rest - long - start;
@@ -60,6 +71,7 @@ impl Halving {
             long,
             finalists,
             seeds: further,
+            last,
             widths,
             short_epochs: epochs.div_ceil(short),
             epochs,
@@ -68,12 +80,12 @@ impl Halving {
 
     /// Trials in all.
     pub fn trials(&self) -> usize {
-        self.start + self.around + self.long + self.finalists * self.seeds
+        self.start + self.around + self.long + self.finalists * self.seeds + self.last
     }
 
     /// Epochs in all.
     pub fn cost(&self) -> u64 {
-        let long = (self.long + self.finalists * self.seeds) as u64;
+        let long = (self.long + self.finalists * self.seeds + self.last) as u64;
         (self.start + self.around) as u64 * self.short_epochs + long * self.epochs
     }
 }

@@ -34,4 +34,5 @@ mod sweep_common;
 mod sweep_kill;
 mod table;
 mod trust;
+mod tune_choice;
 mod tune_search;

@@ -155,6 +155,16 @@ fn a_file_of_presets_with_a_hole_is_refused() {
         let hole = whole.replace(&format!("{line}\n"), "");
         assert!(RulePresets::parse(&hole).is_err(), "without {line}");
     }
+    // A row that was taken from another search, or measured with other seeds, says so.
+    let words = |text: &str| {
+        let all = RulePresets::parse(text).unwrap();
+        all.words(&all.presets[0])
+    };
+    assert_eq!(words(&whole), "agad on ecram, version 1: 50.0 ± 10.0 % over 3 seeds on x; best of 5 trials");
+    let own = words(&format!("{whole}trials = 24\nseeds = 10\n"));
+    assert_eq!(own, "agad on ecram, version 1: 50.0 ± 10.0 % over 10 seeds on x; best of 24 trials");
+    let wrong = RulePresets::parse(&format!("{whole}seeds = \"ten\"\n")).unwrap_err().to_string();
+    assert!(wrong.contains("seeds must be a number"), "{wrong}");
 }
 
 /// What a cascade takes from the number of states learns digits by pulses of a tenth of the range. As printed, with γ = 1/states and
