@@ -263,10 +263,23 @@ pub enum ReproduceError {
     Verify(#[from] VerifyError),
     /// A simulation could not be done.
     #[error(transparent)]
-    Simulation(#[from] ClaimError),
+    Simulation(ClaimError),
     /// The listener asked to stop.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+}
+
+/// What both have is the same: a run that the user stopped is stopped, not failed.
+impl From<ClaimError> for ReproduceError {
+    fn from(error: ClaimError) -> Self {
+        match error {
+            ClaimError::Parameter(error) => error.into(),
+            ClaimError::Step(error) => error.into(),
+            ClaimError::Theory(error) => error.into(),
+            ClaimError::Cancelled(cancelled) => cancelled.into(),
+            error => Self::Simulation(error),
+        }
+    }
 }
 
 /// Rejects names that are not in [`NAMES`], before any work is done.

@@ -8,7 +8,7 @@ use super::{Finding, PaperVerdict, Profile, ReproduceError, ReproduceOptions, Re
 use crate::figure::{Axis, Figure, Line, Panel, Points as Dots};
 use crate::progress::Progress;
 use crate::style::{RuleStyle, rule_styles};
-use crate::verify::{ClaimError, VerifyError, tracking_bias, tracking_setting};
+use crate::verify::{tracking_bias, tracking_setting};
 
 const NAME: &str = "fig-tracking";
 const ERRORS: [f64; 5] = [-0.3, -0.15, 0.0, 0.15, 0.3];
@@ -38,23 +38,18 @@ struct Row {
     law: f64,
 }
 
-fn failed(source: ClaimError) -> ReproduceError {
-    VerifyError::Claim { id: "e-rider-law", source }.into()
-}
-
 pub(super) fn run(options: &ReproduceOptions, progress: &dyn Progress) -> Result<Reproduction, ReproduceError> {
-    let (rates, tracking, model) = tracking_setting().map_err(failed)?;
+    let (rates, tracking, model) = tracking_setting()?;
     let (blocks, steps) = if options.profile == Profile::Quick { (40, 24_000) } else { (200, 48_000) };
-    let plain = model.stationary(rates).map_err(|e| failed(e.into()))?.effective_bias;
-    let tracked = model.tracked(rates, tracking).map_err(|e| failed(e.into()))?.effective_bias;
+    let plain = model.stationary(rates)?.effective_bias;
+    let tracked = model.tracked(rates, tracking)?.effective_bias;
     progress.begin("points", 2 * ERRORS.len() as u64);
     let mut rows = Vec::new();
     for (n, rule) in RULES.into_iter().enumerate() {
         for error in ERRORS {
             let key = Key::new(options.seed).named(NAME).named(rule).fold((1000.0 * (error + 1.0)) as u64);
             let found: Summary =
-                tracking_bias((key, blocks, steps), error, (n == 1).then_some(tracking), progress)
-                    .map_err(failed)?;
+                tracking_bias((key, blocks, steps), error, (n == 1).then_some(tracking), progress)?;
             let law = if n == 1 { tracked } else { plain + model.shift_of_wrong_symmetric_point(error) };
             rows.push(Row { rule, error_of_point: error, bias: found.mean, standard_error: found.se, law });
             progress.advance(1);

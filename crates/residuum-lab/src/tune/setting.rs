@@ -63,6 +63,14 @@ impl std::fmt::Display for Setting {
     }
 }
 
+/// Which of the numbers among these values is nearest to a number above 0, by their ratio.
+fn nearest(values: &[Setting], setting: &Setting) -> Option<usize> {
+    let number = |setting: &Setting| setting.number().filter(|number| *number > 0.0);
+    let wanted = number(setting)?;
+    let far = |(i, value): (usize, &Setting)| Some((i, (number(value)? / wanted).ln().abs()));
+    values.iter().enumerate().filter_map(far).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i)
+}
+
 /// A field and what it may be.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tunable {
@@ -70,6 +78,8 @@ pub struct Tunable {
     pub field: String,
     /// Its values.
     pub values: Values,
+    /// Whether a known setting may have another number than those listed, as presets of other searches do.
+    pub open: bool,
 }
 
 /// The values of a field, laid out from 0 to 1.
@@ -89,7 +99,7 @@ pub enum Values {
 impl Tunable {
     /// A field with its values.
     pub fn new(field: impl Into<String>, values: Values) -> Self {
-        Self { field: field.into(), values }
+        Self { field: field.into(), values, open: true }
     }
 
     /// The value at a place; the centre of a range is multiplied by `scale`.
@@ -107,7 +117,7 @@ impl Tunable {
         }
     }
 
-    /// The place of a value, or the nearest in a range; `None` for one that is no number above 0, or not listed.
+    /// The place of a value, or the nearest; `None` for one that is no number above 0, or not listed where nothing else may be.
     pub fn place(&self, setting: &Setting, scale: f64) -> Option<f64> {
         match &self.values {
             Values::Scaled { centre, factor } => {
@@ -115,7 +125,8 @@ impl Tunable {
                 Some((0.5 + 0.5 * (value / (scale * centre)).ln() / factor.ln()).clamp(0.0, 1.0))
             }
             Values::Listed(values) => {
-                let index = values.iter().position(|value| value == setting)?;
+                let index = values.iter().position(|value| value == setting);
+                let index = index.or_else(|| nearest(values, setting).filter(|_| self.open))?;
                 Some((index as f64 + 0.5) / values.len() as f64)
             }
         }

@@ -122,7 +122,7 @@ impl Space {
 
     /// Takes these values for a field, in place of its own range or as a further coordinate; one value holds it.
     pub fn replace(&mut self, field: &str, values: Vec<Setting>) {
-        let new = Tunable::new(field, Values::Listed(values));
+        let new = Tunable { open: false, ..Tunable::new(field, Values::Listed(values)) };
         match self.fields.iter_mut().find(|tunable| tunable.field == field) {
             Some(old) => *old = new,
             None => self.fields.push(new),

@@ -247,7 +247,7 @@ fn long_figures_stop_when_asked() {
             true
         }
     }
-    for name in ["fig-toy", "fig-kappa", "fig-shift"] {
+    for name in ["fig-toy", "fig-kappa", "fig-shift", "fig-tracking"] {
         let stopped = reproduce(name, &ReproduceOptions::default(), &Stop);
         assert!(matches!(stopped, Err(ReproduceError::Cancelled(_))), "{name}");
     }

@@ -58,7 +58,14 @@ fn values_are_places_and_back() {
         assert_eq!((&listed.at(place, 5.0), listed.part(place)), (value, i));
     }
     assert_eq!([0.0, 0.34, 1.0].map(|place| listed.at(place, 1.0).to_string()), ["1", "8", "\"all\""]);
-    assert_eq!(listed.place(&Setting::of(2.0), 1.0), None);
+    // A known setting may have a number between those listed, but not where the user listed them.
+    assert_eq!(
+        [2.0, 3.0, 50.0].map(|x| listed.place(&Setting::of(x), 1.0)),
+        [Some(1.0 / 6.0), Some(0.5), Some(0.5)]
+    );
+    assert_eq!(listed.place(&Setting::read("{ samples = 1 }").unwrap(), 1.0), None);
+    let held = Tunable { open: false, ..listed.clone() };
+    assert_eq!(held.place(&Setting::of(2.0), 1.0), None);
     assert_eq!(listed.place(&Setting::of(8.0), 1.0), Some(0.5));
 }
 
