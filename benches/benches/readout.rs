@@ -13,6 +13,7 @@ use std::hint::black_box;
 use residuum::Key;
 use residuum::readout::{BoundManagement, Converter, Readout, Scratch, Settings, Shape};
 use residuum_bench::best_of;
+use residuum_bench::machine::multiply_add;
 use serde_json::Value;
 
 const SHAPES: [(usize, usize); 4] = [(256, 784), (512, 512), (1024, 1024), (32, 400)];
@@ -141,21 +142,6 @@ struct Machine {
 
 impl Machine {
     fn measure() -> Self {
-        // Independent chains of fused multiply–adds in as many registers as hide their latency.
-        let rounds = 100_000;
-        let mut sums = [0.5f32; 192];
-        let peak = best_of(50, || {
-            pulp::Arch::new().dispatch(|| {
-                let (factor, mut kept) = (black_box(0.999_f32), sums);
-                for _ in 0..rounds {
-                    for sum in &mut kept {
-                        *sum = sum.mul_add(factor, 0.001);
-                    }
-                }
-                sums = kept;
-            });
-            black_box(&mut sums);
-        });
         // A normal draw is what noise adds to reads of an array with a single input.
         let reads = |noise| {
             let output = Converter { noise, ..Converter::default() };
@@ -170,10 +156,7 @@ impl Machine {
                 black_box(&mut outputs);
             })
         };
-        Self {
-            multiply_add: peak * 1e9 / (rounds * sums.len()) as f64,
-            normal: (reads(0.1) - reads(0.0)) * 1e9 / (8.0 * 4096.0),
-        }
+        Self { multiply_add: multiply_add(), normal: (reads(0.1) - reads(0.0)) * 1e9 / (8.0 * 4096.0) }
     }
 
     /// The least time of a read, per weight and sample.

@@ -1,5 +1,7 @@
 //! What the machine does: rates of simple loops, to which everything else is compared.
 
+use std::hint::black_box;
+
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::best_of;
@@ -10,6 +12,37 @@ enum Probe<'a> {
     Traffic(&'a mut [f32], &'a [f32]),
     /// 32 operations per number.
     Arithmetic(&'a mut [f32]),
+}
+
+/// One operation after the other on each of N numbers, which stay in registers: as many independent chains as there are vectors.
+struct Chains<'a, T, F, const N: usize>(&'a mut [T; N], F);
+
+/// Links of a chain.
+const LINKS: usize = 20_000;
+
+impl<T: Copy, F: Fn(T) -> T, const N: usize> WithSimd for Chains<'_, T, F, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let mut kept = *self.0;
+        for _ in 0..LINKS {
+            for number in &mut kept {
+                *number = (self.1)(*number);
+            }
+        }
+        *self.0 = kept;
+    }
+}
+
+/// ns of one link, for one lane.
+fn link<T: Copy, const N: usize>(start: T, link: impl Fn(T) -> T + Copy) -> f64 {
+    let mut numbers = [start; N];
+    let seconds = best_of(20, || {
+        Arch::new().dispatch(Chains(&mut numbers, link));
+        black_box(&mut numbers);
+    });
+    seconds * 1e9 / (LINKS * N) as f64
 }
 
 impl WithSimd for Probe<'_> {
@@ -50,4 +83,21 @@ pub fn operation() -> f64 {
     let mut w = vec![1.0f32; 2048];
     let seconds = best_of(5, || (0..1000).for_each(|_| Arch::new().dispatch(Probe::Arithmetic(&mut w))));
     seconds * 1e9 / (1000 * 2048 * 32) as f64
+}
+
+/// ns per operation on one lane, and per division or root, in double precision, where nothing waits for anything: rates that no code exceeds.
+pub fn operations_f64() -> [f64; 2] {
+    let factor = black_box(0.999);
+    let pair = |x: f64| x * factor + 0.001;
+    let operation = link::<f64, 48>(1.0, pair).min(link::<f64, 96>(1.0, pair)) / 2.0;
+    let division = link::<f64, 48>(1.0, |x| factor / x);
+    [operation, division]
+}
+
+/// ns per fused multiply–add at the machine's peak. Vectors of 256 bits have registers for 12 chains of them, those of 512 bits need more
+/// than six to hide their latency: the better of both counts.
+pub fn multiply_add() -> f64 {
+    let factor = black_box(0.999_f32);
+    let fused = |x: f32| x.mul_add(factor, 0.001);
+    link::<f32, 96>(0.5, fused).min(link::<f32, 192>(0.5, fused))
 }

@@ -25,7 +25,7 @@ const DENSE_IF_COSTLY: (usize, usize) = (70, 140);
 #[derive(Default)]
 pub(super) struct Visits {
     pub(super) len: usize,
-    slots: [usize; MOST],
+    slots: [u32; MOST],
     /// Whether the row's signal is negative, one bit for each.
     negative: u32,
     /// On all columns.
@@ -43,7 +43,7 @@ impl Visits {
         while left != 0 {
             let slot = first + left.trailing_zeros() as usize;
             left &= left - 1;
-            self.slots[self.len] = slot;
+            self.slots[self.len] = slot as u32;
             self.negative |= (train >> 31) << self.len;
             self.pulses += lines.pulses(slot);
             self.len += 1;
@@ -68,7 +68,7 @@ impl Visits {
     #[inline(always)]
     pub(super) fn visit<'a>(&self, lines: &'a Lines, visit: usize) -> (Columns<'a>, i8) {
         let sign = if self.negative >> visit & 1 == 0 { 1 } else { -1 };
-        (lines.columns(self.slots[visit]), sign)
+        (lines.columns(self.slots[visit] as usize), sign)
     }
 
     /// Which visits hit each cell of a chunk, and which of them go up: one bit for each.
@@ -77,7 +77,7 @@ impl Visits {
         let [mut hits, mut ups] = [[0; CHUNK]; 2];
         for (visit, slot) in self.slots[..self.len].iter().enumerate() {
             let mut room = None;
-            let signs = filled(lines.columns(*slot).signs, start, &mut room);
+            let signs = filled(lines.columns(*slot as usize).signs, start, &mut room);
             for j in 0..CHUNK {
                 let sign = i32::from(signs[j]).cast_unsigned();
                 hits[j] |= (sign & 1) << visit;
