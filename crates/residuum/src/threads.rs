@@ -18,6 +18,7 @@
 //! ```
 
 use std::cell::Cell;
+use std::hint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::thread;
@@ -29,7 +30,10 @@ const ASLEEP: usize = 1 << 22;
 /// Those that repay threads which are awake: 20 to 30 µs. Handing over a part takes 2.
 const AWAKE: usize = 1 << 19;
 /// Looks for work in vain before a thread goes to sleep: about a millisecond.
-const PATIENCE: u32 = 1 << 11;
+const PATIENCE: u32 = 1 << 12;
+/// Looks after which other processes get the core, if they want it: tens of microseconds. And pauses between two looks.
+const LOOKS: u32 = 128;
+const PAUSES: u32 = 8;
 /// Pieces of work for which nobody is called after those who came found nothing to do, at most.
 const LONGEST_REST: u32 = 1 << 12;
 
@@ -94,8 +98,12 @@ fn look_for_work(over: impl Fn() -> bool) -> bool {
             (found, in_vain) = (true, 0);
         } else {
             in_vain += 1;
-            // Other processes may need the core.
-            thread::yield_now();
+            // Other processes may need the core. They keep it for milliseconds, in which many parts would be done: not at every look.
+            if in_vain.is_multiple_of(LOOKS) {
+                thread::yield_now();
+            } else {
+                (0..PAUSES).for_each(|_| hint::spin_loop());
+            }
         }
     }
     found
