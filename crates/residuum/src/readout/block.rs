@@ -50,6 +50,8 @@ impl Block {
 /// What all blocks of a read share.
 pub(super) struct Read<'a> {
     pub settings: &'a Settings,
+    /// Whether they are those of the exact product.
+    pub exact: bool,
     pub array: Array<'a>,
     pub key: Key,
     /// The scales of all samples if they depend on each other.
@@ -60,7 +62,7 @@ impl Read<'_> {
     /// Reads the samples of `source`, which start at `first` in the batch.
     pub fn run(&self, source: Source<'_>, first: usize, outputs: &mut [f32], block: &mut Block) {
         let (n_in, n_out) = self.array.to.widths(self.array.shape);
-        if let (Source::Batch(inputs, to), true) = (source, *self.settings == Settings::default()) {
+        if let (Source::Batch(inputs, to), true) = (source, self.exact) {
             let Array { shape, weights, .. } = self.array;
             return product(weights.values, shape, to, inputs, outputs, block.analog.workspace());
         }

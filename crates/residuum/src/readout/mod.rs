@@ -119,13 +119,15 @@ impl State for Scratch {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Readout {
     settings: Settings,
+    /// Whether the settings are those of the exact product: comparing them takes as long as a small read.
+    exact: bool,
     array: Key,
 }
 
 impl Default for Readout {
     /// The exact product.
     fn default() -> Self {
-        Self { settings: Settings::default(), array: Key::new(0) }
+        Self { settings: Settings::default(), exact: true, array: Key::new(0) }
     }
 }
 
@@ -142,18 +144,18 @@ impl Readout {
     /// Checks the settings; `array` decides the fixed properties of the lines and cells of this array.
     pub fn of_array(settings: Settings, array: Key) -> Result<Self, ParameterError> {
         settings.validate()?;
-        Ok(Self { settings, array })
+        Ok(Self { settings, exact: settings == Settings::default(), array })
     }
 
     /// The same converters around another array, with lines and cells of its own.
     #[must_use]
     pub fn around(&self, array: Key) -> Self {
-        Self { settings: self.settings, array }
+        Self { array, ..*self }
     }
 
     /// Whether reads are the exact product.
     pub fn is_exact(&self) -> bool {
-        self.settings == Settings::default()
+        self.exact
     }
 
     /// The settings it was made from.
@@ -278,7 +280,7 @@ impl Readout {
             depend = Some(scales.as_slice());
         }
         let array = Array { shape, to, weights, negative, lines };
-        let read = Read { settings, array, key, scales: depend };
+        let read = Read { settings, exact: self.exact, array, key, scales: depend };
         read_blocks(&read, source, outputs, blocks);
     }
 }
@@ -298,7 +300,7 @@ fn read_blocks(read: &Read<'_>, source: Source<'_>, outputs: &mut [f32], blocks:
     let (n_in, n_out) = read.array.to.widths(read.array.shape);
     let batch = outputs.len() / n_out;
     // An output through converters takes as long as so many multiply–adds.
-    let exact = read.settings == &Settings::default();
+    let exact = read.exact;
     let converters = if exact { 0 } else { CONVERSION };
     let work = batch * n_out * (n_in + converters);
     let threads = threads::worth(work);
