@@ -66,7 +66,7 @@ fn main() {
         rates[0], rates[1], "w += αd"
     );
     let row = |name: &str, ns: f64, roofline: f64| {
-        println!("  {name:<28} {ns:6.3}   {:.2} × the roofline", ns / roofline)
+        println!("  {name:<28} {ns:6.3}   {:.2} × the roofline", ns / roofline);
     };
     let responses: Vec<(&str, Work, Box<dyn ResponseFunction>)> = vec![
         ("power, shape 1", Work(1.0, 0.0), Box::new(Power::new(1.0, 1.0).expect("valid"))),
