@@ -25,6 +25,15 @@ pub(super) struct Lines {
 impl Lines {
     /// Draws the lines, unless these are the right ones already.
     pub fn update(&mut self, settings: &Settings, array: Key, to: ReadDirection, n_out: usize) {
+        if settings.lines_are_alike() {
+            // Nothing to draw; to see that the settings are those of the last read would take as long as a small read.
+            self.drawn_for = None;
+            for properties in [&mut self.noise, &mut self.offsets, &mut self.nonlinearity] {
+                properties.clear();
+            }
+            self.gain = 1.0;
+            return;
+        }
         let wanted = Some((*settings, array, to, n_out));
         if self.drawn_for == wanted {
             return;

@@ -284,6 +284,11 @@ impl Settings {
         !matches!(self.noise_management, NoiseManagement::None | NoiseManagement::Constant { .. })
     }
 
+    /// Whether output lines have nothing of their own.
+    pub(super) fn lines_are_alike(&self) -> bool {
+        self.output_noise_spread == 0.0 && self.output_line.is_none() && self.nonlinearity.is_none()
+    }
+
     /// Whether two arrays with these settings differ, so that a readout must know which one it reads.
     pub(super) fn has_spread(&self) -> Option<(&'static str, f64)> {
         let offset = self.output_line.map_or(0.0, |line| line.offset_spread);
