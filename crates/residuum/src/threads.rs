@@ -31,8 +31,9 @@ const ASLEEP: usize = 1 << 22;
 const AWAKE: usize = 1 << 19;
 /// Looks for work in vain before a thread goes to sleep: about a millisecond.
 const PATIENCE: u32 = 1 << 12;
-/// Looks after which other processes get the core, if they want it: tens of microseconds. And pauses between two looks.
+/// Looks after which other processes get the core, if they want it: tens of microseconds.
 const LOOKS: u32 = 128;
+/// Pauses between two looks, so that those who look leave the processor to those who work.
 const PAUSES: u32 = 8;
 /// Pieces of work for which nobody is called after those who came found nothing to do, at most.
 const LONGEST_REST: u32 = 1 << 12;
