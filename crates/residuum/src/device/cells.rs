@@ -239,6 +239,13 @@ pub(super) fn composable(device: &Device) -> bool {
     device.cycle_noise.deviation() <= 0.5 && !matches!(device.cycle_noise, CycleNoise::Complex { .. })
 }
 
+impl Device {
+    /// The slope of the mean cell's steps, as [`Model::slope`](super::Model::slope) has it.
+    pub(crate) fn slope(&self) -> Option<f32> {
+        self.step.model().slope(self).map(|slope| slope * self.pulse_step)
+    }
+}
+
 /// Parts of a cell's range in which a change of sign is looked for.
 const PARTS: usize = 32;
 

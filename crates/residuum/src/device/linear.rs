@@ -133,6 +133,11 @@ impl Model for Slopes {
         if bound == 0.0 { 0.0 } else { -f64::from(self.slope[side]) / bound }
     }
 
+    fn slope(&self, device: &Device) -> Option<f32> {
+        let [up, down] = [0, 1].map(|side| self.mean_shape(device, side).abs() as f32);
+        Some(up.max(down))
+    }
+
     fn affine(&self) -> bool {
         true
     }

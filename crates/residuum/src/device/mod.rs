@@ -240,6 +240,11 @@ trait Model {
         0.0
     }
 
+    /// Magnitude of the slope of the mean cell's steps, per unit of its scale, where it is nowhere much larger; `None` if that is not known.
+    fn slope(&self, _device: &Device) -> Option<f32> {
+        None
+    }
+
     /// Whether steps are affine in the state, with the step at w = 0 for a scale: a reference then changes the scale.
     fn affine(&self) -> bool {
         false

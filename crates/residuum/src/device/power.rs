@@ -104,6 +104,11 @@ impl Model for Exponents {
         f64::from(self.of(1.0, 0.0)[side])
     }
 
+    /// Below shape 1 it is larger near the bound alone.
+    fn slope(&self, device: &Device) -> Option<f32> {
+        Some(self.shape.max(1.0) / (device.max - device.min))
+    }
+
     fn has_symmetric_point(&self) -> bool {
         true
     }

@@ -28,14 +28,16 @@ impl Readout {
             let streams = Streams::new(key, 0, 0);
             let pending = Pending { sample: 0, scale };
             let voltage = simd::dispatch(DriveOne { bank: input, streams, pending, line: 0 });
-            let read = |(row, (weights, outputs)): (usize, (&[f32], &mut [f32]))| {
-                let key = key.fold(row as u64);
-                simd::dispatch(ReadRow { bank: output, voltage, scale, key, weights, outputs });
+            // Every cell for itself, so that it does not matter where a row ends.
+            let read = |(part, (weights, outputs)): (usize, (&[f32], &mut [f32]))| {
+                let key = key.fold(part as u64);
+                simd::dispatch(ReadCells { bank: output, voltage, scale, key, weights, outputs });
             };
+            let parts = weights.chunks(CELLS).zip(outputs.chunks_mut(CELLS)).enumerate();
             if threads::worth(CONVERSION * weights.len()) > 1 {
-                threads::each(weights.chunks(cols).zip(outputs.chunks_mut(cols)).enumerate().collect(), &read);
+                threads::each(parts.collect(), &read);
             } else {
-                weights.chunks(cols.max(1)).zip(outputs.chunks_mut(cols.max(1))).enumerate().for_each(read);
+                parts.for_each(read);
             }
             return;
         }
@@ -68,8 +70,11 @@ impl Readout {
     }
 }
 
-/// One output line and all columns.
-struct ReadRow<'a> {
+/// Cells that share a stream: so many that starting it takes no time to speak of.
+const CELLS: usize = 4096;
+
+/// Some cells, each read alone.
+struct ReadCells<'a> {
     bank: Bank,
     voltage: f32,
     scale: f32,
@@ -78,7 +83,7 @@ struct ReadRow<'a> {
     outputs: &'a mut [f32],
 }
 
-impl Kernel for ReadRow<'_> {
+impl Kernel for ReadCells<'_> {
     type Output = ();
 
     #[inline(always)]

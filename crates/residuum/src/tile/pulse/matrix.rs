@@ -2,14 +2,15 @@
 //!
 //! The law is that of writing one column after another: the line of column j fires in some of its slots, the same for all
 //! cells of the column, and a row meets it in Binomial(fired, p) of them, drawn anew for every cell because the rows fire
-//! anew for every column. What differs is the order of the work. Every row has a stream of its own and takes its cells from
-//! left to right, so that memory is read in order and threads may share the rows.
+//! anew for every column. What differs is the order of the work. Every few rows have a stream of their own and take their cells as
+//! they lie in memory, one row after the other without a gap, so that it is read in order and threads may share the rows.
 
+use super::at_once::{GENTLE, STEEP};
 use super::blocks::RowBlock;
 use super::column::Survey;
-use super::management::Plan;
+use super::management::Trains;
 use super::noise::{Noise, with_noise};
-use super::row::{ANY, Cells, Draws, each_chunk, filled, pulse_each, together};
+use super::row::{ANY, Cells, Draws, each_chunk, filled, one_by_one, pulse_each, unless_steep};
 use super::tables::Tables;
 use crate::Key;
 use crate::device::{Law, Parameters, Vector, WithLaw};
@@ -20,12 +21,23 @@ use crate::tile::ledger::{PulseCounts, tally};
 use crate::tile::scheme::Scheme;
 
 /// Where fewer than one cell in this many is pulsed, only those are visited.
-const SPARSE: u32 = 6;
+const SPARSE: usize = 6;
+
+/// Longest trains that kernels are compiled for, besides any.
+const ONE: u32 = 1;
+const THREE: u32 = 3;
 
 /// Counting the pulses of a cell and sending them takes as long as so many visits of an update.
 const VISITS: usize = 4;
 
-/// The lines of a matrix, one entry per column; kept by the tile, so that a transfer allocates nothing once it has run.
+/// Chunks of a row whose pulses are counted before any is sent: then neither waits for the other, and what to do is decided
+/// once for all of them.
+const CHUNKS: usize = 16;
+
+/// Cells that share a stream, in whole rows: so many that starting it takes no time to speak of.
+const CELLS: usize = 4096;
+
+/// The lines of a matrix, one entry per column and then those of the first columns again, for chunks that go on in the next row; kept by the tile, so that a transfer allocates nothing once it has run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MatrixLines {
     counting: Counting,
@@ -35,8 +47,6 @@ pub(crate) struct MatrixLines {
     slots: Vec<i32>,
     /// The column's factor where pulses are rounded, its probability to fire where they are not.
     column: Vec<f32>,
-    /// Largest number of slots in each chunk of columns.
-    most: Vec<i32>,
     tables: Tables,
 }
 
@@ -60,56 +70,103 @@ impl MatrixLines {
             Scheme::MeanCount(trains) => (trains, Counting::Rounded { whole_lines: true }),
         };
         self.counting = counting;
-        self.row.clear();
-        self.slots.clear();
-        self.column.clear();
-        for peak in &survey.peaks {
-            let silent = Plan { row: 0.0, col: 0.0, slots: 0 };
-            let plan = trains.plan(scale.abs(), *peak, 1.0, granularity).unwrap_or(silent);
-            self.row.push(plan.row * scale.signum());
-            self.slots.push(plan.slots.cast_signed());
-            let fires = plan.col.min(1.0);
-            self.column.push(match counting {
-                Counting::Rounded { whole_lines: true } => (plan.slots as f32 * fires).round_ties_even(),
-                _ => fires,
-            });
+        let columns = survey.peaks.len();
+        // Whole vectors; what is beyond the columns is overwritten below.
+        for line in [&mut self.row, &mut self.column] {
+            line.resize(columns.next_multiple_of(LANES), 0.0);
         }
-        // Filled up to whole chunks.
-        let columns = survey.peaks.len().next_multiple_of(CHUNK);
-        self.row.resize(columns, 0.0);
-        self.slots.resize(columns, 0);
-        self.column.resize(columns, 0.0);
+        self.slots.resize(columns.next_multiple_of(LANES), 0);
+        let Self { row, slots, column, .. } = self;
+        simd::dispatch(PlanColumns {
+            trains,
+            counting,
+            granularity,
+            scale,
+            peaks: &survey.peaks,
+            row,
+            slots,
+            column,
+        });
         if counting == Counting::Random {
-            simd::dispatch(FireColumns { key, probability: &self.column, slots: &mut self.slots });
-            self.tables.prepare(survey, &self.row, &self.slots);
+            simd::dispatch(FireColumns { key, probability: column, slots });
+            self.tables.prepare(survey, scale < 0.0, row, slots);
         }
-        self.most.clear();
-        self.most.extend(self.slots.chunks(CHUNK).map(most));
+        repeat(row, columns);
+        repeat(slots, columns);
+        repeat(column, columns);
     }
 
-    /// Numbers of pulses for the values of one chunk of a row, negative where they go down.
+    /// Numbers of pulses for the values of some chunks, negative where they go down.
     #[inline(always)]
-    fn counts(&self, start: usize, values: &[f32; CHUNK], draws: &mut Draws) -> [i32; CHUNK] {
-        let [row, column] = [&self.row, &self.column].map(|all| &all[start..][..CHUNK]);
-        let slots = &self.slots[start..][..CHUNK];
-        let whole_lines = match self.counting {
-            Counting::Random => {
-                let words = draws.words();
-                return match self.tables.counts(start, row, values, &words) {
-                    Some(counts) => counts,
-                    None => met(row, slots, values, self.most[start / CHUNK], words),
+    fn count(&self, start: usize, values: &[f32], draws: &mut Draws, counts: &mut [[i32; CHUNK]]) {
+        if self.counting == Counting::Random && self.tables.count(start, values, draws, counts) {
+            return;
+        }
+        let columns = self.row.len() - CHUNK;
+        for (n, counts) in counts.iter_mut().enumerate() {
+            let (mut room, start) = (None, start + n * CHUNK);
+            let values = filled(values, start, &mut room);
+            let from = start % columns;
+            let [row, column] = [&self.row, &self.column].map(|all| &all[from..][..CHUNK]);
+            let slots = &self.slots[from..][..CHUNK];
+            let Counting::Rounded { whole_lines } = self.counting else {
+                *counts = met(row, slots, values, draws.words());
+                continue;
+            };
+            for j in 0..CHUNK {
+                let slots = slots[j] as f32;
+                let pulses = (values[j] * row[j]).clamp(-1.0, 1.0) * slots;
+                let share = if slots > 0.0 { pulses.round_ties_even() / slots } else { 0.0 };
+                counts[j] = (if whole_lines { share } else { pulses } * column[j]).round_ties_even() as i32;
+            }
+        }
+    }
+}
+
+/// Fills up what belongs to so many columns with that of the first ones, so that a chunk may begin at any column.
+pub(super) fn repeat<T: Copy>(lines: &mut Vec<T>, columns: usize) {
+    lines.truncate(columns);
+    for n in 0..CHUNK {
+        lines.push(lines[n]);
+    }
+}
+
+/// The plans of all columns.
+struct PlanColumns<'a> {
+    trains: Trains,
+    counting: Counting,
+    granularity: f32,
+    scale: f32,
+    peaks: &'a [f32],
+    row: &'a mut [f32],
+    slots: &'a mut [i32],
+    column: &'a mut [f32],
+}
+
+impl Kernel for PlanColumns<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { trains, counting, granularity, scale, peaks, row, slots, column } = self;
+        let (row, slots) = (row.as_chunks_mut::<LANES>().0, slots.as_chunks_mut::<LANES>().0);
+        let lines = row.iter_mut().zip(slots).zip(column.as_chunks_mut::<LANES>().0);
+        for (peaks, ((row, slots), column)) in peaks.chunks(LANES).zip(lines) {
+            let mut largest = [0.0; LANES];
+            largest[..peaks.len()].copy_from_slice(peaks);
+            let plans = trains.plans(scale.abs(), largest, [1.0; LANES], granularity);
+            for j in 0..LANES {
+                let moves = plans.slots[j] > 0;
+                row[j] = if moves { plans.row[j] * scale.signum() } else { 0.0 };
+                slots[j] = plans.slots[j].cast_signed();
+                let fires = if plans.col[j] < 1.0 { plans.col[j] } else { 1.0 };
+                let fires = if moves { fires } else { 0.0 };
+                column[j] = match counting {
+                    Counting::Rounded { whole_lines: true } => (slots[j] as f32 * fires).round_ties_even(),
+                    _ => fires,
                 };
             }
-            Counting::Rounded { whole_lines } => whole_lines,
-        };
-        let mut counts = [0; CHUNK];
-        for j in 0..CHUNK {
-            let slots = slots[j] as f32;
-            let pulses = (values[j] * row[j]).clamp(-1.0, 1.0) * slots;
-            let share = if slots > 0.0 { pulses.round_ties_even() / slots } else { 0.0 };
-            counts[j] = (if whole_lines { share } else { pulses } * column[j]).round_ties_even() as i32;
         }
-        counts
     }
 }
 
@@ -132,32 +189,33 @@ impl Kernel for FireColumns<'_> {
     #[inline(always)]
     fn run(self) {
         let mut stream = Stream::new(self.key);
-        for (probability, slots) in self.probability.chunks(LANES).zip(self.slots.chunks_mut(LANES)) {
+        let lines = self.probability.as_chunks::<LANES>().0.iter().zip(self.slots.as_chunks_mut::<LANES>().0);
+        for (probability, slots) in lines {
             let mut fired = [0; LANES];
             for slot in 0..most(slots) {
                 let words = stream.words();
-                for j in 0..slots.len() {
+                for j in 0..LANES {
                     // A certain line fires whatever the word.
                     let fires = (words[j] >> 8).cast_signed() as f32 * (1.0 / 16_777_216.0) < probability[j];
                     fired[j] += i32::from(fires & (slot < slots[j]));
                 }
             }
-            slots.copy_from_slice(&fired[..slots.len()]);
+            *slots = fired;
         }
     }
 }
 
-/// How often each row line meets its column line, which fired in `fired` slots, at most `most`: a binomial number by
+/// How often each row line meets its column line, which fired in `fired` slots: a binomial number by
 /// inversion, but for the rounding of up to 31 steps in single precision, about 2⁻²⁰ of each probability by estimate. Where a line fires more often than not, the slots in which it does not are
 /// counted, so that no probability underflows.
 #[inline(always)]
-fn met(row: &[f32], fired: &[i32], values: &[f32; CHUNK], most: i32, words: [u32; CHUNK]) -> [i32; CHUNK] {
+fn met(row: &[f32], fired: &[i32], values: &[f32; CHUNK], words: [u32; CHUNK]) -> [i32; CHUNK] {
     let mut counts = [0; CHUNK];
     // So many at a time as registers hold with all that the loop needs; and the largest number of fewer cells is smaller.
     for from in (0..CHUNK).step_by(LANES) {
         let [row, values] = [row, values].map(|all| first_lanes(&all[from..]));
         let (fired, words) = (first_lanes(&fired[from..]), first_lanes(&words[from..]));
-        counts[from..from + LANES].copy_from_slice(&met_in_lanes(row, fired, values, most, words));
+        counts[from..from + LANES].copy_from_slice(&met_in_lanes(row, fired, values, most(&fired), words));
     }
     counts
 }
@@ -242,14 +300,24 @@ static RECIPROCALS: [f32; 32 + STRIDE] = {
     reciprocals
 };
 
-/// One row of a matrix.
-struct MatrixRow<'a, N> {
+/// Counts and flags of some chunks, aligned as [`Stream`] is and for the same reason.
+#[derive(Default)]
+#[repr(align(64))]
+struct Buffers {
+    counts: [[i32; CHUNK]; CHUNKS],
+    steep: [[u32; CHUNK]; CHUNKS],
+}
+
+/// Some rows of a matrix.
+struct MatrixRows<'a, N> {
     lines: &'a MatrixLines,
     values: &'a [f32],
     key: Key,
     /// Whether there is noise to draw, and whether trains may be applied at once.
     noisy: bool,
     at_once: bool,
+    /// Whether hardly a cell has a slope beyond [`GENTLE`].
+    gentle: bool,
     noise: N,
     parameters: Parameters<'a>,
     /// What pulses act on.
@@ -259,65 +327,104 @@ struct MatrixRow<'a, N> {
     tally: Option<&'a mut [u32]>,
 }
 
-impl<N: Noise> WithLaw<Vector> for MatrixRow<'_, N> {
+impl<N: Noise> WithLaw<Vector> for MatrixRows<'_, N> {
     type Output = PulseCounts;
     const BASELINE: bool = N::BASELINE;
     const WIDE: bool = N::WIDE;
 
     #[inline(always)]
     fn run<L: Law<Vector>>(self, law: L) -> PulseCounts {
-        let Self { lines, values, key, noisy, at_once, noise, parameters, state, mut seen, tally: mut tallied } =
-            self;
+        let Self {
+            lines,
+            values,
+            key,
+            noisy,
+            at_once,
+            gentle,
+            noise,
+            parameters,
+            state,
+            mut seen,
+            tally: mut tallied,
+        } = self;
         let cells = Cells::new(law, noise, parameters);
         let mut draws = Draws::new(key, noisy);
         let mut sent = PulseCounts::default();
-        each_chunk!(cells, state, |start, cells, chunk| {
-            let mut room = None;
-            let counts = lines.counts(start, filled(values, start, &mut room), &mut draws);
-            // Of all cells at once: pulses in the lowest ten bits, those down in the next ten, then pulsed cells. All bits of
-            // all counts together are no less than the largest.
-            let (mut sums, mut bits) = (0u32, 0u32);
-            for count in counts {
-                let pulses = count.unsigned_abs();
-                let down = if count < 0 { pulses } else { 0 };
-                sums += pulses | down << 10 | u32::from(pulses > 0) << 20;
-                bits |= pulses;
-            }
-            if sums > 0 {
-                let (total, down, pulsed) = (sums & 1023, sums >> 10 & 1023, sums >> 20);
-                sent += PulseCounts { up: u64::from(total - down), down: u64::from(down) };
-                if let Some(tallied) = &mut tallied {
-                    tally(&mut tallied[start..], &counts);
+        let mut buffers = Buffers::default();
+        let Buffers { counts, steep } = &mut buffers;
+        each_chunk!(cells, state, CHUNKS, |start, cells, chunks| {
+            let counts = &mut counts[..chunks.len()];
+            lines.count(start, values, &mut draws, counts);
+            // All bits of all counts together are no less than the largest.
+            let (mut difference, mut sum, mut bits) = ([0; CHUNK], [0; CHUNK], [0; CHUNK]);
+            for counts in &*counts {
+                for j in 0..CHUNK {
+                    let pulses = counts[j].abs();
+                    difference[j] += counts[j];
+                    sum[j] += pulses;
+                    bits[j] |= pulses;
                 }
-                let common = |j: usize| counts[j].unsigned_abs();
-                let up = |j: usize| counts[j] > 0;
-                if pulsed * SPARSE < CHUNK as u32 {
-                    // Written always, kept if it is pulsed.
-                    let (mut list, mut len) = ([0; CHUNK], 0);
-                    for j in 0..CHUNK {
-                        list[len] = j;
-                        len += usize::from(counts[j] != 0);
+            }
+            let most = bits.iter().fold(0, |all, bits| all | bits);
+            let (sum, difference) = (sum.iter().sum::<i32>(), difference.iter().sum::<i32>());
+            if sum > 0 {
+                let [up, down] =
+                    [sum + difference, sum - difference].map(|twice| u64::from(twice.unsigned_abs() / 2));
+                sent += PulseCounts { up, down };
+                let sparse = sum as usize * SPARSE < CHUNK * chunks.len();
+                macro_rules! at_once {
+                    ($most:ident, $limit:expr) => {{
+                        let mut any_steep = [0; CHUNK];
+                        for (n, (chunk, counts)) in chunks.iter_mut().zip(&*counts).enumerate() {
+                            let xi = draws.next();
+                            let (common, up) = (|j: usize| counts[j].unsigned_abs(), |j: usize| counts[j] > 0);
+                            let cells = cells.chunk(n * CHUNK, CHUNK);
+                            steep[n] = unless_steep::<_, _, $most>(cells, $limit, &common, &up, &xi, chunk);
+                            for j in 0..CHUNK {
+                                any_steep[j] |= steep[n][j];
+                            }
+                        }
+                        any_steep.iter().any(|steep| *steep != 0)
+                    }};
+                }
+                let left = if sparse {
+                    steep.fill([u32::MAX; CHUNK]);
+                    true
+                } else if at_once {
+                    // Which limit is found out at run time: the loop should stand here once.
+                    let limit = if most <= 3 { STEEP } else { GENTLE };
+                    match most {
+                        1 => at_once!(ONE, STEEP),
+                        _ if most <= 3 || gentle => at_once!(THREE, limit),
+                        _ => at_once!(ANY, STEEP),
                     }
-                    for &j in &list[..len] {
-                        for _ in 0..common(j) {
-                            chunk[j] = cells.pulsed(j, up(j), chunk[j], draws.one());
+                } else {
+                    for (n, (chunk, counts)) in chunks.iter_mut().zip(&*counts).enumerate() {
+                        let (common, up) = (|j: usize| counts[j].abs(), |j: usize| counts[j] > 0);
+                        let cells = cells.chunk(n * CHUNK, CHUNK);
+                        for k in 0..most {
+                            pulse_each(cells, |j| common(j) > k, up, &mut draws, chunk);
                         }
                     }
-                } else if at_once {
-                    match bits {
-                        1 => together::<_, _, 1>(cells, common, up, &mut draws, chunk),
-                        2..=3 => together::<_, _, 3>(cells, common, up, &mut draws, chunk),
-                        _ => together::<_, _, ANY>(cells, common, up, &mut draws, chunk),
-                    };
-                } else {
-                    for k in 0..bits {
-                        pulse_each(cells, |j| common(j) > k, up, &mut draws, chunk);
+                    false
+                };
+                if left {
+                    for (n, (chunk, counts)) in chunks.iter_mut().zip(&*counts).enumerate() {
+                        let pulses = |j: usize| counts[j].unsigned_abs() & steep[n][j];
+                        let cells = cells.chunk(n * CHUNK, CHUNK);
+                        one_by_one(cells, pulses, |j| counts[j] > 0, &mut draws, chunk);
                     }
                 }
-                if let Some((seen, spread)) = &mut seen {
-                    let xi = draws.normals();
-                    for (j, seen) in seen[start..].iter_mut().take(CHUNK).enumerate() {
-                        *seen = if counts[j] == 0 { *seen } else { chunk[j] + *spread * xi[j] };
+                for (n, (chunk, counts)) in chunks.iter_mut().zip(&*counts).enumerate() {
+                    let start = start + n * CHUNK;
+                    if let Some(tallied) = &mut tallied {
+                        tally(&mut tallied[start..], counts);
+                    }
+                    if let Some((seen, spread)) = &mut seen {
+                        let xi = draws.normals();
+                        for (j, seen) in seen[start..].iter_mut().take(CHUNK).enumerate() {
+                            *seen = if counts[j] == 0 { *seen } else { chunk[j] + *spread * xi[j] };
+                        }
                     }
                 }
             }
@@ -340,10 +447,14 @@ impl Tile {
         let mut lines = std::mem::take(&mut self.matrix_lines);
         lines.draw(scheme, self.device.granularity(), scale, survey, key.named("columns"));
         let rows = key.named("rows");
-        let (device, cells, blocks) = self.blocks(1, VISITS * direction.len());
+        let height = CELLS.div_ceil(cols);
+        let (device, cells, blocks) = self.blocks(height, VISITS * direction.len());
         let (noisy, at_once, step) = (device.noisy(), cells.at_once, &device.step);
+        // Cells differ: hardly one is twice as steep as the mean.
+        let gentle = device.slope().is_some_and(|slope| 2.0 * slope <= GENTLE);
         let sent = blocks.sum(&|RowBlock { index, weights, hidden, tally }: RowBlock<'_>| {
-            let (from, to) = (index * cols, (index + 1) * cols);
+            let from = index * height * cols;
+            let to = from + weights.len();
             let (state, seen) = match hidden {
                 None => (weights, None),
                 Some(hidden) => (hidden, Some((weights, device.write_deviation()))),
@@ -354,12 +465,13 @@ impl Tile {
             macro_rules! with {
                 ($noise:expr) => {{
                     let noise = $noise;
-                    step.with_vector_law(MatrixRow {
+                    step.with_vector_law(MatrixRows {
                         lines,
                         values,
                         key,
                         noisy,
                         at_once,
+                        gentle,
                         noise,
                         parameters,
                         state,

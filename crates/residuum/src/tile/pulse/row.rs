@@ -114,26 +114,41 @@ impl Draws {
     }
 }
 
-/// Runs `work` on the cells and the state of each chunk of a row. The last one is filled up, so that there is one copy of the
+/// Runs `work` on the cells and the state of each chunk of a row, or of so many chunks at a time. The last one is filled up, so that there is one copy of the
 /// work, for chunks whose length the compiler knows. It is a second round of its own: choosing between the row and the filled-up
 /// chunk for every chunk would keep the addresses of all parameters from being one index.
 macro_rules! each_chunk {
-    ($all:expr, $state:expr, |$start:ident, $cells:ident, $chunk:ident| $work:expr) => {{
-        let whole = $state.len() / CHUNK * CHUNK;
-        let (row, rest) = $state.split_at_mut(whole);
-        let (mut padding, mut last) = (None, [0.0; CHUNK]);
-        last[..rest.len()].copy_from_slice(rest);
-        let mut round = ($all.chunk(0, whole), row);
-        let mut left = (!rest.is_empty()).then(|| ($all.last(whole, &mut padding), &mut last[..]));
-        let mut $start = 0;
-        loop {
-            let from = $start;
+    ($all:expr, $state:expr, |$start:ident, $cells:ident, $chunk:ident| $work:expr) => {
+        each_chunk!(@rounds $all, $state, $start, round, from, {
             for $chunk in round.1.as_chunks_mut::<CHUNK>().0 {
                 let $cells = round.0.chunk($start - from, CHUNK);
                 $work;
                 $start += CHUNK;
             }
-            round = match left.take() {
+        })
+    };
+    ($all:expr, $state:expr, $most:expr, |$start:ident, $cells:ident, $chunks:ident| $work:expr) => {
+        each_chunk!(@rounds $all, $state, $start, round, from, {
+            for $chunks in round.1.as_chunks_mut::<CHUNK>().0.chunks_mut($most) {
+                let len = CHUNK * $chunks.len();
+                let $cells = round.0.chunk($start - from, len);
+                $work;
+                $start += len;
+            }
+        })
+    };
+    (@rounds $all:expr, $state:expr, $start:ident, $round:ident, $from:ident, $work:block) => {{
+        let whole = $state.len() / CHUNK * CHUNK;
+        let (row, rest) = $state.split_at_mut(whole);
+        let (mut padding, mut last) = (None, [0.0; CHUNK]);
+        last[..rest.len()].copy_from_slice(rest);
+        let mut $round = ($all.chunk(0, whole), row);
+        let mut left = (!rest.is_empty()).then(|| ($all.last(whole, &mut padding), &mut last[..]));
+        let mut $start = 0;
+        loop {
+            let $from = $start;
+            $work
+            $round = match left.take() {
                 Some(padded) => padded,
                 None => break,
             };
@@ -322,13 +337,6 @@ pub(super) const ANY: u32 = u32::MAX;
 
 /// All pulses of the cells of a chunk at once, `common` of them on a cell and at most `MOST`, where the step is close to affine
 /// over the train; returns their number.
-///
-/// With step v and slope b at w, n affine steps give w + g·v, g = ((1+b)ⁿ − 1)/b: exact for constant and linear steps; for
-/// the others the error is n³v²f''/6, held below 1e-3 of the train by a test for shapes from ½ to 2.5, and below 2e-2 for the
-/// exponential steps of the presets, which bend most. Multiplicative noise has
-/// the standard deviation σ√n(1+b)ⁿ⁻¹|v|, additive noise σs√(g(2 + bg)/(2 + b)). The sum of n noises is taken as normal (it is, for additive noise) and the bounds clip once at
-/// the end: with pulses of one direction that differs from clipping after each only where a pulse goes backwards, which at
-/// σ ≤ 0.5 one in 44 pulses at most does. Cells with |b| > 0.02 take their pulses one by one.
 #[inline(always)]
 pub(super) fn together<L: Law<Vector>, N: Noise, const MOST: u32>(
     cells: Cells<'_, L, N>,
@@ -338,23 +346,46 @@ pub(super) fn together<L: Law<Vector>, N: Noise, const MOST: u32>(
     state: &mut [f32; CHUNK],
 ) -> u64 {
     let xi = draws.next();
-    let mut next = [0.0; CHUNK];
-    if MOST == 1 {
-        let mut pulses = 0;
-        for j in 0..CHUNK {
-            let met = common(j);
-            pulses += met;
-            let pulsed = cells.pulsed(j, up(j), state[j], xi[j]);
-            next[j] = if met == 0 { state[j] } else { pulsed };
-        }
-        *state = next;
-        return u64::from(pulses);
-    }
-    let mut steep = [0u32; CHUNK];
+    let steep = unless_steep::<_, _, MOST>(cells, STEEP, &common, &up, &xi, state);
     let (mut pulses, mut any_steep) = (0, 0);
     for j in 0..CHUNK {
+        pulses += common(j);
+        any_steep |= steep[j];
+    }
+    if MOST > 1 && any_steep > 0 {
+        one_by_one(cells, |j| if steep[j] == 0 { 0 } else { common(j) }, up, draws, state);
+    }
+    u64::from(pulses)
+}
+
+/// The same without those of steep cells, whose slope is beyond `limit`, and of which it tells which they are: all bits set.
+///
+/// With step v and slope b at w, n affine steps give w + g·v, g = ((1+b)ⁿ − 1)/b: exact for constant and linear steps; for
+/// the others the error is n³v²f''/6, held below 1e-3 of the train by a test for shapes from ½ to 2.5, and below 2e-2 for the
+/// exponential steps of the presets, which bend most. Multiplicative noise has
+/// the standard deviation σ√n(1+b)ⁿ⁻¹|v|, additive noise σs√(g(2 + bg)/(2 + b)). The sum of n noises is taken as normal (it is, for additive noise) and the bounds clip once at
+/// the end: with pulses of one direction that differs from clipping after each only where a pulse goes backwards, which at
+/// σ ≤ 0.5 one in 44 pulses at most does. Steep cells take their pulses one by one.
+#[inline(always)]
+pub(super) fn unless_steep<L: Law<Vector>, N: Noise, const MOST: u32>(
+    cells: Cells<'_, L, N>,
+    limit: f32,
+    common: &impl Fn(usize) -> u32,
+    up: &impl Fn(usize) -> bool,
+    xi: &[f32; CHUNK],
+    state: &mut [f32; CHUNK],
+) -> [u32; CHUNK] {
+    let (mut next, mut steep) = ([0.0; CHUNK], [0; CHUNK]);
+    if MOST == 1 {
+        for j in 0..CHUNK {
+            let pulsed = cells.pulsed(j, up(j), state[j], xi[j]);
+            next[j] = if common(j) == 0 { state[j] } else { pulsed };
+        }
+        *state = next;
+        return steep;
+    }
+    for j in 0..CHUNK {
         let (common, up) = (common(j), up(j));
-        pulses += common;
         let (count, w) = (common.cast_signed() as f32, state[j]);
         let (v, b) = cells.law.step(&cells.parameters.cell::<L>(j, up), up, w);
         let slope = if L::FLAT { None } else { Some(b) };
@@ -365,22 +396,30 @@ pub(super) fn together<L: Law<Vector>, N: Noise, const MOST: u32>(
         let deviation = cells.noise.train(cells.unit(j, up), w, (v, slope), count, g);
         let after = cells.parameters.clip(j, w + g * v + deviation * xi[j]);
         // No short circuit: a branch would keep the loop from becoming vector code.
-        let flag = (b.abs() > STEEP) & (common > 1);
-        steep[j] = u32::from(flag);
-        any_steep |= u32::from(flag);
+        let flag = (b.abs() > limit) & (common > 1);
+        steep[j] = u32::from(flag).wrapping_neg();
         next[j] = if flag { w } else { after };
     }
     *state = next;
-    if any_steep > 0 {
-        for j in 0..CHUNK {
-            if steep[j] != 0 {
-                for xi in &draws.next()[..common(j) as usize] {
-                    state[j] = cells.pulsed(j, up(j), state[j], *xi);
-                }
+    steep
+}
+
+/// Pulses on the cells of a chunk, each after the one before.
+#[inline(always)]
+pub(super) fn one_by_one<L: Law<Vector>, N: Noise>(
+    cells: Cells<'_, L, N>,
+    pulses: impl Fn(usize) -> u32,
+    up: impl Fn(usize) -> bool,
+    draws: &mut Draws,
+    state: &mut [f32; CHUNK],
+) {
+    for j in 0..CHUNK {
+        if pulses(j) > 0 {
+            for xi in &draws.next()[..pulses(j) as usize] {
+                state[j] = cells.pulsed(j, up(j), state[j], *xi);
             }
         }
     }
-    u64::from(pulses)
 }
 
 /// Redraws what a read sees of the cells that were pulsed: state + spread·ξ. There are no reads within an update, so only the last

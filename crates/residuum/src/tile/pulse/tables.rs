@@ -1,11 +1,13 @@
 //! Binomial numbers by one look at a table, where few probabilities occur.
 //!
 //! What a transfer writes was read through a converter, so that its values are whole multiples of one step, and few. In a
-//! column whose largest value is K steps and whose line fired in F slots, a row meets it Binomial(F, p) times with only K
+//! column whose largest value is K steps and whose line fired in F slots, a row meets it Binomial(F, p) times with only K + 1
 //! different p. Each of these distributions is a table of 32 entries by Walker's alias method: five bits of a random word choose
 //! an entry, the other 27 choose between its own number and the one it names. Every probability is exact to within 2⁻²⁷.
 
 use super::column::Survey;
+use super::matrix::repeat;
+use super::row::{Draws, filled};
 use crate::stream::CHUNK;
 
 /// Entries of a table: the numbers of pulses that trains allow, 0 to 31.
@@ -41,6 +43,11 @@ impl Column {
     fn kind(&self) -> usize {
         self.steps * NUMBERS + self.fired as usize
     }
+
+    /// One for every number of steps, that of 0 steps among them.
+    fn tables(&self) -> usize {
+        self.steps + 1
+    }
 }
 
 /// Whether there is room for the tables of all columns.
@@ -48,7 +55,7 @@ fn fit(columns: impl Iterator<Item = Column>) -> bool {
     let (mut seen, mut tables) = ([false; KINDS], 0);
     for column in columns {
         if !std::mem::replace(&mut seen[column.kind()], true) {
-            tables += column.steps;
+            tables += column.tables();
         }
     }
     tables * NUMBERS <= ROOM
@@ -61,10 +68,12 @@ pub(super) struct Tables {
     ready: bool,
     step: f32,
     per_step: f32,
+    /// The sign bit of the write.
+    flip: u32,
     entries: Vec<u32>,
     /// Tables so far.
     len: usize,
-    /// For every kind of column, the probability per unit of signal and the first table, that of one step.
+    /// For every kind of column, the probability per unit of signal and the first table, that of no step.
     known: Vec<Option<(f32, u32)>>,
     /// First table of each column.
     first: Vec<u32>,
@@ -72,27 +81,31 @@ pub(super) struct Tables {
 
 impl Tables {
     /// Finds the tables of all columns or makes them, where they are worth it and values may be few.
-    pub(super) fn prepare(&mut self, survey: &Survey, row: &[f32], fired: &[i32]) {
+    pub(super) fn prepare(&mut self, survey: &Survey, down: bool, row: &[f32], fired: &[i32]) {
+        self.flip = u32::from(down) << 31;
         let Survey { peaks, smallest: step, cells } = survey;
         let largest = peaks.iter().fold(0.0f32, |most, peak| most.max(*peak));
         let few = *step > f32::MIN_POSITIVE && largest <= step * (STEPS as f32 + NEAR) && *cells >= WORTH;
+        if !few {
+            self.ready = false;
+            return;
+        }
+        let per_step = 1.0 / step;
         let columns = || {
             peaks.iter().zip(row).zip(fired).map(|((peak, row), fired)| Column {
-                steps: (peak / step).round() as usize,
+                steps: (peak * per_step + 0.5) as usize,
                 fired: *fired,
                 row: *row,
             })
         };
-        self.ready = few && fit(columns());
+        self.ready = *step == self.step && self.find(columns());
+        // Those of former writes are in the way, or of no use.
+        if !self.ready && fit(columns()) {
+            self.forget(*step);
+            self.ready = self.find(columns());
+        }
         if self.ready {
-            if *step != self.step {
-                self.forget(*step);
-            }
-            if !self.find(columns()) {
-                // Those of former writes are in the way.
-                self.forget(*step);
-                self.ready = self.find(columns());
-            }
+            repeat(&mut self.first, peaks.len());
         }
     }
 
@@ -110,10 +123,10 @@ impl Tables {
             let known = &mut self.known[column.kind()];
             let first = match *known {
                 Some((row, first)) if row == column.row => first,
-                None if (self.len + column.steps) * NUMBERS <= ROOM => {
+                None if (self.len + column.tables()) * NUMBERS <= ROOM => {
                     let first = self.len as u32;
                     *known = Some((column.row, first));
-                    for k in 1..=column.steps {
+                    for k in 0..=column.steps {
                         let p = f64::from(column.row.abs()) * k as f64 * f64::from(self.step);
                         fill(&mut self.entries[self.len * NUMBERS..][..NUMBERS], p.min(1.0), column.fired);
                         self.len += 1;
@@ -124,46 +137,50 @@ impl Tables {
             };
             self.first.push(first);
         }
-        self.first.resize(self.first.len().next_multiple_of(CHUNK), 0);
         true
     }
 
-    /// Numbers of pulses for the values of one chunk of a row, negative where they go down; `None` if they are not all multiples of the step.
+    /// Numbers of pulses for the values of some chunks of a row, negative where they go down; `false` if the values are not all
+    /// multiples of the step, and the numbers then mean nothing.
     #[inline(always)]
-    pub(super) fn counts(
+    pub(super) fn count(
         &self,
         start: usize,
-        row: &[f32],
-        values: &[f32; CHUNK],
-        words: &[u32; CHUNK],
-    ) -> Option<[i32; CHUNK]> {
-        let entries: &[u32; ROOM] = self.entries.first_chunk().filter(|_| self.ready)?;
-        let (first, row, per_step) = (&self.first[start..][..CHUNK], &row[..CHUNK], self.per_step);
-        let (mut index, mut entry, mut counts) = ([0; CHUNK], [0; CHUNK], [0; CHUNK]);
-        let mut between = 0;
-        for j in 0..CHUNK {
-            let steps = values[j].abs() * per_step;
-            let rounded = steps + ROUND;
-            between |= u32::from((steps - (rounded - ROUND)).abs() > NEAR);
-            let table = first[j].wrapping_add(rounded.to_bits() & 31).wrapping_sub(1);
-            index[j] = table << 5 | words[j] >> BITS;
+        values: &[f32],
+        draws: &mut Draws,
+        counts: &mut [[i32; CHUNK]],
+    ) -> bool {
+        let Some(entries) = self.entries.first_chunk::<ROOM>().filter(|_| self.ready) else { return false };
+        let (per_step, flip, columns) = (self.per_step, self.flip, self.first.len() - CHUNK);
+        let mut between = [0.0; CHUNK];
+        for (n, counts) in counts.iter_mut().enumerate() {
+            let (mut room, start) = (None, start + n * CHUNK);
+            let (values, words) = (filled(values, start, &mut room), draws.words());
+            let first = &self.first[start % columns..][..CHUNK];
+            let mut index = [0; CHUNK];
+            for j in 0..CHUNK {
+                let steps = values[j].abs() * per_step;
+                let rounded = steps + ROUND;
+                let apart = (steps - (rounded - ROUND)).abs();
+                between[j] = if apart > between[j] { apart } else { between[j] };
+                let table = first[j] + (rounded.to_bits() & 31);
+                index[j] = table << 5 | words[j] >> BITS;
+            }
+            let mut entry = [0; CHUNK];
+            for j in 0..CHUNK {
+                entry[j] = entries[index[j] as usize % ROOM];
+            }
+            for j in 0..CHUNK {
+                let own = words[j] >> BITS;
+                let threshold = (entry[j] >> 5).cast_signed();
+                let chosen = (words[j] & WHOLE).cast_signed() < threshold;
+                let count = if chosen { own } else { entry[j] & 31 }.cast_signed();
+                // All bits of it are the sign.
+                let down = (values[j].to_bits() ^ flip).cast_signed() >> 31;
+                counts[j] = (count ^ down) - down;
+            }
         }
-        if between != 0 {
-            return None;
-        }
-        for j in 0..CHUNK {
-            entry[j] = entries[index[j] as usize % ROOM];
-        }
-        for j in 0..CHUNK {
-            let own = words[j] >> BITS;
-            let threshold = (entry[j] >> 5).cast_signed();
-            let chosen = (words[j] & WHOLE).cast_signed() < threshold;
-            let count = if chosen { own } else { entry[j] & 31 }.cast_signed();
-            let signal = row[j] * values[j];
-            let count = if signal == 0.0 { 0 } else { count };
-            counts[j] = if signal < 0.0 { -count } else { count };
-        }
-        Some(counts)
+        between.iter().all(|apart| *apart <= NEAR)
     }
 }
 
