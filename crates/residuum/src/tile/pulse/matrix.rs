@@ -11,7 +11,7 @@ use super::column::Survey;
 use super::management::Trains;
 use super::noise::{Noise, with_noise};
 use super::row::{ANY, Cells, Draws, each_chunk, filled, one_by_one, pulse_each, unless_steep};
-use super::tables::Tables;
+use super::tables::{Look, Tables};
 use crate::Key;
 use crate::device::{Law, Parameters, Vector, WithLaw};
 use crate::simd::{self, Kernel};
@@ -32,7 +32,7 @@ const VISITS: usize = 4;
 
 /// Chunks of a row whose pulses are counted before any is sent: then neither waits for the other, and what to do is decided
 /// once for all of them.
-const CHUNKS: usize = 16;
+pub(super) const CHUNKS: usize = 16;
 
 /// Cells that share a stream, in whole rows: so many that starting it takes no time to speak of.
 const CELLS: usize = 4096;
@@ -98,8 +98,15 @@ impl MatrixLines {
 
     /// Numbers of pulses for the values of some chunks, negative where they go down.
     #[inline(always)]
-    fn count(&self, start: usize, values: &[f32], draws: &mut Draws, counts: &mut [[i32; CHUNK]]) {
-        if self.counting == Counting::Random && self.tables.count(start, values, draws, counts) {
+    fn count(
+        &self,
+        start: usize,
+        values: &[f32],
+        draws: &mut Draws,
+        look: &mut Look,
+        counts: &mut [[i32; CHUNK]],
+    ) {
+        if self.counting == Counting::Random && self.tables.count(start, values, draws, look, counts) {
             return;
         }
         let columns = self.row.len() - CHUNK;
@@ -304,6 +311,7 @@ static RECIPROCALS: [f32; 32 + STRIDE] = {
 #[derive(Default)]
 #[repr(align(64))]
 struct Buffers {
+    look: Look,
     counts: [[i32; CHUNK]; CHUNKS],
     steep: [[u32; CHUNK]; CHUNKS],
 }
@@ -351,10 +359,10 @@ impl<N: Noise> WithLaw<Vector> for MatrixRows<'_, N> {
         let mut draws = Draws::new(key, noisy);
         let mut sent = PulseCounts::default();
         let mut buffers = Buffers::default();
-        let Buffers { counts, steep } = &mut buffers;
+        let Buffers { look, counts, steep } = &mut buffers;
         each_chunk!(cells, state, CHUNKS, |start, cells, chunks| {
             let counts = &mut counts[..chunks.len()];
-            lines.count(start, values, &mut draws, counts);
+            lines.count(start, values, &mut draws, look, counts);
             // All bits of all counts together are no less than the largest.
             let (mut difference, mut sum, mut bits) = ([0; CHUNK], [0; CHUNK], [0; CHUNK]);
             for counts in &*counts {
