@@ -6,8 +6,9 @@
 /// Above this slope pulses are applied one by one.
 pub(super) const STEEP: f32 = 0.02;
 
-/// Up to this slope two terms of the series do for every train: what is left out is at most (n−1)(n−2)(n−3)|b|³/24, 6e-5 of a train of 31.
-pub(super) const GENTLE: f32 = 1.0 / 256.0;
+/// Up to this slope [`by_series`] for 4 pulses does for every train: what it leaves out is about (n−1)(n−2)(n−3)(n−4)b⁴/120, 5.5e-5 of a
+/// train of 31.
+pub(super) const GENTLE: f32 = 0.01;
 
 /// ((1+b)ⁿ − 1)/b for n ≤ `MOST` by the binomial series, nested; exact for n ≤ 9 and within 1e-8 for n ≤ 31, |b| ≤ 0.02.
 #[inline(always)]

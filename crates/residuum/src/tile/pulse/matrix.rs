@@ -10,7 +10,7 @@ use super::blocks::RowBlock;
 use super::column::Survey;
 use super::management::Trains;
 use super::noise::{Noise, with_noise};
-use super::row::{ANY, Cells, Draws, each_chunk, filled, one_by_one, pulse_each, unless_steep};
+use super::row::{ANY, Cells, Draws, each_chunk, filled, pulse_each, unless_steep};
 use super::tables::{Look, Tables};
 use crate::Key;
 use crate::device::{Law, Parameters, Vector, WithLaw};
@@ -25,7 +25,7 @@ const SPARSE: usize = 6;
 
 /// Longest trains that kernels are compiled for, besides any.
 const ONE: u32 = 1;
-const THREE: u32 = 3;
+const FOUR: u32 = 4;
 
 /// Counting the pulses of a cell and sending them takes as long as so many visits of an update.
 const VISITS: usize = 4;
@@ -384,10 +384,10 @@ impl<N: Noise> WithLaw<Vector> for MatrixRows<'_, N> {
                     ($most:ident, $limit:expr) => {{
                         let mut any_steep = [0; CHUNK];
                         for (n, (chunk, counts)) in chunks.iter_mut().zip(&*counts).enumerate() {
-                            let xi = draws.next();
                             let (common, up) = (|j: usize| counts[j].unsigned_abs(), |j: usize| counts[j] > 0);
                             let cells = cells.chunk(n * CHUNK, CHUNK);
-                            steep[n] = unless_steep::<_, _, $most>(cells, $limit, &common, &up, &xi, chunk);
+                            steep[n] =
+                                unless_steep::<_, _, $most>(cells, $limit, common, up, &mut draws, chunk);
                             for j in 0..CHUNK {
                                 any_steep[j] |= steep[n][j];
                             }
@@ -396,14 +396,14 @@ impl<N: Noise> WithLaw<Vector> for MatrixRows<'_, N> {
                     }};
                 }
                 let left = if sparse {
-                    steep.fill([u32::MAX; CHUNK]);
+                    steep.fill([1; CHUNK]);
                     true
                 } else if at_once {
                     // Which limit is found out at run time: the loop should stand here once.
-                    let limit = if most <= 3 { STEEP } else { GENTLE };
+                    let limit = if most <= 4 { STEEP } else { GENTLE };
                     match most {
                         1 => at_once!(ONE, STEEP),
-                        _ if most <= 3 || gentle => at_once!(THREE, limit),
+                        _ if most <= 4 || gentle => at_once!(FOUR, limit),
                         _ => at_once!(ANY, STEEP),
                     }
                 } else {
@@ -418,9 +418,22 @@ impl<N: Noise> WithLaw<Vector> for MatrixRows<'_, N> {
                 };
                 if left {
                     for (n, (chunk, counts)) in chunks.iter_mut().zip(&*counts).enumerate() {
-                        let pulses = |j: usize| counts[j].unsigned_abs() & steep[n][j];
+                        let left = &steep[n];
+                        if left.iter().fold(0, |all, left| all | left) == 0 {
+                            continue;
+                        }
                         let cells = cells.chunk(n * CHUNK, CHUNK);
-                        one_by_one(cells, pulses, |j| counts[j] > 0, &mut draws, chunk);
+                        // Written always, kept if it is pulsed.
+                        let (mut list, mut len) = ([0; CHUNK], 0);
+                        for j in 0..CHUNK {
+                            list[len] = j;
+                            len += usize::from(left[j] != 0);
+                        }
+                        for &j in &list[..len] {
+                            for _ in 0..counts[j].unsigned_abs() {
+                                chunk[j] = cells.pulsed(j, counts[j] > 0, chunk[j], draws.one());
+                            }
+                        }
                     }
                 }
                 for (n, (chunk, counts)) in chunks.iter_mut().zip(&*counts).enumerate() {

@@ -66,6 +66,43 @@ impl<'a, L: Law<Vector>, N: Noise> Cells<'a, L, N> {
         let (v, _) = self.law.step(&self.parameters.cell::<L>(j, up), up, w);
         self.parameters.clip(j, w + self.noise.pulse(self.unit(j, up), w, v, xi))
     }
+
+    /// The state after `common` pulses at once, at most `MOST`, where the step is close to affine over the train; and whether it is steep,
+    /// beyond `limit`, and was left as it is.
+    ///
+    /// With step v and slope b at w, n affine steps give w + g·v, g = ((1+b)ⁿ − 1)/b: exact for constant and linear steps; for
+    /// the others the error is n³v²f''/6, held below 1e-3 of the train by a test for shapes from ½ to 2.5, and below 2e-2 for the
+    /// exponential steps of the presets, which bend most. Multiplicative noise has
+    /// the standard deviation σ√n(1+b)ⁿ⁻¹|v|, additive noise σs√(g(2 + bg)/(2 + b)). The sum of n noises is taken as normal (it is, for additive noise) and the bounds clip once at
+    /// the end: with pulses of one direction that differs from clipping after each only where a pulse goes backwards, which at
+    /// σ ≤ 0.5 one in 44 pulses at most does.
+    #[inline(always)]
+    fn train<const MOST: u32>(
+        &self,
+        j: usize,
+        common: u32,
+        up: bool,
+        w: f32,
+        xi: f32,
+        limit: f32,
+    ) -> (f32, bool) {
+        if MOST == 1 {
+            let pulsed = self.pulsed(j, up, w, xi);
+            return (if common == 0 { w } else { pulsed }, false);
+        }
+        let count = common.cast_signed() as f32;
+        let (v, b) = self.law.step(&self.parameters.cell::<L>(j, up), up, w);
+        let slope = if L::FLAT { None } else { Some(b) };
+        let train = |b: f32| if MOST == ANY { by_exponential(count, b) } else { by_series::<MOST>(count, b) };
+        let g = slope.map_or(count, train);
+        // A single pulse may be steep, where the exponential is far off.
+        let g = if MOST == ANY && count <= 1.0 { count } else { g };
+        let deviation = self.noise.train(self.unit(j, up), w, (v, slope), count, g);
+        let after = self.parameters.clip(j, w + g * v + deviation * xi);
+        // No short circuit: a branch would keep the loop from becoming vector code.
+        let steep = (b.abs() > limit) & (common > 1);
+        (if steep { w } else { after }, steep)
+    }
 }
 
 /// Normal numbers, or zeros if there is no noise.
@@ -335,8 +372,8 @@ fn pulse_met<L: Law<Vector>, N: Noise>(
 /// A train of any length, for [`together`].
 pub(super) const ANY: u32 = u32::MAX;
 
-/// All pulses of the cells of a chunk at once, `common` of them on a cell and at most `MOST`, where the step is close to affine
-/// over the train; returns their number.
+/// All pulses of the cells of a chunk at once, `common` of them on a cell and at most `MOST`; returns their number. Those of steep cells
+/// follow one by one.
 #[inline(always)]
 pub(super) fn together<L: Law<Vector>, N: Noise, const MOST: u32>(
     cells: Cells<'_, L, N>,
@@ -346,80 +383,47 @@ pub(super) fn together<L: Law<Vector>, N: Noise, const MOST: u32>(
     state: &mut [f32; CHUNK],
 ) -> u64 {
     let xi = draws.next();
-    let steep = unless_steep::<_, _, MOST>(cells, STEEP, &common, &up, &xi, state);
+    let (mut next, mut steep) = ([0.0; CHUNK], [0; CHUNK]);
     let (mut pulses, mut any_steep) = (0, 0);
     for j in 0..CHUNK {
         pulses += common(j);
-        any_steep |= steep[j];
+        let flag;
+        (next[j], flag) = cells.train::<MOST>(j, common(j), up(j), state[j], xi[j], STEEP);
+        steep[j] = u32::from(flag);
+        any_steep |= u32::from(flag);
     }
-    if MOST > 1 && any_steep > 0 {
-        one_by_one(cells, |j| if steep[j] == 0 { 0 } else { common(j) }, up, draws, state);
+    *state = next;
+    if any_steep > 0 {
+        for j in 0..CHUNK {
+            if steep[j] != 0 {
+                for xi in &draws.next()[..common(j) as usize] {
+                    state[j] = cells.pulsed(j, up(j), state[j], *xi);
+                }
+            }
+        }
     }
     u64::from(pulses)
 }
 
-/// The same without those of steep cells, whose slope is beyond `limit`, and of which it tells which they are: all bits set.
-///
-/// With step v and slope b at w, n affine steps give w + g·v, g = ((1+b)ⁿ − 1)/b: exact for constant and linear steps; for
-/// the others the error is n³v²f''/6, held below 1e-3 of the train by a test for shapes from ½ to 2.5, and below 2e-2 for the
-/// exponential steps of the presets, which bend most. Multiplicative noise has
-/// the standard deviation σ√n(1+b)ⁿ⁻¹|v|, additive noise σs√(g(2 + bg)/(2 + b)). The sum of n noises is taken as normal (it is, for additive noise) and the bounds clip once at
-/// the end: with pulses of one direction that differs from clipping after each only where a pulse goes backwards, which at
-/// σ ≤ 0.5 one in 44 pulses at most does. Steep cells take their pulses one by one.
+/// The same for those cells whose slope is at most `limit`; what is left is not 0 where a cell is steeper.
 #[inline(always)]
 pub(super) fn unless_steep<L: Law<Vector>, N: Noise, const MOST: u32>(
     cells: Cells<'_, L, N>,
     limit: f32,
-    common: &impl Fn(usize) -> u32,
-    up: &impl Fn(usize) -> bool,
-    xi: &[f32; CHUNK],
-    state: &mut [f32; CHUNK],
-) -> [u32; CHUNK] {
-    let (mut next, mut steep) = ([0.0; CHUNK], [0; CHUNK]);
-    if MOST == 1 {
-        for j in 0..CHUNK {
-            let pulsed = cells.pulsed(j, up(j), state[j], xi[j]);
-            next[j] = if common(j) == 0 { state[j] } else { pulsed };
-        }
-        *state = next;
-        return steep;
-    }
-    for j in 0..CHUNK {
-        let (common, up) = (common(j), up(j));
-        let (count, w) = (common.cast_signed() as f32, state[j]);
-        let (v, b) = cells.law.step(&cells.parameters.cell::<L>(j, up), up, w);
-        let slope = if L::FLAT { None } else { Some(b) };
-        let train = |b: f32| if MOST == ANY { by_exponential(count, b) } else { by_series::<MOST>(count, b) };
-        let g = slope.map_or(count, train);
-        // A single pulse may be steep, where the exponential is far off.
-        let g = if MOST == ANY && count <= 1.0 { count } else { g };
-        let deviation = cells.noise.train(cells.unit(j, up), w, (v, slope), count, g);
-        let after = cells.parameters.clip(j, w + g * v + deviation * xi[j]);
-        // No short circuit: a branch would keep the loop from becoming vector code.
-        let flag = (b.abs() > limit) & (common > 1);
-        steep[j] = u32::from(flag).wrapping_neg();
-        next[j] = if flag { w } else { after };
-    }
-    *state = next;
-    steep
-}
-
-/// Pulses on the cells of a chunk, each after the one before.
-#[inline(always)]
-pub(super) fn one_by_one<L: Law<Vector>, N: Noise>(
-    cells: Cells<'_, L, N>,
-    pulses: impl Fn(usize) -> u32,
+    common: impl Fn(usize) -> u32,
     up: impl Fn(usize) -> bool,
     draws: &mut Draws,
     state: &mut [f32; CHUNK],
-) {
+) -> [u32; CHUNK] {
+    let xi = draws.next();
+    let (mut next, mut left) = ([0.0; CHUNK], [0; CHUNK]);
     for j in 0..CHUNK {
-        if pulses(j) > 0 {
-            for xi in &draws.next()[..pulses(j) as usize] {
-                state[j] = cells.pulsed(j, up(j), state[j], *xi);
-            }
-        }
+        let flag;
+        (next[j], flag) = cells.train::<MOST>(j, common(j), up(j), state[j], xi[j], limit);
+        left[j] = u32::from(flag).wrapping_neg();
     }
+    *state = next;
+    left
 }
 
 /// Redraws what a read sees of the cells that were pulsed: state + spread·ξ. There are no reads within an update, so only the last
