@@ -160,13 +160,19 @@ pub fn log2_32(x: f32) -> f32 {
 /// 2^x of a single in [−126, 127]; clamped outside. Relative error below 4e-7.
 #[inline(always)]
 pub fn exp2_32(x: f32) -> f32 {
+    exp2_up_to_127(if x < 127.0 { x } else { 127.0 })
+}
+
+/// The same for x ≤ 127.
+#[inline(always)]
+fn exp2_up_to_127(x: f32) -> f32 {
     const ROUND: f32 = 12_582_912.0;
-    let y = x.clamp(-126.0, 127.0);
+    let y = if x > -126.0 { x } else { -126.0 };
     let t = y + ROUND;
     let r = y - (t - ROUND);
-    let p = short_polynomial(
+    let p = shorter_polynomial(
         r,
-        [1.0, std::f32::consts::LN_2, 0.240_221_07, 0.055_503_57, 0.009_676_032, 0.001_339_086_3, 0.0],
+        [1.0, std::f32::consts::LN_2, 0.240_221_07, 0.055_503_57, 0.009_676_032, 0.001_339_086_3],
     );
     let scale = f32::from_bits(t.to_bits().wrapping_add(127) << 23);
     p * scale
@@ -196,12 +202,19 @@ pub(crate) fn short_polynomial(x: f32, c: [f32; 7]) -> f32 {
     low + z * z * high
 }
 
+/// The same with one coefficient less.
+#[inline(always)]
+pub(crate) fn shorter_polynomial(x: f32, c: [f32; 6]) -> f32 {
+    let z = x * x;
+    ((c[0] + c[1] * x) + z * (c[2] + c[3] * x)) + z * z * (c[4] + c[5] * x)
+}
+
 /// x^y of a base in (0, 1]; 0 at 0 for y > 0. Relative error below 2e-6·(0.3 + |y ln x|).
 #[inline(always)]
 pub fn pow32(x: f32, y: f32) -> f32 {
-    let positive = x > 1e-30;
-    let value = exp2_32(y * log2_32(if positive { x } else { 1.0 }));
-    if positive { value } else { 0.0 }
+    // The logarithm of 0 means nothing here, but it is finite, and so is the power that is thrown away.
+    let value = exp2_up_to_127(y * log2_32(x));
+    if x > 1e-30 { value } else { 0.0 }
 }
 
 /// Polynomial with the highest coefficient first, as two interleaved Horner chains: half the latency of one, which

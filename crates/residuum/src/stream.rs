@@ -7,7 +7,7 @@
 
 use crate::Key;
 use crate::key::philox_lanes;
-use crate::math::short_polynomial;
+use crate::math::shorter_polynomial;
 
 /// Words drawn together.
 pub const LANES: usize = 16;
@@ -80,30 +80,41 @@ impl Stream {
 /// the normal one and the variance within 2e-5: tests below.
 #[inline(always)]
 pub fn pair(word: u32) -> (f32, f32) {
-    let u = ((word >> 16).cast_signed() as f32 + 0.5) * (1.0 / 65_536.0);
-    let radius = minus_two_ln(u).sqrt();
+    // In units of 2⁻¹⁶, as the angle: the logarithm knows it, and coefficients carry it, which rounds nothing.
+    let radius = minus_two_ln_of::<16>((word >> 16).cast_signed() as f32 + 0.5).sqrt();
     // An eighth of a turn to either side of an axis, and two bits for the axis.
-    let r = ((word & 0x3FFF).cast_signed() as f32 - 8191.5) * (1.0 / 65_536.0);
+    let r = (word & 0x3FFF).cast_signed() as f32 - 8191.5;
     let z = r * r;
-    let sin = r * ((79.824_684 * z - 41.331_3) * z + 6.283_176_4);
-    let cos = (62.961_147 * z - 19.727_66) * z + 0.999_99;
+    let sin = r * ((79.824_684 * UNIT * UNIT4 * z - 41.331_3 * UNIT * UNIT2) * z + 6.283_176_4 * UNIT);
+    let cos = (62.961_147 * UNIT4 * z - 19.727_66 * UNIT2) * z + 0.999_99;
     let along = f32::from_bits(cos.to_bits() ^ (word << 16 & 0x8000_0000));
     let (x, y) = if word & 0x4000 == 0 { (along, sin) } else { (sin, along) };
     (radius * x, radius * y)
 }
 
+/// 2⁻¹⁶, its square and its fourth power.
+const UNIT: f32 = 1.0 / 65_536.0;
+const UNIT2: f32 = UNIT * UNIT;
+const UNIT4: f32 = UNIT2 * UNIT2;
+
 /// −2 ln u for u in (0, 1), relative error below 1e-5.
 #[inline(always)]
 pub fn minus_two_ln(u: f32) -> f32 {
+    minus_two_ln_of::<0>(u)
+}
+
+/// −2 ln u for x = u·2^`SHIFT`.
+#[inline(always)]
+fn minus_two_ln_of<const SHIFT: i32>(x: f32) -> f32 {
     const ONE: u32 = 0x3F80_0000;
     const SQRT_HALF: u32 = 0x3F35_04F3;
-    // u = m · 2^e with m in [√½, √2).
-    let shifted = u.to_bits().wrapping_add(ONE - SQRT_HALF);
-    let e = (shifted >> 23).cast_signed() - 127;
+    // x = m · 2^e with m in [√½, √2).
+    let shifted = x.to_bits().wrapping_add(ONE - SQRT_HALF);
+    let e = (shifted >> 23).cast_signed() - (127 + SHIFT);
     let f = f32::from_bits((shifted & 0x007F_FFFF) + SQRT_HALF) - 1.0;
-    let p = short_polynomial(
+    let p = shorter_polynomial(
         f,
-        [-2.000_007_4, 0.999_789_6, -0.665_318_1, 0.508_667_1, -0.439_314_16, 0.280_432_43, 0.0],
+        [-2.000_007_4, 0.999_789_6, -0.665_318_1, 0.508_667_1, -0.439_314_16, 0.280_432_43],
     );
     e as f32 * (-2.0 * std::f32::consts::LN_2) + f * p
 }

@@ -244,7 +244,7 @@ pub(crate) trait Law<A: Arithmetic>: Copy {
     const INVERSE_RANGE: bool = false;
     /// Whether steps are the same at every state, so that n of them need no series.
     const FLAT: bool = false;
-    /// Whether a step costs more than its noise, so that it pays to take none that is not wanted.
+    /// Whether a step costs more than its noise.
     const COSTLY: bool = false;
 
     /// ±s±u±(w) and its derivative with respect to w.
@@ -390,6 +390,34 @@ impl<'a> Parameters<'a> {
             min: &self.min[from..][..n],
             inverse_range: if L::INVERSE_RANGE { &self.inverse_range[from..][..n] } else { none },
             unit: if unit { both(self.unit, from, n) } else { [none; 2] },
+        }
+    }
+
+    /// A chunk of parameters copied into `room`: where a loop reads them again and again, the compiler sees that nothing it writes
+    /// changes them, and keeps what it writes in registers.
+    #[inline(always)]
+    pub(crate) fn copied<'b, L: Law<Vector>>(&self, unit: bool, room: &'b mut Padding) -> Parameters<'b> {
+        let Padding([up, down, up_shape, down_shape, max, min, inverse_range, up_unit, down_unit]) = room;
+        for j in 0..CHUNK {
+            (up[j], down[j]) = (self.scale[0][j], self.scale[1][j]);
+            (max[j], min[j]) = (self.max[j], self.min[j]);
+            if L::SHAPE != Shape::None {
+                (up_shape[j], down_shape[j]) = (self.shape[0][j], self.shape[1][j]);
+            }
+            if L::INVERSE_RANGE {
+                inverse_range[j] = self.inverse_range[j];
+            }
+            if unit {
+                (up_unit[j], down_unit[j]) = (self.unit[0][j], self.unit[1][j]);
+            }
+        }
+        Parameters {
+            scale: [up, down],
+            shape: [up_shape, down_shape],
+            max,
+            min,
+            inverse_range,
+            unit: [up_unit, down_unit],
         }
     }
 

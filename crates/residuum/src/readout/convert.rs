@@ -254,16 +254,17 @@ fn add_scaled(values: &mut [f32], factor: f32, draws: &[f32]) {
 const VECTOR: usize = 16;
 
 /// `to[i] = f(from[i])` in whole vectors, the last of which overlaps the one before: what is left of a sample would be done value by
-/// value.
+/// value. By their places, not as pairs of chunks: a loop over those is turned into one across them, which gathers and scatters every value.
 #[inline(always)]
 fn map_vectors(from: &[f32], to: &mut [f32], f: impl Fn(f32) -> f32) {
-    let last =
-        if from.len().is_multiple_of(VECTOR) { None } else { from.last_chunk().zip(to.last_chunk_mut()) };
-    if let Some((from, to)) = last {
-        map(from, to, &f);
-    }
-    for (from, to) in from.as_chunks().0.iter().zip(to.as_chunks_mut().0) {
-        map(from, to, &f);
+    let end = from.len();
+    let mut at = 0;
+    while at < end {
+        let start = at.min(end - VECTOR);
+        if let (Some(from), Some(to)) = (from[start..].first_chunk(), to[start..].first_chunk_mut()) {
+            map(from, to, &f);
+        }
+        at += VECTOR;
     }
 }
 

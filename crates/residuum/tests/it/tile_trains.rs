@@ -248,7 +248,7 @@ fn replayed(device: &Device, visiting: Visiting, reversed: bool) -> f32 {
     let (cols, active, scale) = match visiting {
         Visiting::Sweep => (150, 1, 0.05),
         Visiting::Walk => (150, 15, 0.05),
-        Visiting::PickOut => (1600, 400, 0.2),
+        Visiting::PickOut => (1600, 400, 0.5),
     };
     let (rows, batch) = (12, 6);
     let mut tile = Tile::new(rows, cols, device.clone(), Key::new(1)).unwrap();

@@ -1,11 +1,13 @@
 //! Slots in which few columns fire are taken in turn: every cell meets its own pulses in their order.
 
 use residuum::Key;
-use residuum::testing::tile::{SIGN, lines, one_pulse};
-use residuum::tile::{Device, StepModel, Tile};
+use residuum::stats::Z;
+use residuum::testing::tile::{Meeting, SIGN, lines, one_pulse};
+use residuum::tile::{CycleNoise, Device, StepModel, Tile, Trains};
 
 const SHAPE: (usize, usize) = (6, 70);
-const BATCH: usize = 90;
+/// Several times as many slots as a cell notes at a time.
+const BATCH: usize = 500;
 
 /// A share of the columns has a signal in a sample, of at least `least`; errors of both signs.
 fn signals(share: f64, least: f32) -> (Vec<f32>, Vec<f32>) {
@@ -34,13 +36,29 @@ fn replayed(tile: &Tile, samples: &(impl Iterator<Item = usize> + Clone)) -> Vec
     states
 }
 
-/// `tolerance` is for rounding alone.
-fn check(shape: f32, (share, least): (f64, f32), tolerance: f32) {
-    // Large steps that bend: the order of ups and downs shows.
-    let device = Device::ideal(StepModel::power(shape), 0.1, -0.6, 0.6);
+/// Pulses that a cell got in the last update, up and down.
+fn counts(tile: &Tile, i: usize) -> [u32; 2] {
+    let mut counts = [0; 2];
+    for sample in 0..BATCH {
+        let Some(train) = lines(tile).row(sample, i / SHAPE.1) else { continue };
+        let column = lines(tile).column_trains(sample)[i % SHAPE.1];
+        counts[usize::from((train ^ column) & SIGN != 0)] += (train & column & !SIGN).count_ones();
+    }
+    counts
+}
+
+/// Steps of this size and shape with signals as in [`signals`]; `tolerance` is for rounding alone. Returns the most slots of a sample.
+fn check(
+    (step, shape): (f32, f32),
+    scale: f32,
+    (share, least): (f64, f32),
+    [tolerance, order]: [f32; 2],
+) -> u32 {
+    // Steps that bend: the order of ups and downs shows.
+    let device = Device::ideal(StepModel::power(shape), step, -0.6, 0.6);
     let mut tile = Tile::new(SHAPE.0, SHAPE.1, device, Key::new(4)).unwrap();
     let (errors, inputs) = signals(share, least);
-    tile.write(1.0, &errors, &inputs, residuum::tile::Trains::default(), Key::new(5)).unwrap();
+    tile.write(scale, &errors, &inputs, Trains::default(), Key::new(5)).unwrap();
     let far = |states: Vec<f32>| {
         states.iter().zip(tile.weights()).fold(0.0f32, |most, (a, b)| most.max((a - b).abs()))
     };
@@ -50,17 +68,67 @@ fn check(shape: f32, (share, least): (f64, f32), tolerance: f32) {
     assert!(distance < tolerance, "{distance}");
     // The broken twin: the same pulses in another order.
     let twin = far(replayed(&tile, &(0..BATCH).rev()));
-    assert!(twin > 1e-3, "{twin}");
+    assert!(twin > order, "{twin}");
+    let sent: u32 = (0..SHAPE.0 * SHAPE.1).map(|i| counts(&tile, i).iter().sum::<u32>()).sum();
+    assert_eq!(u64::from(sent), tile.pulses_sent());
+    let fires = (0..BATCH).flat_map(|s| (0..SHAPE.0).map(move |row| (s, row)));
+    let trains = fires.filter_map(|(s, row)| Some((s, lines(&tile).row(s, row)?)));
+    trains.fold(0, |most, (s, train)| {
+        assert!(matches!(lines(&tile).meeting(s, 1), Meeting::Slots(_)), "sample {s}");
+        most.max((train & !SIGN).ilog2() + 1)
+    })
 }
 
 #[test]
 fn cells_take_their_own_pulses_in_order() {
-    // Some ten steps of 2⁻²⁴ each.
-    check(1.0, (0.2, 0.0), 2e-6);
+    // Some sixty steps of 2⁻²⁴ each.
+    check((0.1, 1.0), 1.0, (0.2, 0.0), [4e-6, 1e-3]);
 }
 
 #[test]
 fn cells_with_costly_steps_do_so_where_half_of_the_columns_fire() {
-    // Powers within 2e-6·(0.3 + |y ln x|) of 0.1 each, in at most 90 pulses of which an error lives on.
-    check(1.5, (1.0, 0.5), 4e-5);
+    // Powers within 2e-6·(0.3 + |y ln x|) of 0.1 each, in some 90 pulses of which an error lives on.
+    check((0.1, 1.5), 1.0, (1.0, 0.5), [4e-5, 1e-3]);
+}
+
+#[test]
+fn trains_of_many_slots_are_taken_pulse_by_pulse_where_few_lines_fire() {
+    // Trains at once would be off by 1e-3 of 0.02 for each of hundreds.
+    let slots = check((0.02, 2.5), 1.0, (0.1, 0.0), [2e-5, 1e-4]);
+    assert!(slots > 3, "{slots} slots");
+}
+
+#[test]
+fn every_pulse_taken_in_turn_has_noise_of_its_own() {
+    let (step, noise) = (1e-4f32, 0.3f32);
+    let device = Device {
+        cycle_noise: CycleNoise::Multiplicative(noise),
+        ..Device::ideal(StepModel::Constant, step, -0.6, 0.6)
+    };
+    let (errors, inputs) = signals(0.2, 0.0);
+    // n noises of one cell add up to a variance of n, those of two cells to none: the squares of both are chi-squared, and their
+    // products have mean 0 and variance 1.
+    let (mut squares, mut products, mut cells) = (0.0, 0.0, 0.0);
+    for repeat in 0..12u64 {
+        let mut tile = Tile::new(SHAPE.0, SHAPE.1, device.clone(), Key::new(4)).unwrap();
+        tile.write(1e-3, &errors, &inputs, Trains::default(), Key::new(6).fold(repeat)).unwrap();
+        let mut last = 0.0;
+        for (i, w) in tile.weights().iter().enumerate() {
+            let [up, down] = counts(&tile, i).map(f64::from);
+            if up + down > 0.0 {
+                let noise = (f64::from(*w) / f64::from(step) - (up - down)) / (up + down).sqrt();
+                (squares, products, cells) = (squares + noise * noise, products + noise * last, cells + 1.0);
+                last = noise;
+            }
+        }
+    }
+    assert!(cells > 3000.0, "{cells} cells");
+    let variance = f64::from(noise).powi(2);
+    let far = |variance: f64| (squares / cells / variance - 1.0).abs();
+    // Rounding of w to 2⁻²⁴ of its size adds nothing that shows.
+    let allowed = Z * (2.0 / cells).sqrt();
+    assert!(far(variance) < allowed, "{} > {allowed}", far(variance));
+    assert!(products.abs() / cells / variance < Z / cells.sqrt(), "{}", products / cells / variance);
+    // The broken twin: as if one noise in four were that of another pulse of the cell, which adds up to half as much again or more.
+    assert!(far(1.25 * variance) > allowed);
 }

@@ -37,12 +37,13 @@ impl Kernel for FireBlock<'_> {
             let (row_trains, col_trains) = (&mut rows.2[s * rows.0..], &mut cols.2[s * cols.0..]);
             let (slots, flip) = (slots[s], scale < 0.0);
             let lines = Fire { lines: rows.0, signals: d, scale: row[s], slots, flip, out: row_trains };
-            let met = lines.run(&mut stream);
+            let (met, row_share) = lines.run(&mut stream);
             // Columns that no row can meet need no trains.
             if met != 0 {
-                Fire { lines: cols.0, signals: x, scale: col[s], slots, flip: false, out: col_trains }
-                    .run(&mut stream);
-                (sample.slots, sample.met) = (slots, met);
+                let lines =
+                    Fire { lines: cols.0, signals: x, scale: col[s], slots, flip: false, out: col_trains };
+                let (_, col_share) = lines.run(&mut stream);
+                (sample.slots, sample.met, sample.shares) = (slots, met, (row_share, col_share));
             }
         }
         let mut finite = true;
@@ -75,11 +76,11 @@ struct Fire<'a> {
 }
 
 impl Fire<'_> {
-    /// Returns the slots in which some line fires.
+    /// Returns the slots in which some line fires, and the share of lines that is expected to in each.
     #[inline(always)]
-    fn run(self, stream: &mut Stream) -> u32 {
+    fn run(self, stream: &mut Stream) -> (u32, f32) {
         let flip = if self.flip { SIGN } else { 0 };
-        let mut fired = [0; LANES];
+        let (mut fired, mut expected) = ([0; LANES], [0.0; LANES]);
         for from in (0..self.lines).step_by(LANES) {
             // Whole vectors, also where they reach into the next sample: its trains are drawn later.
             let signals = self.signals[from..].first_chunk().copied();
@@ -91,10 +92,17 @@ impl Fire<'_> {
             }
             let left = (self.lines - from) as u32;
             for i in 0..LANES {
+                let probability = self.scale * signals[i].abs();
+                let probability = if probability < 1.0 { probability } else { 1.0 };
                 fired[i] |= if (i as u32) < left { trains[i] } else { 0 };
+                expected[i] += if (i as u32) < left { probability } else { 0.0 };
             }
         }
-        fired.iter().fold(0, |all, train| all | train) & !SIGN
+        let (mut any, mut sum) = (0, 0.0);
+        for i in 0..LANES {
+            (any, sum) = (any | fired[i], sum + expected[i]);
+        }
+        (any & !SIGN, sum / self.lines as f32)
     }
 }
 

@@ -17,6 +17,10 @@ use crate::threads;
 pub const SIGN: u32 = 1 << 31;
 /// Up to this many slots, pulses are applied slot by slot although the device would allow trains at once.
 const FEW_SLOTS: u32 = 3;
+/// The same if so few lines fire that a row takes most slots in turn ([`super::visits`]) and at most so many passes over its cells, which
+/// is what a train at once costs. More slots would need more room than the trains themselves.
+const FEW_IF_SPARSE: u32 = 16;
+const AT_ONCE: f32 = 2.0;
 /// What drawing the train of a line, or sorting it into a slot, costs in multiply–adds.
 const LINE: usize = 64;
 /// A slot in which fewer than one column in this many fires is visited by list.
@@ -57,11 +61,23 @@ pub(super) struct Sample {
     pub(super) slots: u32,
     /// The slots in which some row fires: in the others nothing can meet.
     pub(super) met: u32,
+    /// The shares of rows and columns that are expected to fire in a slot.
+    pub(super) shares: (f32, f32),
     /// Index of its first slot where pulses are taken slot by slot.
     pub(super) first_slot: Option<usize>,
     /// Pulses on all columns together, and where the list of those that fire lies; where trains are taken at once and
     /// most columns are silent.
     list: Option<(usize, [usize; 2])>,
+}
+
+impl Sample {
+    /// Whether few pulses are expected, so that none need be applied at once.
+    fn few(&self) -> bool {
+        // A row that fires does so once, and in its share of the other slots; each costs a pass if a column fires and some more to find out.
+        let visits = 1.0 + self.slots as f32 * self.shares.0;
+        let passes = visits * (1.3 * self.shares.1 + 0.1);
+        self.slots <= FEW_SLOTS || self.slots <= FEW_IF_SPARSE && passes < AT_ONCE
+    }
 }
 
 /// One slot of one sample.
@@ -157,7 +173,7 @@ impl Lines {
             blocks.map(trains_of).fold(true, |a, b| a & b)
         };
         if finite {
-            self.arrange(|sample| sample.slots <= FEW_SLOTS || !together);
+            self.arrange(|sample| !together || sample.few());
         }
         finite
     }
@@ -308,6 +324,12 @@ impl Lines {
             }
             _ => Meeting::Together(trains),
         }
+    }
+
+    /// The first slot of a sample whose pulses are taken slot by slot, counted over all samples.
+    #[inline(always)]
+    pub(super) fn first_slot(&self, sample: usize) -> Option<usize> {
+        self.samples[sample].first_slot
     }
 
     /// The trains of all columns.

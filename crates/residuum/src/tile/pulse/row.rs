@@ -1,22 +1,22 @@
 //! One row and all samples of a mini-batch: the row's cells and their parameters stay in the first-level cache.
 //!
 //! Every cell sees the samples in order, and within a sample the slots in order. A slot in which many columns fire is a
-//! pass over all cells of the row, those not hit keeping their state; one in which few fire is a walk through a list; and several
-//! such slots are taken in turn ([`super::visits`]).
+//! pass over all cells of the row, those not hit keeping their state; one in which few fire is a walk through a list; and
+//! many such slots are taken in turn ([`super::visits`]).
 
 use super::at_once::{STEEP, by_exponential, by_series};
 use super::lines::{Columns, Lines, Meeting, SIGN};
 use super::noise::Noise;
-use super::visits::{Visits, pulse_in_turn};
 use crate::Key;
 use crate::device::{Law, Padding, Parameters, Vector, WithLaw, pick};
 use crate::simd::Kernel;
 use crate::stream::{CHUNK, LANES, Stream};
 
-/// One row of an update.
+/// Some samples of one row of an update.
 pub(super) struct Row<'a, N> {
     pub(super) lines: &'a Lines,
-    pub(super) index: usize,
+    /// Those in which it fires, each with its train.
+    pub(super) fires: &'a [[u32; 2]],
     pub(super) key: Key,
     /// Whether there is noise to draw.
     pub(super) noisy: bool,
@@ -51,6 +51,13 @@ impl<'a, L: Law<Vector>, N: Noise> Cells<'a, L, N> {
         'a: 'b,
     {
         let parameters = self.parameters.last(from, padding).chunk::<L>(0, CHUNK, N::UNIT);
+        Cells { law: self.law, noise: self.noise, parameters }
+    }
+
+    /// A chunk with parameters of its own.
+    #[inline(always)]
+    pub(super) fn copied<'b>(&self, room: &'b mut Padding) -> Cells<'b, L, N> {
+        let parameters = self.parameters.copied::<L>(N::UNIT, room);
         Cells { law: self.law, noise: self.noise, parameters }
     }
 
@@ -226,50 +233,29 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
 
     #[inline(always)]
     fn run<L: Law<Vector>>(self, law: L) -> u64 {
-        let Self { lines, index, key, noisy, noise, parameters, state } = self;
+        let Self { lines, fires, key, noisy, noise, parameters, state } = self;
         let cells = Cells { law, noise, parameters };
         let mut pulses = 0;
         let mut draws = Draws::new(key, noisy);
-        let mut visits = Visits::default();
-        // One round more than there are samples, for what has been gathered by then: it must stand in the code once.
-        for sample in lines.fires(index).iter().map(Some).chain([None]) {
-            let mut meets = None;
-            if let Some([sample, train]) = sample.copied() {
-                let fired = (train & !SIGN).count_ones();
-                let meeting = lines.meeting(sample as usize, fired);
-                if let Meeting::Slots(first) = meeting
-                    && visits.add(lines, train, first)
-                {
-                    continue;
-                }
-                meets = Some((train, fired, meeting));
-            }
-            // What has been gathered comes first.
-            pulses += visits.pulses as u64;
-            if visits.in_turn(state.len(), L::COSTLY) {
-                each_chunk!(cells, state, |start, cells, chunk| {
-                    let (hits, ups) = visits.meet(lines, start);
-                    pulse_in_turn(cells, hits, ups, &mut draws, chunk);
-                });
-            } else {
-                for visit in 0..visits.len {
-                    let (columns, sign) = visits.visit(lines, visit);
-                    if columns.sparse {
-                        pulse_listed(cells, sign, &columns, &mut draws, state);
-                    } else {
-                        each_chunk!(cells, state, |start, cells, chunk| {
-                            let mut room = None;
-                            let signs = filled(columns.signs, start, &mut room);
-                            pulse_each(cells, |j| signs[j] != 0, |j| signs[j] == sign, &mut draws, chunk);
-                        });
-                    }
-                }
-            }
-            visits.clear();
-            let Some((train, fired, meeting)) = meets else { break };
-            match meeting {
+        for [sample, train] in fires {
+            let (train, fired) = (*train, (train & !SIGN).count_ones());
+            match lines.meeting(*sample as usize, fired) {
                 Meeting::Slots(first) => {
-                    visits.add(lines, train, first);
+                    let (mut left, sign) = (train & !SIGN, if train & SIGN == 0 { 1 } else { -1 });
+                    while left != 0 {
+                        let columns = lines.columns(first + left.trailing_zeros() as usize);
+                        left &= left - 1;
+                        pulses += columns.pulses as u64;
+                        if columns.sparse {
+                            pulse_listed(cells, sign, &columns, &mut draws, state);
+                        } else {
+                            each_chunk!(cells, state, |start, cells, chunk| {
+                                let mut room = None;
+                                let signs = filled(columns.signs, start, &mut room);
+                                pulse_each(cells, |j| signs[j] != 0, |j| signs[j] == sign, &mut draws, chunk);
+                            });
+                        }
+                    }
                 }
                 Meeting::Listed(cols, list) => pulses += pulse_met(cells, train, cols, list, &mut draws, state),
                 Meeting::Together(cols) => {

@@ -9,6 +9,7 @@ use super::lines::Lines;
 use super::management::Trains;
 use super::noise::with_noise;
 use super::row::{RedrawReads, Row};
+use super::visits::{Part, Turns, next_part};
 use crate::Key;
 use crate::simd;
 use crate::tile::Tile;
@@ -44,20 +45,43 @@ impl Tile {
         let (cycle, write) = (key.named("cycle"), key.named("write"));
         let (device, cells, rows) = self.blocks(1, lines.visits());
         let pulse = |row: usize, state: &mut [f32]| {
-            if lines.fires(row).is_empty() {
+            let (mut fires, mut pulses, mut parts) = (lines.fires(row), 0, 0);
+            if fires.is_empty() {
                 return 0;
             }
             let (from, to) = (row * cols, (row + 1) * cols);
             let mut room = cells.room();
             let parameters = cells.span(from, to, &mut room).parameters(from, to);
-            let (key, noisy, step) = (cycle.fold(row as u64), device.noisy(), &device.step);
-            macro_rules! with {
-                ($noise:expr) => {{
-                    let noise = $noise;
-                    step.with_vector_law(Row { lines, index: row, key, noisy, noise, parameters, state })
-                }};
+            let (own, noisy, step) = (cycle.fold(row as u64), device.noisy(), &device.step);
+            while !fires.is_empty() {
+                let part = next_part(lines, fires, cols);
+                let (Part::InTurn(samples) | Part::Alone(samples)) = part;
+                let (here, others) = fires.split_at(samples);
+                let key = if parts == 0 { own } else { own.fold(parts) };
+                let state = &mut *state;
+                macro_rules! with {
+                    ($noise:expr) => {{
+                        let (fires, noise) = (here, $noise);
+                        match part {
+                            Part::InTurn(_) => step.with_vector_law(Turns {
+                                lines,
+                                fires,
+                                key,
+                                noisy,
+                                noise,
+                                parameters,
+                                state,
+                            }),
+                            Part::Alone(_) => {
+                                step.with_vector_law(Row { lines, fires, key, noisy, noise, parameters, state })
+                            }
+                        }
+                    }};
+                }
+                pulses += with_noise!(device.cycle_noise_in_pulse_steps(), with);
+                (fires, parts) = (others, parts + 1);
             }
-            with_noise!(device.cycle_noise_in_pulse_steps(), with)
+            pulses
         };
         let pulses = rows.sum(&|RowBlock { index: row, weights, hidden, .. }: RowBlock<'_>| {
             let Some(state) = hidden else { return pulse(row, weights) };

@@ -3,39 +3,129 @@
 //! In a slot in which few columns fire, a pass over the row does most of its work for cells that are not hit. The cells of a row do
 //! not see each other: each must take its own pulses in their order, whatever the others do meanwhile. So the slots in which
 //! the row fires are gathered, each cell notes which of them hit it, and in every pass each takes the next of its own: there are as
-//! many passes as the most frequently hit cell of a chunk has pulses, not as many as there are slots.
+//! many passes as the most frequently hit cell of a chunk has pulses, not as many as there are slots. Cells note [`NOTED`] slots at a
+//! time; who is through with them goes on to the next while others are not, so that all end together, or nearly.
 
-use super::lines::{Columns, Lines, SIGN};
+use super::lines::{Lines, SIGN};
 use super::noise::Noise;
-use super::row::{Cells, Draws, filled};
-use crate::device::{Law, Vector};
+use super::row::{Cells, Draws, each_chunk, filled};
+use crate::Key;
+use crate::device::{Law, Padding, Parameters, Vector, WithLaw};
 use crate::stream::CHUNK;
 
-/// Slots gathered at most: one bit for each.
-const MOST: usize = 32;
+/// Slots that cells note at a time: one bit for each.
+const NOTED: usize = 32;
+/// Slots gathered at most.
+const MOST: usize = 8 * NOTED;
 /// Fewer are visited one by one.
 const LEAST: usize = 4;
-/// As many as this, in percent, of the columns that fire on average, and passes over all cells are cheaper.
-const DENSE: usize = 45;
-/// The same where a step is costly, for many slots and less by so much for each of fewer: the most frequently hit of 32 cells takes
-/// np + 2.1√(np(1 − p)) of n pulses, and to find which hit it costs a twelfth of a pass for each.
-const DENSE_IF_COSTLY: (usize, usize) = (70, 140);
+/// What it costs to find who is hit in a slot, and a pass in turn, in passes over all cells.
+const NOTING: f32 = 0.08;
+const IN_TURN: f32 = 1.15;
+/// The most frequently hit cell of a chunk has so many standard deviations more pulses than their mean.
+const MOST_HIT: f32 = 2.1;
+
+/// Some of the samples in which a row fires, one after the other.
+pub(super) enum Part {
+    /// Whose pulses its cells take in turn.
+    InTurn(usize),
+    /// Each by itself.
+    Alone(usize),
+}
+
+/// The next samples of a row of `cols` cells that are taken in one way.
+pub(super) fn next_part(lines: &Lines, fires: &[[u32; 2]], cols: usize) -> Part {
+    let mut alone = 0;
+    while alone < fires.len() {
+        let (mut slots, mut pulses, mut samples) = (0, 0, 0);
+        for [sample, train] in &fires[alone..] {
+            let Some(first) = lines.first_slot(*sample as usize) else { break };
+            let mut left = train & !SIGN;
+            slots += left.count_ones() as usize;
+            while left != 0 {
+                pulses += lines.pulses(first + left.trailing_zeros() as usize);
+                left &= left - 1;
+            }
+            samples += 1;
+        }
+        if pays(slots, pulses, cols) {
+            return if alone == 0 { Part::InTurn(samples) } else { Part::Alone(alone) };
+        }
+        alone += samples.max(1);
+    }
+    Part::Alone(alone)
+}
+
+/// Whether cells should take so many pulses in so many slots in turn.
+fn pays(slots: usize, pulses: usize, cols: usize) -> bool {
+    let (many, slots, mean) = (slots >= LEAST, slots as f32, pulses as f32 / cols as f32);
+    let passes = mean + MOST_HIT * (mean * (1.0 - mean / slots)).sqrt();
+    many && IN_TURN * passes + NOTING * slots < slots
+}
+
+/// Samples of a row whose pulses its cells take in turn. Not a part of [`super::row::Row`]: the compiler would keep what this needs in
+/// registers that the loops of that one need.
+pub(super) struct Turns<'a, N> {
+    pub(super) lines: &'a Lines,
+    pub(super) fires: &'a [[u32; 2]],
+    pub(super) key: Key,
+    /// Whether there is noise to draw.
+    pub(super) noisy: bool,
+    pub(super) noise: N,
+    pub(super) parameters: Parameters<'a>,
+    /// What pulses act on.
+    pub(super) state: &'a mut [f32],
+}
+
+impl<N: Noise> WithLaw<Vector> for Turns<'_, N> {
+    /// Pulses that met a cell.
+    type Output = u64;
+    const BASELINE: bool = N::BASELINE;
+    const WIDE: bool = N::WIDE;
+
+    #[inline(always)]
+    fn run<L: Law<Vector>>(self, law: L) -> u64 {
+        let Self { lines, fires, key, noisy, noise, parameters, state } = self;
+        let cells = Cells::new(law, noise, parameters);
+        let (mut draws, mut visits) = (Draws::new(key, noisy), Visits::new());
+        let (mut rest, mut pulses) = (fires, 0);
+        while !rest.is_empty() {
+            visits.clear();
+            while let Some([sample, train]) = rest.first() {
+                let first = lines.first_slot(*sample as usize).unwrap_or(0);
+                if !visits.add(lines, *train, first) {
+                    break;
+                }
+                rest = &rest[1..];
+            }
+            pulses += visits.pulses as u64;
+            each_chunk!(cells, state, |start, cells, chunk| {
+                pulse_in_turn(cells, (&visits, lines, start), &mut draws, chunk);
+            });
+        }
+        pulses
+    }
+}
 
 /// Slots in which the row fires, in order.
-#[derive(Default)]
-pub(super) struct Visits {
-    pub(super) len: usize,
+struct Visits {
+    len: usize,
     slots: [u32; MOST],
     /// Whether the row's signal is negative, one bit for each.
-    negative: u32,
+    negative: [u32; MOST / NOTED],
     /// On all columns.
-    pub(super) pulses: usize,
+    pulses: usize,
 }
 
 impl Visits {
+    #[inline(always)]
+    fn new() -> Self {
+        Self { len: 0, slots: [0; MOST], negative: [0; MOST / NOTED], pulses: 0 }
+    }
+
     /// Adds the slots of a train, the first slot of whose sample is number `first`; `false` if there is no room.
     #[inline(always)]
-    pub(super) fn add(&mut self, lines: &Lines, train: u32, first: usize) -> bool {
+    fn add(&mut self, lines: &Lines, train: u32, first: usize) -> bool {
         let mut left = train & !SIGN;
         if self.len + left.count_ones() as usize > MOST {
             return false;
@@ -44,7 +134,7 @@ impl Visits {
             let slot = first + left.trailing_zeros() as usize;
             left &= left - 1;
             self.slots[self.len] = slot as u32;
-            self.negative |= (train >> 31) << self.len;
+            self.negative[self.len / NOTED] |= (train >> 31) << (self.len % NOTED);
             self.pulses += lines.pulses(slot);
             self.len += 1;
         }
@@ -52,30 +142,15 @@ impl Visits {
     }
 
     #[inline(always)]
-    pub(super) fn clear(&mut self) {
-        (self.len, self.negative, self.pulses) = (0, 0, 0);
+    fn clear(&mut self) {
+        (self.len, self.negative, self.pulses) = (0, [0; MOST / NOTED], 0);
     }
 
-    /// Whether cells should take their pulses in turn.
+    /// Which visits from `first` on hit each cell of a chunk, and which of them go up: one bit for each.
     #[inline(always)]
-    pub(super) fn in_turn(&self, cols: usize, costly: bool) -> bool {
-        let (many, less) = if costly { DENSE_IF_COSTLY } else { (DENSE, 0) };
-        let dense = (many * self.len).saturating_sub(less).max(DENSE * self.len);
-        self.len >= LEAST && 100 * self.pulses < dense * cols
-    }
-
-    /// The columns of a visit, and the sign of those whose pulses go up.
-    #[inline(always)]
-    pub(super) fn visit<'a>(&self, lines: &'a Lines, visit: usize) -> (Columns<'a>, i8) {
-        let sign = if self.negative >> visit & 1 == 0 { 1 } else { -1 };
-        (lines.columns(self.slots[visit] as usize), sign)
-    }
-
-    /// Which visits hit each cell of a chunk, and which of them go up: one bit for each.
-    #[inline(always)]
-    pub(super) fn meet(&self, lines: &Lines, start: usize) -> ([u32; CHUNK], [u32; CHUNK]) {
+    fn meet(&self, lines: &Lines, first: usize, start: usize) -> ([u32; CHUNK], [u32; CHUNK]) {
         let [mut hits, mut ups] = [[0; CHUNK]; 2];
-        for (visit, slot) in self.slots[..self.len].iter().enumerate() {
+        for (visit, slot) in self.slots[first..self.len.min(first + NOTED)].iter().enumerate() {
             let mut room = None;
             let signs = filled(lines.columns(*slot as usize).signs, start, &mut room);
             for j in 0..CHUNK {
@@ -85,34 +160,61 @@ impl Visits {
             }
         }
         // An array of its own: both stay in registers above. No `map`: that becomes a call.
-        let mut up = [0; CHUNK];
+        let (negative, mut up) = (self.negative[first / NOTED], [0; CHUNK]);
         for j in 0..CHUNK {
-            up[j] = !(ups[j] ^ self.negative);
+            up[j] = !(ups[j] ^ negative);
         }
         (hits, up)
     }
 }
 
-/// The pulses of the cells of a chunk, each cell its own in order.
+/// The pulses of all visits on the cells of a chunk that begins at column `start`, each cell its own in order.
 #[inline(always)]
-pub(super) fn pulse_in_turn<L: Law<Vector>, N: Noise>(
+fn pulse_in_turn<L: Law<Vector>, N: Noise>(
     cells: Cells<'_, L, N>,
-    hits: [u32; CHUNK],
-    ups: [u32; CHUNK],
+    (visits, lines, start): (&Visits, &Lines, usize),
     draws: &mut Draws,
     state: &mut [f32; CHUNK],
 ) {
-    let mut left = hits;
-    while left.iter().fold(0, |any, left| any | left) != 0 {
-        let xi = draws.next();
-        // A block of its own: the compiler sees that writing it changes no parameter.
-        let mut next = [0.0; CHUNK];
-        for j in 0..CHUNK {
-            let first = left[j] & left[j].wrapping_neg();
-            let pulsed = cells.pulsed(j, ups[j] & first != 0, state[j], xi[j]);
-            next[j] = if first == 0 { state[j] } else { pulsed };
-            left[j] ^= first;
+    let mut room = Padding::default();
+    // A costly step needs all registers itself.
+    let cells = if L::COSTLY { cells } else { cells.copied(&mut room) };
+    let [mut left, mut ups, mut coming, mut coming_ups] = [[0; CHUNK]; 4];
+    let (mut noted, mut now) = (0, *state);
+    loop {
+        while noted < visits.len && none(&coming) {
+            (coming, coming_ups) = visits.meet(lines, noted, start);
+            noted += NOTED;
         }
-        *state = next;
+        // Blocks of their own, here and below: what is written in part goes through memory, and is waited for.
+        let [mut own, mut own_ups, mut others] = [[0; CHUNK]; 3];
+        for j in 0..CHUNK {
+            let through = u32::from(left[j] == 0).wrapping_neg();
+            own[j] = left[j] | coming[j] & through;
+            own_ups[j] = ups[j] & !through | coming_ups[j] & through;
+            others[j] = coming[j] & !through;
+        }
+        (ups, coming) = (own_ups, others);
+        if none(&own) {
+            break;
+        }
+        let (xi, mut rest, mut next) = (draws.next(), [0; CHUNK], [0.0; CHUNK]);
+        for j in 0..CHUNK {
+            rest[j] = own[j] & own[j].wrapping_sub(1);
+            let pulsed = cells.pulsed(j, ups[j] & (own[j] ^ rest[j]) != 0, now[j], xi[j]);
+            next[j] = if own[j] == 0 { now[j] } else { pulsed };
+        }
+        (left, now) = (rest, next);
     }
+    *state = now;
+}
+
+/// Whether no cell has a bit. By index: the end of an iterator would be an address of the array, which the compiler then keeps in memory.
+#[inline(always)]
+fn none(bits: &[u32; CHUNK]) -> bool {
+    let mut any = 0;
+    for j in 0..CHUNK {
+        any |= bits[j];
+    }
+    any == 0
 }
