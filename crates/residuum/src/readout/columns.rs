@@ -1,5 +1,7 @@
 //! All columns of an array, read one after the other by a one-hot sample each.
 
+use rayon::prelude::*;
+
 use super::convert::{Bank, DriveOne, Pending, Streams};
 use super::settings::{BoundManagement, NoiseManagement};
 use super::{CONVERSION, Readout, Scratch, Shape, check};
@@ -32,11 +34,8 @@ impl Readout {
                 let key = key.fold(row as u64);
                 simd::dispatch(ReadRow { bank: output, voltage, scale, key, weights, outputs });
             };
-            if threads::worth(CONVERSION * weights.len()) > 1 {
-                threads::each(weights.chunks(cols).zip(outputs.chunks_mut(cols)).enumerate().collect(), &read);
-            } else {
-                weights.chunks(cols.max(1)).zip(outputs.chunks_mut(cols.max(1))).enumerate().for_each(read);
-            }
+            let rows = weights.par_chunks(cols.max(1)).zip(outputs.par_chunks_mut(cols.max(1)));
+            threads::each(threads::worth(CONVERSION * weights.len()), rows.enumerate(), read);
             return;
         }
         let mut read = std::mem::take(&mut scratch.column);
