@@ -20,6 +20,9 @@ const GRAIN: usize = 1 << 22;
 const PANELS: usize = 8;
 /// Heights are multiples of this, so that the kernels have no ragged edge inside a product.
 const TILE: usize = 16;
+/// The same for shares of threads, where a ragged edge costs less than a thread without work; and the fewest rows that repay another packing of B.
+const EDGE: usize = 4;
+const FEWEST: usize = 8;
 /// Rows of A that are worth packing a transposed B, which every thread does for itself with strided reads;
 /// below this height scalar products of rows are faster (see [`rows_by_rows`]).
 const TALL: usize = 256;
@@ -66,11 +69,11 @@ pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32]
     let (a_row, a_col) = a.strides(m, k);
     let (b_row, b_col) = b.strides(k, n);
     let (lhs, rhs) = (a.values(), b.values());
-    let least = if matches!(b, Operand::Transposed(_)) { TALL } else { TILE };
+    let [least, fewest] = if matches!(b, Operand::Transposed(_)) { [TALL; 2] } else { [TILE, FEWEST] };
     let height = height([m, k, n], TILE).max(least).min(m);
     // Halved: every thread packs B for itself.
     let threads = threads::worth(m.saturating_mul(n).saturating_mul(k) / 2);
-    let share = share(m, height, threads, least);
+    let share = share(m, height, threads, fewest);
     threads::share(
         threads,
         Rows { first: 0, share, n, c },
@@ -124,13 +127,16 @@ fn height([m, k, n]: [usize; 3], tile: usize) -> usize {
 }
 
 /// Rows that one thread computes at a time: a panel where there are as many for each thread.
-fn share(m: usize, height: usize, threads: usize, least: usize) -> usize {
+fn share(m: usize, height: usize, threads: usize, fewest: usize) -> usize {
     if m.div_ceil(height).is_multiple_of(threads) {
         return height;
     }
-    let share = m.div_ceil(threads).next_multiple_of(TILE).max(least);
+    let mut share = m.div_ceil(threads).next_multiple_of(EDGE).max(fewest);
     // Kernels sum a single row in another way.
-    if m % share == 1 { share + TILE } else { share }
+    while m > 1 && m % share == 1 {
+        share += EDGE;
+    }
+    share
 }
 
 /// `C = A Bᵀ` with A `m × k` and B `n × k`: rows of A by rows of B, the product of a read.

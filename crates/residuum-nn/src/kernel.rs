@@ -23,7 +23,7 @@ pub fn for_rows(out: &mut [f32], row: usize, run: impl Fn(usize, &mut [f32]) + S
     let chunks = if threads == 1 { 1 } else { out.len().div_ceil(CHUNK).next_multiple_of(threads) };
     let rows = (out.len() / row.max(1)).div_ceil(chunks).max(1);
     threads::each(threads, out.par_chunks_mut((rows * row).max(1)).enumerate(), |(i, chunk)| {
-        run(i * rows, chunk)
+        run(i * rows, chunk);
     });
 }
 

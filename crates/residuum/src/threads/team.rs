@@ -84,7 +84,7 @@ impl Leader {
         let team = &*self.team;
         // Members see this pointer between the store of an open state and the end of `close`, during all of which `work` is borrowed.
         team.work.store(ptr::from_ref(&work).cast_mut().cast(), Ordering::Relaxed);
-        team.state.0.store(self.works % WORK * WORK | OPEN, Ordering::Release);
+        team.state.0.store((self.works % WORK * WORK) | OPEN, Ordering::Release);
         let close = OnDrop(|| team.close());
         work(0);
         drop(close);

@@ -225,7 +225,9 @@ fn short_works_follow_each_other() {
                     for k in 0..200 {
                         let parts = 1 + k % 37;
                         share(threads, Parts(&mut values[..parts]), parts, &|Parts(values)| {
-                            values.iter_mut().for_each(|v| *v += 1);
+                            for v in values {
+                                *v += 1;
+                            }
                         });
                     }
                 });
