@@ -7,8 +7,10 @@
 
 mod block;
 
+use rayon::prelude::*;
 use residuum::readout::{Scratch, Shape};
-use residuum::{Key, Readout, threads};
+use residuum::threads::{self, Split};
+use residuum::{Key, Readout};
 
 use block::{Product, Summation};
 
@@ -18,6 +20,9 @@ const GRAIN: usize = 1 << 22;
 const PANELS: usize = 8;
 /// Heights are multiples of this, so that the kernels have no ragged edge inside a product.
 const TILE: usize = 16;
+/// The same for shares of threads, where a ragged edge costs less than a thread without work; and the fewest rows that repay another packing of B.
+const EDGE: usize = 4;
+const FEWEST: usize = 8;
 /// Rows of A that are worth packing a transposed B, which every thread does for itself with strided reads;
 /// below this height scalar products of rows are faster (see [`rows_by_rows`]).
 const TALL: usize = 256;
@@ -64,29 +69,45 @@ pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32]
     let (a_row, a_col) = a.strides(m, k);
     let (b_row, b_col) = b.strides(k, n);
     let (lhs, rhs) = (a.values(), b.values());
-    let least = if matches!(b, Operand::Transposed(_)) { TALL } else { TILE };
+    let [least, fewest] = if matches!(b, Operand::Transposed(_)) { [TALL; 2] } else { [TILE, FEWEST] };
     let height = height([m, k, n], TILE).max(least).min(m);
-    let panels = m.div_ceil(height);
-    let panel = |(index, c): (usize, &mut [f32])| {
-        let rows = c.len() / n;
-        let summation = Summation::of([rows, k, n], a_col == 1 && b_row == 1);
-        let share = share([rows, k, n], panels, least);
-        let some = |(from, c): (usize, &mut [f32])| {
-            let a = lhs.get((index * height + from * share) * a_row..).unwrap_or(&[]);
-            let (a_strides, b_strides) = ([a_row, a_col], [b_row, b_col]);
-            let size = [c.len() / n, k, n];
-            Product { size, summation, a, a_strides, b: rhs, b_strides, keep, factor }.run(c);
-        };
-        if share == rows {
-            some((0, c));
-        } else {
-            threads::each(c.chunks_mut(share * n).enumerate().collect(), &some);
-        }
-    };
-    if panels == 1 {
-        panel((0, c));
-    } else {
-        threads::each(c.chunks_mut(height * n).enumerate().collect(), &panel);
+    // Halved: every thread packs B for itself.
+    let threads = threads::worth(m.saturating_mul(n).saturating_mul(k) / 2);
+    let share = share(m, height, threads, fewest);
+    threads::share(
+        threads,
+        Rows { first: 0, share, n, c },
+        m.div_ceil(share),
+        &|Rows { mut first, mut c, .. }| {
+            while !c.is_empty() {
+                // Those of one panel, which decides how they are summed.
+                let panel = height.min(m - first / height * height);
+                let rows = (c.len() / n).min(height - first % height);
+                let (own, others) = c.split_at_mut(rows * n);
+                let summation = Summation::of([panel, k, n], a_col == 1 && b_row == 1);
+                let a = lhs.get(first * a_row..).unwrap_or(&[]);
+                let (size, a_strides, b_strides) = ([rows, k, n], [a_row, a_col], [b_row, b_col]);
+                Product { size, summation, a, a_strides, b: rhs, b_strides, keep, factor }.run(own);
+                (first, c) = (first + rows, others);
+            }
+        },
+    );
+}
+
+/// Rows of C from number `first` on, which threads take `share` at a time.
+struct Rows<'a> {
+    first: usize,
+    share: usize,
+    n: usize,
+    c: &'a mut [f32],
+}
+
+impl Split for Rows<'_> {
+    fn split_at(self, parts: usize) -> (Self, Self) {
+        let Self { first, share, n, c } = self;
+        let rows = (parts * share).min(c.len() / n);
+        let (c, others) = c.split_at_mut(rows * n);
+        (Self { first, share, n, c }, Self { first: first + rows, share, n, c: others })
     }
 }
 
@@ -105,16 +126,17 @@ fn height([m, k, n]: [usize; 3], tile: usize) -> usize {
     m.div_ceil(panels).next_multiple_of(tile)
 }
 
-/// Rows of a panel that one thread computes: all of them where the panels are as many for each thread.
-fn share([rows, k, n]: [usize; 3], panels: usize, least: usize) -> usize {
-    // Halved: every thread packs B for itself.
-    let threads = threads::worth(rows.saturating_mul(n).saturating_mul(k) / 2);
-    if panels.is_multiple_of(threads) {
-        return rows;
+/// Rows that one thread computes at a time: a panel where there are as many for each thread.
+fn share(m: usize, height: usize, threads: usize, fewest: usize) -> usize {
+    if m.div_ceil(height).is_multiple_of(threads) {
+        return height;
     }
-    let share = rows.div_ceil(threads).next_multiple_of(TILE).max(least);
+    let mut share = m.div_ceil(threads).next_multiple_of(EDGE).max(fewest);
     // Kernels sum a single row in another way.
-    if rows % share == 1 { share + TILE } else { share }.min(rows)
+    while m > 1 && m % share == 1 {
+        share += EDGE;
+    }
+    share
 }
 
 /// `C = A Bᵀ` with A `m × k` and B `n × k`: rows of A by rows of B, the product of a read.
@@ -139,6 +161,7 @@ pub fn rows_by_rows([m, k, n]: [usize; 3], a: &[f32], b: &[f32], c: &mut [f32]) 
         read(a, c);
     } else {
         holds("A", a, m, k);
-        threads::each(a.chunks(height * k).zip(c.chunks_mut(height * n)).collect(), &|(a, c)| read(a, c));
+        let threads = threads::worth(m.saturating_mul(n).saturating_mul(k));
+        threads::each(threads, a.par_chunks(height * k).zip(c.par_chunks_mut(height * n)), |(a, c)| read(a, c));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
 use residuum::threads;
 
 /// Values of one chunk: at most what a thread processes at a time.
@@ -18,21 +19,20 @@ pub use residuum::simd::vectorized;
 /// many. The result must not depend on where chunks begin.
 pub fn for_rows(out: &mut [f32], row: usize, run: impl Fn(usize, &mut [f32]) + Sync) {
     let threads = threads::worth(VALUE * out.len());
-    if threads == 1 {
-        return run(0, out);
-    }
     // As many chunks for each thread, or one would wait for another's last.
-    let chunks = out.len().div_ceil(CHUNK).next_multiple_of(threads);
+    let chunks = if threads == 1 { 1 } else { out.len().div_ceil(CHUNK).next_multiple_of(threads) };
     let rows = (out.len() / row.max(1)).div_ceil(chunks).max(1);
-    threads::each(out.chunks_mut(rows * row).enumerate().collect(), &|(i, chunk)| run(i * rows, chunk));
+    threads::each(threads, out.par_chunks_mut((rows * row).max(1)).enumerate(), |(i, chunk)| {
+        run(i * rows, chunk);
+    });
 }
 
 /// Like [`for_rows`], but a chunk is one row, however short, and all of them cost so many multiply–adds.
 pub fn for_blocks(out: &mut [f32], row: usize, multiply_adds: usize, run: impl Fn(usize, &mut [f32]) + Sync) {
-    if threads::worth(multiply_adds) == 1 {
-        run(0, out);
-    } else {
-        threads::each(out.chunks_mut(row).enumerate().collect(), &|(i, row)| run(i, row));
+    match threads::worth(multiply_adds) {
+        // All at once: a call for each row has its price.
+        1 => run(0, out),
+        threads => threads::each(threads, out.par_chunks_mut(row.max(1)).enumerate(), |(i, row)| run(i, row)),
     }
 }
 
@@ -95,11 +95,12 @@ pub fn sum_rows(rows: usize, cols: usize, total: &mut [f32], add: impl Fn(Range<
         }
     };
     let blocks = rows.div_ceil(height);
-    if threads::worth(TERM * rows * cols) == 1 {
+    let threads = threads::worth(TERM * rows * cols);
+    if threads == 1 {
         (0..blocks).for_each(|index| add_block(block(index)));
     } else {
         let mut sums = vec![Vec::new(); blocks];
-        threads::each(sums.iter_mut().enumerate().collect(), &|(index, sums)| *sums = block(index));
+        threads::each(threads, sums.par_iter_mut().enumerate(), |(index, sums)| *sums = block(index));
         sums.into_iter().for_each(add_block);
     }
 }

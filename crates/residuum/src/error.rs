@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::simd::{self, LargestMagnitude};
@@ -158,17 +159,11 @@ const LOOK: usize = 2;
 /// The same in single precision, with a fast path when all are finite: every signal of every step is checked.
 pub(crate) fn all_finite_32(name: &'static str, values: &[f32]) -> Result<(), ParameterError> {
     let finite = |values: &[f32]| simd::dispatch(LargestMagnitude(values)).is_finite();
-    let all = match threads::worth(LOOK * values.len()) {
-        1 => finite(values),
-        threads => {
-            let all = AtomicBool::new(true);
-            threads::each(values.chunks(values.len().div_ceil(threads)).collect(), &|values| {
-                all.fetch_and(finite(values), Ordering::Relaxed);
-            });
-            all.into_inner()
-        }
-    };
-    if all {
+    let (all, threads) = (AtomicBool::new(true), threads::worth(LOOK * values.len()));
+    threads::each(threads, values.par_chunks(values.len().div_ceil(threads).max(1)), |values| {
+        all.fetch_and(finite(values), Ordering::Relaxed);
+    });
+    if all.into_inner() {
         return Ok(());
     }
     match values.iter().position(|v| !v.is_finite()) {

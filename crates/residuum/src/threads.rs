@@ -2,195 +2,243 @@
 //!
 //! A thread of a rayon pool that finds no work for some 20 µs goes to sleep, and waking it takes 50 to 120 µs (two cores of a virtual
 //! machine): longer than most of what a training step could hand to it. While [`Helpers`] are called for a piece of work, the other
-//! threads of the pool look for parts of it without going to sleep, and far smaller parts repay them. Neither changes a bit: what a
-//! thread computes never depends on which thread it is.
+//! threads of the pool look for parts of it without going to sleep, and far smaller parts repay them. Whether they do at all is
+//! measured: a [`Pace`] keeps to one thread what takes longer on several, on this machine and beside what else runs there.
+//! Neither changes a bit: what a thread computes never depends on which thread it is.
 //!
 //! ```
-//! use residuum::threads::{Helpers, worth};
+//! use residuum::threads::{Helpers, Pace, worth};
 //! let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build()?;
-//! let mut helpers = Helpers::default();
+//! let (mut helpers, mut pace) = (Helpers::default(), Pace::default());
 //! let small = 1 << 20;
 //! pool.install(|| {
 //!     assert_eq!(worth(small), 1);
-//!     assert_eq!(helpers.during(|| worth(small)), 2);
+//!     assert_eq!(helpers.during(&mut pace, || worth(small)), 2);
 //! });
 //! # Ok::<(), rayon::ThreadPoolBuildError>(())
 //! ```
 
-use std::cell::Cell;
+mod pace;
+mod team;
+
+use std::cell::{Cell, RefCell};
 use std::hint;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 use rayon::Yield;
+use rayon::iter::IndexedParallelIterator;
+use rayon::iter::plumbing::{Producer, ProducerCallback};
+
+pub use pace::Pace;
+use team::{Aligned, Leader, Team};
 
 /// Multiply–adds that repay waking other threads: some 100 µs of work.
 const ASLEEP: usize = 1 << 22;
-/// Those that repay threads which are awake: 20 to 30 µs. Handing over a part takes 2.
-const AWAKE: usize = 1 << 19;
+/// Those that repay threads which are awake: a few microseconds. Handing over a part takes a half.
+const AWAKE: usize = 1 << 17;
 /// Looks for work in vain before a thread goes to sleep: about a millisecond.
-const PATIENCE: u32 = 1 << 12;
-/// Looks after which other processes get the core, if they want it: tens of microseconds.
-const LOOKS: u32 = 128;
-/// Pauses between two looks, so that those who look leave the processor to those who work.
-const PAUSES: u32 = 8;
-/// Pieces of work for which nobody is called after those who came found nothing to do, at most.
-const LONGEST_REST: u32 = 1 << 12;
-
-/// Parts of a list of tasks for each thread: some take longer than others, and the wait for the last should be short.
+const PATIENCE: u32 = 1 << 15;
+/// Looks after which other works of the pool, and other processes, get the core, if they want it: tens of microseconds.
+const LOOKS: u32 = 1 << 10;
+/// A thread takes one in so many of the parts that are left of its share: some take longer than others, and the wait for the last
+/// should be short.
 const PARTS: usize = 4;
 
 thread_local! {
-    /// Whether this thread has called helpers, or is one.
-    static ENGAGED: Cell<bool> = const { Cell::new(false) };
+    static ROLE: Cell<Role> = const { Cell::new(Role::Free) };
+    /// The team that this thread leads.
+    static LEADER: RefCell<Option<Leader>> = const { RefCell::new(None) };
+}
+
+/// What a thread is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// Nothing that other threads are called for: rayon has them.
+    Free,
+    /// A work for which so many threads are awake.
+    Leads(usize),
+    /// A part, or a work that is quicker on one thread.
+    Alone,
 }
 
 /// How many threads so many multiply–adds, or what takes as long, are worth: one, or all of the pool.
 pub fn worth(multiply_adds: usize) -> usize {
-    let least = if ENGAGED.get() { AWAKE } else { ASLEEP };
-    if multiply_adds < least { 1 } else { rayon::current_num_threads() }
-}
-
-/// Does both, the second on another thread if one is free: rayon's `join`, but who waits while helpers are called stays awake.
-pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    if !ENGAGED.get() {
-        return rayon::join(a, b);
+    match ROLE.get() {
+        Role::Leads(threads) if multiply_adds >= AWAKE => threads,
+        Role::Free if multiply_adds >= ASLEEP => rayon::current_num_threads(),
+        _ => 1,
     }
-    let state = AtomicU8::new(WAITING);
-    let first = || {
-        let first = a();
-        // Taken by another thread: rayon would sleep until it is done. Otherwise it is the next job of this one.
-        look_for_work(|| state.load(Ordering::Acquire) != TAKEN);
-        first
-    };
-    let second = || {
-        state.store(TAKEN, Ordering::Release);
-        let _done = OnDrop(|| state.store(DONE, Ordering::Release));
-        b()
-    };
-    rayon::join(first, second)
 }
 
-const WAITING: u8 = 0;
-const TAKEN: u8 = 1;
-const DONE: u8 = 2;
-
-/// Does `run` with every task, threads sharing them.
-pub fn each<T: Send>(tasks: Vec<T>, run: &(impl Fn(T) + Sync)) {
-    let few = tasks.len().div_ceil(PARTS * rayon::current_num_threads());
-    halves(tasks, few, run);
+/// Work that can be cut into parts.
+pub trait Split: Send + Sized {
+    /// The first `n` parts, and the others.
+    fn split_at(self, n: usize) -> (Self, Self);
 }
 
-/// The same, `few` tasks at a time.
-fn halves<T: Send>(mut tasks: Vec<T>, few: usize, run: &(impl Fn(T) + Sync)) {
-    if tasks.len() <= few {
-        return tasks.into_iter().for_each(run);
-    }
-    let others = tasks.split_off(tasks.len() / 2);
-    join(|| halves(tasks, few, run), || halves(others, few, run));
-}
+/// Does `run` with every task, on as many threads as all of them are [`worth`]: on one in order, on several sharing them.
+pub fn each<I: IndexedParallelIterator>(threads: usize, tasks: I, run: impl Fn(I::Item) + Sync) {
+    struct Each<F>([usize; 2], F);
+    impl<T, F: Fn(T) + Sync> ProducerCallback<T> for Each<F> {
+        type Output = ();
 
-/// Does what work there is until `over`, or until there has been none for a while; returns whether there was any.
-fn look_for_work(over: impl Fn() -> bool) -> bool {
-    let (mut found, mut in_vain) = (false, 0);
-    while !over() && in_vain < PATIENCE {
-        if let Some(Yield::Executed) = rayon::yield_now() {
-            (found, in_vain) = (true, 0);
-        } else {
-            in_vain += 1;
-            // Other processes may need the core. They keep it for milliseconds, in which many parts would be done: not at every look.
-            if in_vain.is_multiple_of(LOOKS) {
-                thread::yield_now();
-            } else {
-                (0..PAUSES).for_each(|_| hint::spin_loop());
-            }
+        fn callback<P: Producer<Item = T>>(self, tasks: P) {
+            let [threads, count] = self.0;
+            share(threads, Tasks(tasks), count, &|tasks: Tasks<P>| tasks.0.into_iter().for_each(&self.1));
         }
     }
-    found
+    let count = tasks.len();
+    tasks.with_producer(Each([threads, count], run));
+}
+
+/// The tasks of [`each`].
+struct Tasks<P>(P);
+
+impl<P: Producer> Split for Tasks<P> {
+    fn split_at(self, n: usize) -> (Self, Self) {
+        let (first, others) = self.0.split_at(n);
+        (Self(first), Self(others))
+    }
+}
+
+/// Does `run` with all of some work that consists of so many parts, on as many threads as it is [`worth`]: on one all at once, on several
+/// with some parts after others.
+///
+/// While helpers are called, the same thread begins with the same parts whenever there are as many, and has what they read and
+/// wrote in its cache.
+pub fn share<S: Split>(threads: usize, work: S, parts: usize, run: &(impl Fn(S) + Sync)) {
+    match ROLE.get() {
+        Role::Leads(_) if threads > 1 && parts > 1 => together(work, parts, threads, run),
+        Role::Free if threads > 1 => halves(work, parts, parts.div_ceil(PARTS * threads), run),
+        _ => run(work),
+    }
+}
+
+/// Rayon's way: threads steal halves, down to `few` parts.
+fn halves<S: Split>(work: S, parts: usize, few: usize, run: &(impl Fn(S) + Sync)) {
+    if parts <= few {
+        return run(work);
+    }
+    let half = parts / 2;
+    let (here, there) = work.split_at(half);
+    rayon::join(|| halves(here, half, few, run), || halves(there, parts - half, few, run));
+}
+
+/// Shares for each thread of the team. Who is done with the own one takes from the ends of others'.
+fn together<S: Split>(work: S, parts: usize, threads: usize, run: &(impl Fn(S) + Sync)) {
+    let mut rest = Some((work, parts));
+    let cut = |thread: usize| {
+        let (work, parts) = rest.take()?;
+        let own = parts / (threads - thread);
+        if thread + 1 == threads {
+            return Some((work, parts));
+        }
+        let (first, others) = work.split_at(own);
+        rest = Some((others, parts - own));
+        Some((first, own))
+    };
+    let shares: Vec<_> = (0..threads).map(cut).map(|share| Aligned(Mutex::new(share))).collect();
+    let take = |owner: usize, thread: usize| {
+        let mut share = shares[owner].0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (work, parts) = share.take()?;
+        let few = parts.div_ceil(PARTS);
+        if few == parts {
+            return Some(work);
+        }
+        let own = owner == thread;
+        let (first, others) = work.split_at(if own { few } else { parts - few });
+        let (taken, left) = if own { (first, others) } else { (others, first) };
+        *share = Some((left, parts - few));
+        Some(taken)
+    };
+    let all = |thread: usize| {
+        for owner in (thread..threads).chain(0..thread) {
+            while let Some(work) = take(owner, thread) {
+                run(work);
+            }
+        }
+    };
+    in_role(Role::Alone, || LEADER.with_borrow_mut(|leader| leader.as_mut().map(|leader| leader.lead(&all))));
 }
 
 /// The other threads of the pool, called to help with one piece of work after another, such as the steps of a training.
 ///
-/// They stay for a millisecond after the last part they found, then sleep until the next call. If they found none at all, the next
-/// calls are left out, ever more of them: small networks have nothing to share.
+/// They stay for a millisecond after the last part they found, then sleep until the next call.
 #[derive(Debug, Default)]
 pub struct Helpers {
-    shared: Arc<Shared>,
-    /// Calls to leave out, and how many were left out last.
-    rest: u32,
-    rested: u32,
+    leader: Option<Leader>,
 }
-
-#[derive(Debug, Default)]
-struct Shared {
-    /// Helpers that are here or on their way.
-    called: AtomicUsize,
-    /// What those who left had: [`NOTHING`] or [`SOMETHING`] to do.
-    found: AtomicU8,
-}
-
-const NOTHING: u8 = 1;
-const SOMETHING: u8 = 2;
 
 impl Helpers {
-    /// Does some work with the other threads of the pool awake. A thread that belongs to no pool, or is alone in its own, works alone.
-    pub fn during<R>(&mut self, work: impl FnOnce() -> R) -> R {
-        let owner = rayon::current_thread_index().filter(|_| rayon::current_num_threads() > 1);
-        let called = owner.is_some_and(|owner| self.call(owner));
-        let _engaged = called.then(engage);
-        work()
+    /// Does some work with the other threads of the pool awake, or on this one alone if that is the quicker way by what `pace` has seen of
+    /// such works. A thread that belongs to no pool, is alone in its own, or does a part of another work calls nobody.
+    pub fn during<R>(&mut self, pace: &mut Pace, work: impl FnOnce() -> R) -> R {
+        let threads = rayon::current_num_threads();
+        let Some(owner) = rayon::current_thread_index().filter(|_| threads > 1 && ROLE.get() == Role::Free)
+        else {
+            return work();
+        };
+        let all = pace.all();
+        let begun = Instant::now();
+        let done = if all { self.lead(owner, threads, work) } else { in_role(Role::Alone, work) };
+        pace.took(begun.elapsed());
+        done
     }
 
-    /// Calls those who are not here; `false` if it is not worth while.
-    fn call(&mut self, owner: usize) -> bool {
-        if self.rest > 0 {
-            self.rest -= 1;
-            return false;
-        }
-        let others = rayon::current_num_threads() - 1;
-        let missing = others.saturating_sub(self.shared.called.load(Ordering::Relaxed));
-        if missing == 0 {
-            return true;
-        }
-        match self.shared.found.swap(0, Ordering::Relaxed) {
-            NOTHING => {
-                self.rested = (2 * self.rested).clamp(1, LONGEST_REST);
-                self.rest = self.rested;
-                return false;
+    fn lead<R>(&mut self, owner: usize, threads: usize, work: impl FnOnce() -> R) -> R {
+        let leader = self.leader.take().filter(|leader| leader.threads() == threads);
+        let leader = leader.unwrap_or_else(|| Leader::new(threads));
+        call(leader.team(), owner, threads - 1);
+        LEADER.set(Some(leader));
+        let _back = OnDrop(|| self.leader = LEADER.take());
+        in_role(Role::Leads(threads), work)
+    }
+}
+
+/// Calls those who are not here.
+fn call(team: &Arc<Team>, owner: usize, others: usize) {
+    let missing = others.saturating_sub(team.called.load(Ordering::Relaxed));
+    team.called.fetch_add(missing, Ordering::Relaxed);
+    for _ in 0..missing {
+        let team = Arc::clone(team);
+        rayon::spawn(move || {
+            // Who leads or helps already, and waits for others, has no time for that.
+            if ROLE.get() == Role::Free && rayon::current_thread_index() != Some(owner) {
+                in_role(Role::Alone, || stay(&team));
             }
-            SOMETHING => self.rested = 0,
-            _ => {}
-        }
-        self.shared.called.fetch_add(missing, Ordering::Relaxed);
-        for _ in 0..missing {
-            let shared = Arc::clone(&self.shared);
-            rayon::spawn(move || {
-                shared.help(owner);
-                shared.called.fetch_sub(1, Ordering::Relaxed);
-            });
-        }
-        true
+            team.called.fetch_sub(1, Ordering::Relaxed);
+        });
     }
 }
 
-impl Shared {
-    /// Looks for work until there has been none for a while. Who called for help, waits for a part of it, or helps already, has no time
-    /// for that.
-    fn help(&self, owner: usize) {
-        if ENGAGED.get() || rayon::current_thread_index() == Some(owner) {
-            return;
+/// Helps until there has been no work for a while.
+fn stay(team: &Team) {
+    let Some(mut place) = team.sit() else { return };
+    let mut in_vain = 0;
+    while in_vain < PATIENCE {
+        if place.help() {
+            in_vain = 0;
+            continue;
         }
-        let _engaged = engage();
-        let found = if look_for_work(|| false) { SOMETHING } else { NOTHING };
-        self.found.fetch_max(found, Ordering::Relaxed);
+        in_vain += 1;
+        if !in_vain.is_multiple_of(LOOKS) {
+            hint::spin_loop();
+        } else if let Some(Yield::Executed) = rayon::yield_now() {
+            in_vain = 0;
+        } else {
+            thread::yield_now();
+        }
     }
 }
 
-/// Engages this thread, until it is dropped.
-fn engage() -> OnDrop<impl FnMut()> {
-    let before = ENGAGED.replace(true);
-    OnDrop(move || ENGAGED.set(before))
+/// Does something in a role, and returns to the one before.
+fn in_role<R>(role: Role, work: impl FnOnce() -> R) -> R {
+    let before = ROLE.replace(role);
+    let _back = OnDrop(|| ROLE.set(before));
+    work()
 }
 
 /// Does something when it is dropped, also after a panic.

@@ -165,55 +165,50 @@ impl Block {
         pick(&self.mapped) * self.learned.as_ref().map_or(1.0, |s| pick(&s.values))
     }
 
-    /// W x: written to `outputs` if this tile is the whole matrix, otherwise added to its block of them.
-    pub(super) fn read(
-        &mut self,
-        inputs: &[f32],
-        outputs: &mut [f32],
-        [all_cols, all_rows]: [usize; 2],
-        key: Key,
-    ) {
+    /// W x, if this tile is the whole matrix.
+    pub(super) fn read(&mut self, inputs: &[f32], outputs: &mut [f32], key: Key) {
         let (shape, readout) = (self.shape(), self.reads.forward);
-        if [shape.rows, shape.cols] == [all_rows, all_cols] {
-            readout.read(self.rule.effective_weights(), shape, inputs, key, outputs, &mut self.scratch[0]);
-            self.keep_raw(outputs);
-            self.scale_samples(outputs, |a, s| a * s);
-            return;
-        }
+        readout.read(self.rule.effective_weights(), shape, inputs, key, outputs, &mut self.scratch[0]);
+        self.keep_raw(outputs);
+        self.scale_samples(outputs, |a, s| a * s);
+    }
+
+    /// Its part of W x from its lines of the inputs, kept for [`Block::add_outputs`].
+    pub(super) fn read_part(&mut self, inputs: &[f32], all_cols: usize, key: Key) {
         let mut own = std::mem::take(&mut self.inputs);
         take_lines(inputs, all_cols, &self.cols, &mut own);
         let mut sums = std::mem::take(&mut self.errors);
-        sums.resize(inputs.len() / all_cols * shape.rows, 0.0);
-        readout.read(self.rule.effective_weights(), shape, &own, key, &mut sums, &mut self.scratch[0]);
-        self.keep_raw(&sums);
-        self.scale_samples(&mut sums, |a, s| a * s);
-        add_lines(&sums, outputs, all_rows, &self.rows);
+        sums.resize(inputs.len() / all_cols * self.rows.len(), 0.0);
+        self.read(&own, &mut sums, key);
         (self.inputs, self.errors) = (own, sums);
     }
 
-    /// Wᵀ δ, written or added in the same way.
-    pub(super) fn read_transposed(
-        &mut self,
-        errors: &[f32],
-        outputs: &mut [f32],
-        [all_rows, all_cols]: [usize; 2],
-        key: Key,
-    ) {
+    /// Adds its part to the outputs of some samples, from number `first` on.
+    pub(super) fn add_outputs(&self, first: usize, outputs: &mut [f32], all_rows: usize) {
+        add_lines(&self.errors[first * self.rows.len()..], outputs, all_rows, &self.rows);
+    }
+
+    /// Wᵀ δ, if this tile is the whole matrix.
+    pub(super) fn read_transposed(&mut self, errors: &[f32], outputs: &mut [f32], all_rows: usize, key: Key) {
         let (shape, readout) = (self.shape(), self.reads.backward);
-        let whole = [shape.rows, shape.cols] == [all_rows, all_cols];
         let mut own = std::mem::take(&mut self.errors);
         self.take_errors(errors, all_rows, &mut own, |a, s| a * s);
         let weights = self.rule.effective_weights();
-        if whole {
-            readout.read_transposed(weights, shape, &own, key, outputs, &mut self.scratch[1]);
-        } else {
-            let mut sums = std::mem::take(&mut self.inputs);
-            sums.resize(errors.len() / all_rows * shape.cols, 0.0);
-            readout.read_transposed(weights, shape, &own, key, &mut sums, &mut self.scratch[1]);
-            add_lines(&sums, outputs, all_cols, &self.cols);
-            self.inputs = sums;
-        }
+        readout.read_transposed(weights, shape, &own, key, outputs, &mut self.scratch[1]);
         self.errors = own;
+    }
+
+    /// Its part of Wᵀ δ from its lines of the errors, kept for [`Block::add_errors`].
+    pub(super) fn read_transposed_part(&mut self, errors: &[f32], all_rows: usize, key: Key) {
+        let mut sums = std::mem::take(&mut self.inputs);
+        sums.resize(errors.len() / all_rows * self.cols.len(), 0.0);
+        self.read_transposed(errors, &mut sums, all_rows, key);
+        self.inputs = sums;
+    }
+
+    /// Adds its part to the errors of some samples, from number `first` on.
+    pub(super) fn add_errors(&self, first: usize, outputs: &mut [f32], all_cols: usize) {
+        add_lines(&self.inputs[first * self.cols.len()..], outputs, all_cols, &self.cols);
     }
 
     /// One step of the rule, with errors as the tile sees them, and of the learned scales.

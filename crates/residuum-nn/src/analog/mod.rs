@@ -12,11 +12,14 @@ mod factory;
 pub use factory::{AnalogFactory, Recipe};
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
+use rayon::prelude::*;
 use residuum::array::Unreachable;
 use residuum::rule::Operations;
-use residuum::{Key, ParameterError, RateSchedules, Rates, Readout, Rule, State};
+use residuum::{Key, ParameterError, RateSchedules, Rates, Readout, Rule, State, threads};
 
+use crate::kernel;
 use crate::state::{StateError, Tensors};
 use crate::weights::{TrainStepError, Weights, check_weights};
 use block::Block;
@@ -105,6 +108,12 @@ impl Reads {
         Self { forward: forward.around(tile), backward: backward.around(tile) }
     }
 }
+
+/// What a weight costs for each sample in a read and in a step, in multiply–adds.
+const READ: usize = 1;
+const STEP: usize = 8;
+/// Tiles for each thread that are many enough to be shared out whatever their number.
+const MANY: usize = 4;
 
 /// Inputs of a calibration.
 const CALIBRATIONS: usize = 16;
@@ -196,14 +205,39 @@ impl AnalogWeights {
         inputs: &[f32],
         key: Key,
     ) -> Result<(), TrainStepError> {
-        for (n, block) in self.blocks.iter_mut().enumerate() {
-            let shape = [self.rows, self.cols];
-            block.step(k, errors, inputs, shape, rates, key.fold(n as u64)).map_err(|mut e| {
-                e.array = format!("{} tile {n} {}", self.name, e.array);
-                TrainStepError::Refused(e.at(k))
-            })?;
+        let (shape, threads) = ([self.rows, self.cols], self.sharing(STEP, errors.len() / self.rows));
+        let refused = Mutex::new(None);
+        threads::each(threads, self.blocks.par_iter_mut().enumerate(), |(n, block)| {
+            if let Err(error) = block.step(k, errors, inputs, shape, rates, key.fold(n as u64)) {
+                let mut first = refused.lock().unwrap_or_else(PoisonError::into_inner);
+                if first.as_ref().is_none_or(|(before, _)| n < *before) {
+                    *first = Some((n, error));
+                }
+            }
+        });
+        match refused.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(()),
+            Some((n, mut error)) => {
+                error.array = format!("{} tile {n} {}", self.name, error.array);
+                Err(TrainStepError::Refused(error.at(k)))
+            }
         }
-        Ok(())
+    }
+
+    /// How many threads share the tiles, each of which costs so many multiply–adds for a weight and sample: one if a tile or two would be
+    /// left for the last of them. Then threads share the work of a tile.
+    fn sharing(&self, cost: usize, batch: usize) -> usize {
+        let threads = threads::worth(cost.saturating_mul(batch).saturating_mul(self.rows * self.cols));
+        let tiles = self.blocks.len();
+        if tiles.is_multiple_of(threads) || tiles >= MANY * threads { threads } else { 1 }
+    }
+
+    /// The sum of what the tiles have read, each `add`ing its part to samples of `lines` values, in their order.
+    fn add_parts(&self, outputs: &mut [f32], lines: usize, add: impl Fn(&Block, usize, &mut [f32]) + Sync) {
+        kernel::for_rows(outputs, lines, |first, outputs| {
+            outputs.fill(0.0);
+            self.blocks.iter().for_each(|block| add(block, first, outputs));
+        });
     }
 
     /// [`Weights::read`] that leaves no trace: running averages of the converters are what they were.
@@ -284,12 +318,15 @@ impl Weights for AnalogWeights {
 
     fn read(&mut self, inputs: &[f32], outputs: &mut [f32], key: Key) {
         self.samples_read += (inputs.len() / self.cols) as u64;
-        if self.blocks.len() > 1 {
-            outputs.fill(0.0);
-        }
-        for (n, block) in self.blocks.iter_mut().enumerate() {
-            let shape = [self.cols, self.rows];
-            block.read(inputs, outputs, shape, key.fold(n as u64));
+        if let [block] = &mut self.blocks[..] {
+            block.read(inputs, outputs, key.fold(0));
+        } else {
+            let (rows, cols) = (self.rows, self.cols);
+            let threads = self.sharing(READ, inputs.len() / cols);
+            threads::each(threads, self.blocks.par_iter_mut().enumerate(), |(n, block)| {
+                block.read_part(inputs, cols, key.fold(n as u64));
+            });
+            self.add_parts(outputs, rows, |block, first, outputs| block.add_outputs(first, outputs, rows));
         }
         if self.gain != 1.0 {
             for y in outputs.iter_mut() {
@@ -299,12 +336,15 @@ impl Weights for AnalogWeights {
     }
 
     fn read_transposed(&mut self, errors: &[f32], outputs: &mut [f32], key: Key) {
-        if self.blocks.len() > 1 {
-            outputs.fill(0.0);
-        }
-        for (n, block) in self.blocks.iter_mut().enumerate() {
-            let shape = [self.rows, self.cols];
-            block.read_transposed(errors, outputs, shape, key.fold(n as u64));
+        let (rows, cols) = (self.rows, self.cols);
+        if let [block] = &mut self.blocks[..] {
+            block.read_transposed(errors, outputs, rows, key.fold(0));
+        } else {
+            let threads = self.sharing(READ, errors.len() / rows);
+            threads::each(threads, self.blocks.par_iter_mut().enumerate(), |(n, block)| {
+                block.read_transposed_part(errors, rows, key.fold(n as u64));
+            });
+            self.add_parts(outputs, cols, |block, first, outputs| block.add_errors(first, outputs, cols));
         }
     }
 

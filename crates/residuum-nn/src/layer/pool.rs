@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
 use residuum::threads;
 
 use super::{Geometry, Layer, Pass, ShapeError, no_tensors};
@@ -117,11 +118,11 @@ impl Layer for Pool2d {
                 },
             );
         };
-        let some = samples_per_task(input);
-        let outputs = output.values_mut().chunks_mut(some * out.len());
-        let outputs = outputs.zip(self.winners.chunks_mut(some * out.len()));
-        let tasks = outputs.zip(input.values().chunks(some * image.len())).collect();
-        threads::each(tasks, &|((y, winners), x): ((&mut [f32], &mut [u32]), &[f32])| {
+        let (threads, some) = samples_per_task(input);
+        let outputs = output.values_mut().par_chunks_mut(some * out.len());
+        let outputs = outputs.zip(self.winners.par_chunks_mut(some * out.len()));
+        let tasks = outputs.zip(input.values().par_chunks(some * image.len()));
+        threads::each(threads, tasks, |((y, winners), x): ((&mut [f32], &mut [u32]), &[f32])| {
             let outputs = y.chunks_exact_mut(out.len()).zip(winners.chunks_exact_mut(out.len()));
             outputs.zip(x.chunks_exact(image.len())).for_each(sample);
         });
@@ -159,11 +160,11 @@ impl Layer for Pool2d {
                 });
             }
         };
-        let some = samples_per_task(input);
-        let inputs = input_errors.values_mut().chunks_mut(some * image.len());
-        let inputs = inputs.zip(self.winners.chunks(some * out.len()));
-        let tasks = inputs.zip(errors.values().chunks(some * out.len())).collect();
-        threads::each(tasks, &|((x, winners), e): ((&mut [f32], &[u32]), &[f32])| {
+        let (threads, some) = samples_per_task(input);
+        let inputs = input_errors.values_mut().par_chunks_mut(some * image.len());
+        let inputs = inputs.zip(self.winners.par_chunks(some * out.len()));
+        let tasks = inputs.zip(errors.values().par_chunks(some * out.len()));
+        threads::each(threads, tasks, |((x, winners), e): ((&mut [f32], &[u32]), &[f32])| {
             let inputs = x.chunks_exact_mut(image.len()).zip(winners.chunks_exact(out.len()));
             inputs.zip(e.chunks_exact(out.len())).for_each(sample);
         });
@@ -218,9 +219,10 @@ impl Window {
 /// What a value of the image costs, in multiply–adds.
 const VALUE: usize = 8;
 
-/// Samples that a thread takes.
-fn samples_per_task(input: &Tensor) -> usize {
-    input.batch().div_ceil(threads::worth(VALUE * input.values().len())).max(1)
+/// How many threads all samples are worth, and how many samples each takes.
+fn samples_per_task(input: &Tensor) -> (usize, usize) {
+    let threads = threads::worth(VALUE * input.values().len());
+    (threads, input.batch().div_ceil(threads).max(1))
 }
 
 /// The mean over all positions, by channel.

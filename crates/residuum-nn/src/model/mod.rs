@@ -8,7 +8,7 @@ mod resnet;
 mod small;
 
 use residuum::Key;
-use residuum::threads::Helpers;
+use residuum::threads::{Helpers, Pace};
 
 pub use build::{BuildError, DigitalFactory, Factory, KernelStart, Select, SplitFactory, layer_of};
 pub use list::{LayerKind, LayerList, LayerShape};
@@ -34,6 +34,8 @@ pub struct Network {
     scores: Tensor,
     errors: Tensor,
     helpers: Helpers,
+    /// Of evaluation, and of training.
+    paces: [Pace; 2],
 }
 
 impl Network {
@@ -43,8 +45,8 @@ impl Network {
     /// If a layer cannot take the output of the one below.
     pub fn new(layers: Sequential, input: SampleShape) -> Result<Self, ShapeError> {
         let output = layers.output_shape(input)?;
-        let (scores, errors, helpers) = Default::default();
-        Ok(Self { layers, input, output, scores, errors, helpers })
+        let (scores, errors, helpers, paces) = Default::default();
+        Ok(Self { layers, input, output, scores, errors, helpers, paces })
     }
 
     /// The shape of a sample.
@@ -81,8 +83,8 @@ impl Network {
         let output = self.output;
         // The layers matched when they were one network.
         self.output = self.layers.output_shape(self.input).ok()?;
-        let (scores, errors, helpers) = Default::default();
-        Some(Self { layers, input: self.output, output, scores, errors, helpers })
+        let (scores, errors, helpers, paces) = Default::default();
+        Some(Self { layers, input: self.output, output, scores, errors, helpers, paces })
     }
 
     /// The scores of a batch.
@@ -90,9 +92,10 @@ impl Network {
     /// # Panics
     /// If the shape of the samples is not [`Network::input_shape`].
     pub fn forward(&mut self, input: &Tensor, pass: Pass) -> &Tensor {
+        let Self { layers, scores, helpers, paces: [evaluation, _], .. } = self;
         assert_eq!(input.shape(), self.input, "samples must have the shape of the network's input");
-        self.helpers.during(|| self.layers.forward(input, &mut self.scores, pass));
-        &self.scores
+        helpers.during(evaluation, || layers.forward(input, scores, pass));
+        scores
     }
 
     /// The loss of a batch, without learning.
@@ -120,20 +123,24 @@ impl Network {
         k: u64,
         key: Key,
     ) -> Result<BatchOutcome, TrainStepError> {
-        let pass = Pass::train(k, key);
-        self.forward(input, pass);
-        let outcome = loss.evaluate(&self.scores, targets, Some(&mut self.errors));
-        if outcome.loss.is_nan() || outcome.loss > MAX_LOSS {
-            return Err(TrainStepError::Diverged { k, value: outcome.loss });
-        }
-        self.helpers.during(|| self.layers.backward(input, &self.scores, &self.errors, None, pass))?;
-        // What learns has aged in its step. Time passes for frozen layers too.
-        self.layers.visit_weights("", &mut |layer, weights| {
-            if !weights.trains() {
-                weights.age(pass.named(layer).key.named("frozen"));
+        assert_eq!(input.shape(), self.input, "samples must have the shape of the network's input");
+        let Self { layers, scores, errors, helpers, paces: [_, training], .. } = self;
+        helpers.during(training, || {
+            let pass = Pass::train(k, key);
+            layers.forward(input, scores, pass);
+            let outcome = loss.evaluate(scores, targets, Some(errors));
+            if outcome.loss.is_nan() || outcome.loss > MAX_LOSS {
+                return Err(TrainStepError::Diverged { k, value: outcome.loss });
             }
-        });
-        Ok(outcome)
+            layers.backward(input, scores, errors, None, pass)?;
+            // What learns has aged in its step. Time passes for frozen layers too.
+            layers.visit_weights("", &mut |layer, weights| {
+                if !weights.trains() {
+                    weights.age(pass.named(layer).key.named("frozen"));
+                }
+            });
+            Ok(outcome)
+        })
     }
 
     /// Visits every matrix with the name of its layer, from input to output: for ledgers, histograms, programming.

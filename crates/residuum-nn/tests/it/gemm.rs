@@ -3,6 +3,7 @@
 mod block;
 
 use residuum::Key;
+use residuum::threads::{Helpers, Pace};
 use residuum_nn::gemm::{Operand, gemm, rows_by_rows};
 
 fn uniform(key: Key, n: usize) -> Vec<f32> {
@@ -62,24 +63,37 @@ fn nothing_of_the_old_output_is_read_when_nothing_is_kept() {
     assert_eq!(c, [0.0; 6]);
 }
 
-/// Rows are shared where a product has fewer panels than threads. Of 257 and 49 rows one would be left alone, which kernels sum in another
+/// Rows are shared where a product has fewer panels than threads. Of 257, 49 and 25 rows one would be left alone, which kernels sum in another
 /// way; 600 terms are cut into pieces by the size of the panel, not by that of a share.
 #[test]
 fn threads_change_no_bit() {
     let key = Key::new(2);
-    let pools = [1, 2, 3].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().expect("threads"));
-    for size in [[257, 100, 90], [513, 70, 64], [49, 600, 80], [128, 600, 48], [96, 1100, 40], [1500, 90, 64]] {
+    let pools = [1, 2, 3, 4].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().expect("threads"));
+    for size in [
+        [257, 100, 90],
+        [513, 70, 64],
+        [49, 600, 80],
+        [25, 1200, 90],
+        [16, 4608, 25],
+        [9, 700, 300],
+        [1, 800, 900],
+        [128, 600, 48],
+        [96, 1100, 40],
+        [1500, 90, 64],
+    ] {
         let [m, k, n] = size;
         let (a, b) = (uniform(key.fold(1), m * k), uniform(key.fold(2), k * n));
         let start = uniform(key.fold(3), m * n);
         for left in [Operand::Plain(&a), Operand::Transposed(&a)] {
             for right in [Operand::Plain(&b), Operand::Transposed(&b)] {
-                let [one, two, three] = pools.each_ref().map(|pool| {
+                let [one, others @ ..] = pools.each_ref().map(|pool| {
                     let mut c = start.clone();
-                    pool.install(|| gemm(size, left, right, &mut c, 1.0, -0.5));
+                    let product = || gemm(size, left, right, &mut c, 1.0, -0.5);
+                    // Small products are shared while helpers are awake.
+                    pool.install(|| Helpers::default().during(&mut Pace::default(), product));
                     c
                 });
-                assert!(one == two && one == three, "{size:?}");
+                assert!(others.iter().all(|c| *c == one), "{size:?}");
             }
         }
     }

@@ -1,5 +1,7 @@
 //! All columns of an array, read one after the other by a one-hot sample each.
 
+use rayon::prelude::*;
+
 use super::convert::{Bank, DriveOne, Pending, Streams};
 use super::settings::{BoundManagement, NoiseManagement};
 use super::{CONVERSION, Readout, Scratch, Shape, check};
@@ -33,12 +35,8 @@ impl Readout {
                 let key = key.fold(part as u64);
                 simd::dispatch(ReadCells { bank: output, voltage, scale, key, weights, outputs });
             };
-            let parts = weights.chunks(CELLS).zip(outputs.chunks_mut(CELLS)).enumerate();
-            if threads::worth(CONVERSION * weights.len()) > 1 {
-                threads::each(parts.collect(), &read);
-            } else {
-                parts.for_each(read);
-            }
+            let parts = weights.par_chunks(CELLS).zip(outputs.par_chunks_mut(CELLS));
+            threads::each(threads::worth(CONVERSION * weights.len()), parts.enumerate(), read);
             return;
         }
         let mut read = std::mem::take(&mut scratch.column);

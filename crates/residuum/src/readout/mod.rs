@@ -46,6 +46,8 @@ pub use settings::{
     WeightNoise,
 };
 
+use rayon::prelude::*;
+
 use analog::{Array, Weights, needs_magnitudes};
 use block::{Block, Read, Source, average_scales};
 use lines::{Cells, Lines};
@@ -325,8 +327,8 @@ fn read_blocks(read: &Read<'_>, source: Source<'_>, outputs: &mut [f32], blocks:
     };
     match source {
         Source::Batch(inputs, to) if block < batch => {
-            let samples = outputs.chunks_mut(block * n_out).zip(inputs.chunks(block * n_in));
-            threads::each(samples.zip(blocks).enumerate().collect(), &|(k, ((outputs, inputs), memory))| {
+            let samples = outputs.par_chunks_mut(block * n_out).zip(inputs.par_chunks(block * n_in));
+            threads::each(threads, samples.zip(blocks).enumerate(), |(k, ((outputs, inputs), memory))| {
                 memory.share(1);
                 in_cache(k * block, inputs, to, outputs, memory);
             });

@@ -7,6 +7,7 @@
 use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
 
 use super::Shape;
 use crate::threads;
@@ -89,7 +90,7 @@ pub fn product(
         own.resize(batch * width(k), 0.0);
         block(weights, shape, to, k * share, inputs, own, panel);
     };
-    threads::each(shares[..chunks].iter_mut().enumerate().collect(), &own);
+    threads::each(*sharing, shares[..chunks].par_iter_mut().enumerate(), own);
     for (k, [own, _]) in shares[..chunks].iter().enumerate() {
         for (all, own) in outputs.chunks_exact_mut(n_out).zip(own.chunks_exact(width(k))) {
             all[k * share..][..own.len()].copy_from_slice(own);

@@ -1,14 +1,19 @@
 //! Pulse counts per cell, from which endurance and energy are computed.
 
 use std::ops::{Add, AddAssign};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use super::Tile;
 use crate::simd::{self, Kernel};
+use crate::threads;
 
 /// Bits of a train that are slots; the one above is the sign of the line's signal.
 const SLOTS: u32 = u32::MAX >> 1;
+
+/// What counting the pulses of a sample at a cell costs, in multiply–adds.
+const COUNT: usize = 8;
 
 /// Pulses that reached the cells of a tile since counting began.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,9 +62,13 @@ impl Ledger {
             }
             sum
         };
-        let rows = self.cells.par_chunks_exact_mut(cols).enumerate();
-        let sent = rows.map(visit).reduce(PulseCounts::default, Add::add);
-        self.add(sent);
+        let (threads, sent) =
+            (threads::worth(COUNT * samples.len() * self.cells.len()), Mutex::new(PulseCounts::default()));
+        threads::each(threads, self.cells.par_chunks_exact_mut(cols).enumerate(), |row| {
+            let own = visit(row);
+            *sent.lock().unwrap_or_else(PoisonError::into_inner) += own;
+        });
+        self.add(sent.into_inner().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn add(&mut self, sent: PulseCounts) {

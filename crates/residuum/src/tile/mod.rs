@@ -27,11 +27,11 @@ pub use retention::{Decay, Diffusion, Drift, Reset, Retention};
 pub use scheme::Scheme;
 pub use unit_cell::{OneSidedCell, Policy, ReferenceCell, Refresh, VectorCell};
 
-use crate::Key;
 use crate::device::KeptCells;
 use crate::error::ParameterError;
 use crate::normal32;
 use crate::simd::{self, Kernel};
+use crate::{Key, threads};
 use ledger::PulseCounts;
 use pulse::{lines, management};
 use rayon::prelude::*;
@@ -194,7 +194,8 @@ impl Tile {
     pub fn pulse_all(&mut self, up: bool, key: Key) {
         let (device, cells) = (&self.device, &self.cells);
         let state = self.hidden.as_mut().unwrap_or(&mut self.weights);
-        state.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
+        let threads = threads::worth(PULSE * state.len());
+        threads::each(threads, state.par_chunks_mut(CHUNK).enumerate(), |(index, chunk)| {
             let mut xi = [0.0; CHUNK];
             if device.noisy() {
                 fill_normal(key.named("cycle").fold(index as u64), &mut xi[..chunk.len()]);
@@ -214,6 +215,8 @@ impl Tile {
     }
 }
 
+/// What a pulse on a cell costs, in multiply–adds.
+const PULSE: usize = 64;
 /// Cells that one thread processes at a time. Noise is drawn per chunk, so it never depends on threads.
 const CHUNK: usize = 1024;
 

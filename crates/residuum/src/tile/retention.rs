@@ -18,7 +18,7 @@ use super::{CHUNK, Tile, fill_normal};
 use crate::device::KeptCells;
 use crate::error::{ParameterError, finite, non_negative, positive, require};
 use crate::state::Tensors;
-use crate::{Key, math, normal32};
+use crate::{Key, math, normal32, threads};
 
 /// How a device changes when it is not pulsed; by default not at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -296,9 +296,10 @@ impl Tile {
             }
             xi
         };
+        let threads = threads::worth(DRIFT * state.len());
         let written = clock.written_s.par_chunks_mut(CHUNK).zip(clock.start.par_chunks_mut(CHUNK));
         let all = state.par_chunks_mut(CHUNK).zip(clock.left.par_chunks_mut(CHUNK)).zip(written);
-        all.enumerate().for_each(|(chunk, ((state, left), (written_s, start)))| {
+        threads::each(threads, all.enumerate(), |(chunk, ((state, left), (written_s, start)))| {
             let xi = draws(drift.exponent_noise, "exponent", chunk);
             let zeta = draws(drift.state_noise, "state", chunk);
             let (mut room, from) = (cells.room(), chunk * CHUNK);
@@ -357,6 +358,10 @@ impl Tile {
     }
 }
 
+/// What the change of a cell costs in multiply–adds, and its drift, a power of its age.
+const CHANGE: usize = 64;
+const DRIFT: usize = 256;
+
 /// w ← clip(change(i, w, ξ)) for every cell; ξ is 0 without `noise`.
 pub(super) fn change_each(
     state: &mut [f32],
@@ -364,7 +369,8 @@ pub(super) fn change_each(
     noise: Option<Key>,
     change: impl Fn(usize, f32, f32) -> f32 + Sync,
 ) {
-    state.par_chunks_mut(CHUNK).enumerate().for_each(|(index, chunk)| {
+    let threads = threads::worth(CHANGE * state.len());
+    threads::each(threads, state.par_chunks_mut(CHUNK).enumerate(), |(index, chunk)| {
         let mut xi = [0.0f32; CHUNK];
         if let Some(key) = noise {
             fill_normal(key.fold(index as u64), &mut xi[..chunk.len()]);

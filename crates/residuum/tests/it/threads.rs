@@ -1,13 +1,24 @@
 //! Threads that are called to help share small work, wait without sleeping, and leave.
 
+mod pace;
+
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::thread::{self, ThreadId};
 
 use rayon::ThreadPool;
-use residuum::threads::{Helpers, each, join, worth};
+use rayon::prelude::*;
+use residuum::threads::{Helpers, Pace, Split, each, share, worth};
 
 fn pool(threads: usize) -> ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads")
+}
+
+/// A work on all threads, whatever its pace would say.
+fn during<R>(helpers: &mut Helpers, work: impl FnOnce() -> R) -> R {
+    helpers.during(&mut Pace::default(), work)
 }
 
 #[test]
@@ -15,57 +26,142 @@ fn smaller_work_is_worth_threads_that_are_awake() {
     let mut helpers = Helpers::default();
     pool(3).install(|| {
         let small = 1 << 20;
-        assert_eq!(helpers.during(|| [worth(small), worth(1 << 10)]), [3, 1]);
+        assert_eq!(during(&mut helpers, || [worth(small), worth(1 << 10)]), [3, 1]);
         assert_eq!([worth(small), worth(1 << 30)], [1, 3]);
     });
     // Nobody can help who is alone, or belongs to no pool.
-    assert_eq!(pool(1).install(|| helpers.during(|| worth(1 << 30))), 1);
-    assert_eq!(Helpers::default().during(|| worth(1 << 20)), 1);
+    assert_eq!(pool(1).install(|| during(&mut helpers, || worth(1 << 30))), 1);
+    assert_eq!(during(&mut Helpers::default(), || worth(1 << 20)), 1);
 }
 
 #[test]
 fn every_task_is_done_once() {
-    for threads in 1..4 {
+    for threads in 1..6 {
         let mut helpers = Helpers::default();
-        for n in [0, 1, 2, 7, 64] {
+        let pool = pool(threads);
+        for n in [0, 1, 2, 7, 64, 1000] {
             let mut done = vec![0; n];
             let tasks =
-                |done: &mut Vec<usize>| each(done.iter_mut().enumerate().collect(), &|(i, d)| *d += i + 1);
-            pool(threads).install(|| {
+                |done: &mut Vec<usize>| each(threads, done.par_iter_mut().enumerate(), |(i, d)| *d += i + 1);
+            pool.install(|| {
                 tasks(&mut done);
-                helpers.during(|| tasks(&mut done));
+                during(&mut helpers, || (0..20).for_each(|_| tasks(&mut done)));
             });
-            assert!(done.iter().enumerate().all(|(i, d)| *d == 2 * (i + 1)), "{threads} threads, {n} tasks");
+            assert!(done.iter().enumerate().all(|(i, d)| *d == 21 * (i + 1)), "{threads} threads, {n} tasks");
         }
     }
 }
 
-/// A part that panics must not leave the other waiting for it.
+/// Helpers do come: a task that waits for another is done beside it.
 #[test]
-fn a_panic_of_either_part_is_passed_on() {
-    let pool = pool(2);
-    for first in [true, false] {
+fn tasks_are_done_at_the_same_time() {
+    for threads in 2..5 {
         let mut helpers = Helpers::default();
-        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            pool.install(|| helpers.during(|| join(|| assert!(!first, "first"), || assert!(first, "second"))))
-        }));
-        let message = caught.expect_err("a part panicked");
-        let message = message.downcast_ref::<&str>().copied();
-        assert_eq!(message, Some(if first { "first" } else { "second" }));
+        let arrived = AtomicUsize::new(0);
+        let seen: Mutex<HashSet<ThreadId>> = Mutex::default();
+        pool(threads).install(|| {
+            during(&mut helpers, || {
+                each(threads, (0..threads).into_par_iter(), |_| {
+                    arrived.fetch_add(1, Ordering::Relaxed);
+                    while arrived.load(Ordering::Relaxed) < threads {
+                        thread::yield_now();
+                    }
+                    seen.lock().expect("no panic").insert(thread::current().id());
+                });
+            });
+        });
+        assert_eq!(seen.into_inner().expect("no panic").len(), threads);
     }
 }
 
-/// Works that call helpers side by side, each waiting for parts that others have taken, come to an end: who waits does not become a helper
+/// A part that panics must not leave the others waiting for it, nor its panic to the next work.
+#[test]
+fn a_panic_of_any_part_is_passed_on_once() {
+    let pool = pool(3);
+    let mut helpers = Helpers::default();
+    for round in 0..300 {
+        let (bad, done) = (round % 12, AtomicUsize::new(0));
+        let work = |i: usize| {
+            assert_ne!(i, bad, "part {i}");
+            done.fetch_add(1, Ordering::Relaxed);
+        };
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            pool.install(|| during(&mut helpers, || each(3, (0..12).into_par_iter(), work)));
+        }));
+        let message = caught.expect_err("a part panicked");
+        let message = message.downcast_ref::<String>().expect("a message");
+        assert!(message.contains(&format!("part {bad}")), "{message}");
+        let sum = AtomicUsize::new(0);
+        pool.install(|| {
+            during(&mut helpers, || {
+                each(3, (0..12).into_par_iter(), |i: usize| {
+                    sum.fetch_add(i, Ordering::Relaxed);
+                });
+            });
+        });
+        assert_eq!(sum.into_inner(), 66);
+    }
+}
+
+/// All parts panic, the leader's and the members': one panic goes on.
+#[test]
+fn panics_of_all_parts_end() {
+    let (pool, mut helpers) = (pool(4), Helpers::default());
+    for _ in 0..100 {
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            pool.install(|| {
+                during(&mut helpers, || each(4, (0..64).into_par_iter(), |i: usize| panic!("part {i}")));
+            });
+        }));
+        assert!(caught.expect_err("parts panicked").downcast_ref::<String>().is_some());
+        let count = AtomicUsize::new(0);
+        pool.install(|| {
+            during(&mut helpers, || {
+                each(4, (0..64).into_par_iter(), |_| {
+                    count.fetch_add(1, Ordering::Relaxed);
+                });
+            });
+        });
+        assert_eq!(count.into_inner(), 64);
+    }
+}
+
+/// A part that shares its own work does it alone, the leader's parts as well as the members', and one that calls helpers calls nobody.
+#[test]
+fn parts_of_parts_are_done_in_place() {
+    let (pool, mut helpers, count) = (pool(3), Helpers::default(), AtomicUsize::new(0));
+    pool.install(|| {
+        for _ in 0..200 {
+            during(&mut helpers, || {
+                each(3, (0..9).into_par_iter(), |_| {
+                    assert_eq!(worth(1 << 30), 1);
+                    let here = thread::current().id();
+                    let inner = || {
+                        each(3, (0..5).into_par_iter(), |_| {
+                            assert_eq!(thread::current().id(), here);
+                            count.fetch_add(1, Ordering::Relaxed);
+                        });
+                    };
+                    inner();
+                    during(&mut Helpers::default(), inner);
+                });
+            });
+        }
+    });
+    assert_eq!(count.into_inner(), 200 * 9 * 10);
+}
+
+/// Works that call helpers side by side, in a pool whose threads are all busy, come to an end: who waits does not become a helper
 /// of another.
 #[test]
 fn works_beside_each_other_end() {
     let (pool, parts) = (pool(3), AtomicUsize::new(0));
     pool.install(|| {
-        each((0..12).collect(), &|_: i32| {
+        (0..12).into_par_iter().for_each(|_: i32| {
             let mut helpers = Helpers::default();
             for _ in 0..50 {
-                helpers.during(|| {
-                    each(vec![1; 5], &|part| {
+                during(&mut helpers, || {
+                    each(3, vec![1; 5].into_par_iter(), |part| {
                         parts.fetch_add(part, Ordering::Relaxed);
                     });
                 });
@@ -75,16 +171,69 @@ fn works_beside_each_other_end() {
     assert_eq!(parts.into_inner(), 12 * 50 * 5);
 }
 
-/// Helpers who find nothing to do leave, and the next works are done alone.
+/// What rayon shares itself during a work is shared: who waits for parts of the work also looks there.
 #[test]
-fn helpers_without_work_stay_away() {
-    let mut helpers = Helpers::default();
-    pool(2).install(|| {
-        let (begun, mut alone) = (Instant::now(), 0);
-        while alone < 2 {
-            let called = helpers.during(|| worth(1 << 20)) > 1;
-            alone = if called { 0 } else { alone + 1 };
-            assert!(begun.elapsed() < Duration::from_mins(1), "helpers are still called for nothing");
-        }
+fn rayon_works_beside_helpers() {
+    let (pool, mut helpers) = (pool(3), Helpers::default());
+    let sums: Vec<u32> = pool.install(|| {
+        (0..100)
+            .map(|k| {
+                during(&mut helpers, || (0..1000_u32).into_par_iter().with_max_len(10).map(|i| i * k).sum())
+            })
+            .collect()
     });
+    assert!(sums.iter().zip(0..).all(|(sum, k)| *sum == 499_500 * k));
+}
+
+/// Helpers of one object may serve pools of other sizes, and threads outside of any.
+#[test]
+fn a_team_follows_its_pool() {
+    let mut helpers = Helpers::default();
+    for threads in [2, 3, 1, 2, 4] {
+        let count = AtomicUsize::new(0);
+        let mut work = || {
+            during(&mut helpers, || {
+                each(threads, (0..100).into_par_iter(), |_| {
+                    count.fetch_add(1, Ordering::Relaxed);
+                });
+            });
+        };
+        pool(threads).install(&mut work);
+        work();
+        assert_eq!(count.into_inner(), 200);
+    }
+}
+
+/// Parts of a slice, with how often it was cut.
+struct Parts<'a>(&'a mut [u32]);
+
+impl Split for Parts<'_> {
+    fn split_at(self, n: usize) -> (Self, Self) {
+        let (here, there) = self.0.split_at_mut(n);
+        (Self(here), Self(there))
+    }
+}
+
+/// Thousands of works of a few nanoseconds: members come late, when a work is over or the next has begun, and see their own.
+#[test]
+fn short_works_follow_each_other() {
+    for threads in 2..5 {
+        let (mut helpers, mut values) = (Helpers::default(), vec![0; 37]);
+        pool(threads).install(|| {
+            for _ in 0..100 {
+                during(&mut helpers, || {
+                    for k in 0..200 {
+                        let parts = 1 + k % 37;
+                        share(threads, Parts(&mut values[..parts]), parts, &|Parts(values)| {
+                            for v in values {
+                                *v += 1;
+                            }
+                        });
+                    }
+                });
+            }
+        });
+        let expected = (0..37).map(|i| 100 * (0..200).filter(|k| k % 37 >= i).count() as u32);
+        assert!(values.into_iter().eq(expected), "{threads} threads");
+    }
 }

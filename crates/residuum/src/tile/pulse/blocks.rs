@@ -1,15 +1,15 @@
 //! Rows of a tile, processed in order or on several threads.
 
+use std::mem;
 use std::ops::Add;
+use std::sync::{Mutex, PoisonError};
 
 use crate::device::{Device, KeptCells};
-use crate::threads;
+use crate::threads::{self, Split};
 use crate::tile::Tile;
 
 /// What the visit of a cell costs, in multiply–adds.
 const VISIT: usize = 64;
-/// Chunks per thread: some take longer than others, and the wait for the last should be short.
-const CHUNKS: usize = 32;
 
 /// Some whole rows of a tile, with all their mutable state.
 pub(super) struct RowBlock<'a> {
@@ -47,25 +47,40 @@ pub(super) struct RowBlocks<'a> {
     rows: RowBlock<'a>,
     /// Cells of a block.
     len: usize,
-    /// Consecutive blocks that one thread processes.
-    chunk: usize,
+    /// How many threads they are worth.
+    threads: usize,
+}
+
+impl Split for RowBlocks<'_> {
+    fn split_at(self, n: usize) -> (Self, Self) {
+        let Self { rows, len, threads } = self;
+        let (here, there) = rows.split(n, len);
+        (Self { rows: here, len, threads }, Self { rows: there, len, threads })
+    }
 }
 
 impl RowBlocks<'_> {
     /// The sum of `visit` over all blocks.
-    pub(super) fn sum<T: Send + Add<Output = T>>(self, visit: &(impl Fn(RowBlock<'_>) -> T + Sync)) -> T {
-        let Self { rows, len, chunk } = self;
-        let blocks = rows.weights.len().div_ceil(len);
-        if blocks > chunk {
-            let (here, there) = rows.split(blocks / 2, len);
-            let [here, there] = [here, there].map(|rows| RowBlocks { rows, len, chunk });
-            let (a, b) = threads::join(|| here.sum(visit), || there.sum(visit));
-            return a + b;
-        }
-        let (mut block, mut others) = rows.split(1, len);
-        let mut sum = visit(block);
+    pub(super) fn sum<T: Send + Default + Add<Output = T>>(
+        self,
+        visit: &(impl Fn(RowBlock<'_>) -> T + Sync),
+    ) -> T {
+        let blocks = self.rows.weights.len().div_ceil(self.len);
+        // Whole numbers: the order in which threads are done changes nothing.
+        let total = Mutex::new(T::default());
+        threads::share(self.threads, self, blocks, &|some: Self| {
+            let sum = some.sum_in_order(visit);
+            let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
+            *total = mem::take(&mut *total) + sum;
+        });
+        total.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sum_in_order<T: Default + Add<Output = T>>(self, visit: &impl Fn(RowBlock<'_>) -> T) -> T {
+        let (mut sum, mut others) = (T::default(), self.rows);
         while !others.weights.is_empty() {
-            (block, others) = others.split(1, len);
+            let block;
+            (block, others) = others.split(1, self.len);
             sum = sum + visit(block);
         }
         sum
@@ -82,7 +97,6 @@ impl Tile {
             tally: self.ledger.as_mut().map(|ledger| &mut *ledger.cells),
         };
         let threads = threads::worth(VISIT.saturating_mul(visits));
-        let chunk = if threads == 1 { usize::MAX } else { self.rows.div_ceil(height * CHUNKS * threads) };
-        (&self.device, &self.cells, RowBlocks { rows, len: height * self.cols, chunk })
+        (&self.device, &self.cells, RowBlocks { rows, len: height * self.cols, threads })
     }
 }

@@ -5,6 +5,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rayon::prelude::*;
+
 use super::fire::{BLOCK, FireBlock};
 use super::management::Trains;
 use super::sort::{CountFires, ListFires, Sort, sort};
@@ -147,7 +149,7 @@ impl Lines {
         self.rows.resize(batch * rows + CHUNK, 0);
         self.cols.resize(batch * cols + CHUNK, 0);
         let key = key.named("lines");
-        let (d, x) = (row_signals.chunks(BLOCK * rows), col_signals.chunks(BLOCK * cols));
+        let (d, x) = (row_signals.par_chunks(BLOCK * rows), col_signals.par_chunks(BLOCK * cols));
         let trains_of =
             |(n, (((row_signals, col_signals), (row_trains, col_trains)), samples)): (usize, BlockOf<'_>)| {
                 simd::dispatch(FireBlock {
@@ -161,17 +163,13 @@ impl Lines {
                 })
             };
         let (row_trains, col_trains) = (&mut self.rows[..batch * rows], &mut self.cols[..batch * cols]);
-        let trains = row_trains.chunks_mut(BLOCK * rows).zip(col_trains.chunks_mut(BLOCK * cols));
-        let blocks = d.zip(x).zip(trains).zip(self.samples.chunks_mut(BLOCK)).enumerate();
-        let finite = if threads::worth(LINE * batch * (rows + cols)) > 1 {
-            let finite = AtomicBool::new(true);
-            threads::each(blocks.collect(), &|block| {
-                finite.fetch_and(trains_of(block), Ordering::Relaxed);
-            });
-            finite.into_inner()
-        } else {
-            blocks.map(trains_of).fold(true, |a, b| a & b)
-        };
+        let trains = row_trains.par_chunks_mut(BLOCK * rows).zip(col_trains.par_chunks_mut(BLOCK * cols));
+        let blocks = d.zip(x).zip(trains).zip(self.samples.par_chunks_mut(BLOCK)).enumerate();
+        let finite = AtomicBool::new(true);
+        threads::each(threads::worth(LINE * batch * (rows + cols)), blocks, |block| {
+            finite.fetch_and(trains_of(block), Ordering::Relaxed);
+        });
+        let finite = finite.into_inner();
         if finite {
             self.arrange(|sample| !together || sample.few());
         }
@@ -210,8 +208,8 @@ impl Lines {
         // Every entry is overwritten: only the length matters.
         self.signs.resize(slots * width, 0);
         let Self { samples, firing, cols: trains, slots, signs, .. } = self;
-        let parallel = threads::worth(LINE * slots.len() * width) > 1;
-        sort(Sort { samples, firing, cols, trains, slots, signs, parallel });
+        let threads = threads::worth(LINE * slots.len() * width);
+        sort(Sort { samples, firing, cols, trains, slots, signs }, threads);
         if self.firing.len() <= LISTED {
             for (slot, signs) in self.slots.iter_mut().zip(self.signs.chunks_exact(width)) {
                 if slot.pulses > 0 && slot.pulses as usize * SPARSE < cols {

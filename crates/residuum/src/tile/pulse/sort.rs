@@ -4,10 +4,7 @@
 use super::lines::{SIGN, Sample, Slot};
 use crate::simd::{self, Kernel};
 use crate::stream::CHUNK;
-use crate::threads;
-
-/// Samples whose signs one thread sorts at a time.
-const SORTED: usize = 256;
+use crate::threads::{self, Split};
 
 /// In how many of the samples each row fires.
 pub(super) struct CountFires<'a> {
@@ -77,24 +74,26 @@ pub(super) struct Sort<'a> {
     /// Those of these samples.
     pub(super) slots: &'a mut [Slot],
     pub(super) signs: &'a mut [i8],
-    pub(super) parallel: bool,
 }
 
 /// Sorts all samples, threads taking some each.
-pub(super) fn sort(all: Sort<'_>) {
-    let half = all.firing.len() / 2;
-    if !all.parallel || half < SORTED / 2 {
-        return simd::dispatch(all);
+pub(super) fn sort(all: Sort<'_>, threads: usize) {
+    let samples = all.firing.len();
+    threads::share(threads, all, samples, &simd::dispatch);
+}
+
+impl Split for Sort<'_> {
+    fn split_at(self, n: usize) -> (Self, Self) {
+        let Self { samples, firing, cols, trains, slots, signs } = self;
+        let (firing, other_firing) = firing.split_at(n);
+        let sorted =
+            |n: &u32| samples[*n as usize].first_slot.map_or(0, |_| samples[*n as usize].slots as usize);
+        let middle = firing.iter().map(sorted).sum();
+        let (slots, other_slots) = slots.split_at_mut(middle);
+        let (signs, other_signs) = signs.split_at_mut(middle * cols.next_multiple_of(CHUNK));
+        let here = Self { samples, firing, cols, trains, slots, signs };
+        (here, Self { samples, firing: other_firing, cols, trains, slots: other_slots, signs: other_signs })
     }
-    let Sort { samples, cols, trains, parallel, .. } = all;
-    let (here, there) = all.firing.split_at(half);
-    let sorted = |n: &u32| samples[*n as usize].first_slot.map_or(0, |_| samples[*n as usize].slots as usize);
-    let middle = here.iter().map(sorted).sum();
-    let (slots, other_slots) = all.slots.split_at_mut(middle);
-    let (signs, other_signs) = all.signs.split_at_mut(middle * cols.next_multiple_of(CHUNK));
-    let here = Sort { samples, firing: here, cols, trains, slots, signs, parallel };
-    let there = Sort { samples, firing: there, cols, trains, slots: other_slots, signs: other_signs, parallel };
-    threads::join(|| sort(here), || sort(there));
 }
 
 impl Kernel for Sort<'_> {
