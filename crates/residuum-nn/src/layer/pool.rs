@@ -94,27 +94,34 @@ impl Layer for Pool2d {
             vectorized(
                 #[inline(always)]
                 || {
-                    Self::windows(geometry, image, out, |to, window| {
-                        let y = &mut y[to * channels..][..channels];
-                        if reduce == Reduce::Average {
-                            y.fill(0.0);
-                            window.each(|from| {
-                                let x = &x[from * channels..][..channels];
-                                for c in 0..channels {
-                                    y[c] += share * x[c];
-                                }
-                            });
-                            return;
-                        }
-                        let winners = &mut winners[to * channels..][..channels];
-                        let whole = channels / LANES * LANES;
-                        for c in (0..whole).step_by(LANES) {
-                            window.largest::<LANES>(&x[c..], channels, &mut y[c..], &mut winners[c..]);
-                        }
-                        for c in whole..channels {
-                            window.largest::<1>(&x[c..], channels, &mut y[c..], &mut winners[c..]);
-                        }
-                    });
+                    // Inlined for certain: as a function of its own it has no vectors of the machine.
+                    Self::windows(
+                        geometry,
+                        image,
+                        out,
+                        #[inline(always)]
+                        |to, window| {
+                            let y = &mut y[to * channels..][..channels];
+                            if reduce == Reduce::Average {
+                                y.fill(0.0);
+                                window.each(|from| {
+                                    let x = &x[from * channels..][..channels];
+                                    for c in 0..channels {
+                                        y[c] += share * x[c];
+                                    }
+                                });
+                                return;
+                            }
+                            let winners = &mut winners[to * channels..][..channels];
+                            let whole = channels / LANES * LANES;
+                            for c in (0..whole).step_by(LANES) {
+                                window.largest::<LANES>(&x[c..], channels, &mut y[c..], &mut winners[c..]);
+                            }
+                            for c in whole..channels {
+                                window.largest::<1>(&x[c..], channels, &mut y[c..], &mut winners[c..]);
+                            }
+                        },
+                    );
                 },
             );
         };
