@@ -228,15 +228,17 @@ impl Block {
         if !whole {
             take_lines(inputs, all_cols, &self.cols, &mut own_inputs);
         }
+        // The rule learns from δ·s/a. A step of −α∂L/∂w of the weight w = aW is one of −α∂L/∂w/a of the state W: where
+        // weights lie in the range changes no rate. (δ·s·a, the gradient by W, would scale the rate by a².)
+        let scale = |a, s| s / a;
         if self.rows.len() == all_rows {
             self.scale_gradient(errors);
+            self.take_errors(errors, all_rows, &mut own_errors, scale);
         } else {
             take_lines(errors, all_rows, &self.rows, &mut own_errors);
             self.scale_gradient(&own_errors);
+            self.scale_samples(&mut own_errors, scale);
         }
-        // The rule learns from δ·s/a. A step of −α∂L/∂w of the weight w = aW is one of −α∂L/∂w/a of the state W: where
-        // weights lie in the range changes no rate. (δ·s·a, the gradient by W, would scale the rate by a².)
-        self.take_errors(errors, all_rows, &mut own_errors, |a, s| s / a);
         let inputs = if whole { inputs } else { &own_inputs };
         let gradient = Gradient::Outer { batch, errors: &own_errors, inputs };
         let stepped = self.rule.step(gradient, rates, key);
