@@ -81,10 +81,12 @@ fn kill(layers: &str, wanted: u32) {
     let (mut kills, mut draw) = (0, 0);
     for round in 0.. {
         let directory = folder.path().join(format!("killed-{round}"));
-        // At most a quarter of the run at a time, so that a round takes several kills.
-        loop {
+        // At most a quarter of the run at a time, so that a round takes several kills; longer with every try, so that it ends also where the
+        // machine has become slower since.
+        for tries in 0.. {
             let mut child = spawn(&directory, layers);
-            thread::sleep(undisturbed.mul_f64(0.25 * key.uniform_at(draw)).max(Duration::from_millis(1)));
+            let longest = undisturbed.mul_f64(0.25 + f64::from(tries) / 200.0);
+            thread::sleep(longest.mul_f64(key.uniform_at(draw)).max(Duration::from_millis(1)));
             draw += 1;
             let ended = child.try_wait().unwrap();
             child.kill().unwrap();
