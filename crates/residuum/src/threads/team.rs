@@ -1,7 +1,7 @@
 //! Threads that take part in one work after another without going to sleep in between.
 //!
 //! The leader publishes a work, members who look find it and take part, and the leader waits until all of them have left. rayon's `join`
-//! does the same through queues and latches, and takes 2 µs where this takes a half.
+//! does the same through queues and latches, and takes 2 µs; this takes a few passages of a cache line between cores.
 
 use std::any::Any;
 use std::hint;
