@@ -154,7 +154,7 @@ pub fn log2_32(x: f32) -> f32 {
         f,
         [1.442_696_6, -0.721_360_2, 0.480_613_1, -0.359_524_46, 0.296_119_57, -0.267_963_86, 0.168_186_56],
     );
-    e as f32 + f * p
+    f.mul_add(p, e as f32)
 }
 
 /// 2^x of a single in [−126, 127]; clamped outside. Relative error below 4e-7.
@@ -197,16 +197,17 @@ pub fn exp32(x: f32) -> f32 {
 #[inline(always)]
 pub(crate) fn short_polynomial(x: f32, c: [f32; 7]) -> f32 {
     let z = x * x;
-    let low = (c[0] + c[1] * x) + z * (c[2] + c[3] * x);
-    let high = (c[4] + c[5] * x) + z * c[6];
-    low + z * z * high
+    let low = z.mul_add(x.mul_add(c[3], c[2]), x.mul_add(c[1], c[0]));
+    let high = z.mul_add(c[6], x.mul_add(c[5], c[4]));
+    (z * z).mul_add(high, low)
 }
 
 /// The same with one coefficient less.
 #[inline(always)]
 pub(crate) fn shorter_polynomial(x: f32, c: [f32; 6]) -> f32 {
     let z = x * x;
-    ((c[0] + c[1] * x) + z * (c[2] + c[3] * x)) + z * z * (c[4] + c[5] * x)
+    let low = z.mul_add(x.mul_add(c[3], c[2]), x.mul_add(c[1], c[0]));
+    (z * z).mul_add(x.mul_add(c[5], c[4]), low)
 }
 
 /// x^y of a base in (0, 1]; 0 at 0 for y > 0. Relative error below 2e-6·(0.3 + |y ln x|).

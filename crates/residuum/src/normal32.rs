@@ -101,7 +101,7 @@ pub fn ln(x: f32) -> f32 {
         ],
     );
     let z = f * f;
-    e as f32 * std::f32::consts::LN_2 + (f - z * (0.5 - f * tail))
+    (e as f32).mul_add(std::f32::consts::LN_2, z.mul_add(f.mul_add(tail, -0.5), f))
 }
 
 /// `(cos 2πu, sin 2πu)` for |u| ≤ ½, absolute error below 2e-7.
@@ -127,7 +127,7 @@ pub fn cos_sin_turn(u: f32) -> (f32, f32) {
 fn horner<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
     let mut value = coefficients[0];
     for c in &coefficients[1..] {
-        value = value * x + c;
+        value = value.mul_add(x, *c);
     }
     value
 }

@@ -85,8 +85,8 @@ pub fn pair(word: u32) -> (f32, f32) {
     // An eighth of a turn to either side of an axis, and two bits for the axis.
     let r = (word & 0x3FFF).cast_signed() as f32 - 8191.5;
     let z = r * r;
-    let sin = r * ((79.824_684 * UNIT * UNIT4 * z - 41.331_3 * UNIT * UNIT2) * z + 6.283_176_4 * UNIT);
-    let cos = (62.961_147 * UNIT4 * z - 19.727_66 * UNIT2) * z + 0.999_99;
+    let sin = r * z.mul_add(79.824_684 * UNIT * UNIT4, -41.331_3 * UNIT * UNIT2).mul_add(z, 6.283_176_4 * UNIT);
+    let cos = z.mul_add(62.961_147 * UNIT4, -19.727_66 * UNIT2).mul_add(z, 0.999_99);
     let along = f32::from_bits(cos.to_bits() ^ (word << 16 & 0x8000_0000));
     let (x, y) = if word & 0x4000 == 0 { (along, sin) } else { (sin, along) };
     (radius * x, radius * y)
@@ -116,5 +116,5 @@ fn minus_two_ln_of<const SHIFT: i32>(x: f32) -> f32 {
         f,
         [-2.000_007_4, 0.999_789_6, -0.665_318_1, 0.508_667_1, -0.439_314_16, 0.280_432_43],
     );
-    e as f32 * (-2.0 * std::f32::consts::LN_2) + f * p
+    f.mul_add(p, e as f32 * (-2.0 * std::f32::consts::LN_2))
 }

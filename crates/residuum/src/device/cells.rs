@@ -244,6 +244,11 @@ impl Device {
     pub(crate) fn slope(&self) -> Option<f32> {
         self.step.model().slope(self).map(|slope| slope * self.pulse_step)
     }
+
+    /// Whether steps vanish at the bounds of every cell.
+    pub(crate) fn vanishes_at_bounds(&self) -> bool {
+        self.step.model().vanishes_at_bounds()
+    }
 }
 
 /// Parts of a cell's range in which a change of sign is looked for.

@@ -10,6 +10,7 @@ pub(crate) struct Constant;
 
 impl<A: Arithmetic> Law<A> for Constant {
     const FLAT: bool = true;
+    const AFFINE: bool = true;
 
     #[inline(always)]
     fn step(&self, cell: &Cell<A::Number>, up: bool, _: A::Number) -> (A::Number, A::Number) {

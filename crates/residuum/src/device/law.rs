@@ -56,6 +56,11 @@ pub(crate) trait Arithmetic: Copy {
     const LOG_E: Self::Number;
     const LN_BASE: Self::Number;
 
+    /// a·b + c.
+    fn multiply_add(a: Self::Number, b: Self::Number, c: Self::Number) -> Self::Number {
+        a * b + c
+    }
+
     /// x^y of a base in [0, 1].
     fn pow(x: Self::Number, y: Self::Number) -> Self::Number;
 
@@ -95,6 +100,11 @@ impl Arithmetic for Vector {
     const TRAINS: bool = true;
     const LOG_E: f32 = std::f32::consts::LOG2_E;
     const LN_BASE: f32 = std::f32::consts::LN_2;
+
+    #[inline(always)]
+    fn multiply_add(a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
 
     #[inline(always)]
     fn pow(x: f32, y: f32) -> f32 {
@@ -244,6 +254,8 @@ pub(crate) trait Law<A: Arithmetic>: Copy {
     const INVERSE_RANGE: bool = false;
     /// Whether steps are the same at every state, so that n of them need no series.
     const FLAT: bool = false;
+    /// Whether steps are straight lines in the state.
+    const AFFINE: bool = false;
     /// Whether a step costs more than its noise.
     const COSTLY: bool = false;
 

@@ -70,11 +70,12 @@ pub(super) struct Line;
 
 impl<A: Arithmetic> Law<A> for Line {
     const SHAPE: Shape = Shape::Directed;
+    const AFFINE: bool = true;
 
     #[inline(always)]
     fn step(&self, cell: &Cell<A::Number>, up: bool, w: A::Number) -> (A::Number, A::Number) {
         let slope = signed(up, cell.shape);
-        (signed(up, cell.scale) + slope * w, slope)
+        (A::multiply_add(slope, w, signed(up, cell.scale)), slope)
     }
 }
 
@@ -136,6 +137,12 @@ impl Model for Slopes {
     fn slope(&self, device: &Device) -> Option<f32> {
         let [up, down] = [0, 1].map(|side| self.mean_shape(device, side).abs() as f32);
         Some(up.max(down))
+    }
+
+    fn vanishes_at_bounds(&self) -> bool {
+        let alike =
+            self.slope == [1.0; 2] && self.spread == [Spread::NONE; 2] || self.bounds == SlopeBounds::Divided;
+        alike && self.bounds != SlopeBounds::Mean && self.reversed == [None; 2]
     }
 
     fn affine(&self) -> bool {

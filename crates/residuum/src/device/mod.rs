@@ -245,6 +245,11 @@ trait Model {
         None
     }
 
+    /// Whether steps vanish at the bounds of every cell, so that pulses do not run into them.
+    fn vanishes_at_bounds(&self) -> bool {
+        false
+    }
+
     /// Whether steps are affine in the state, with the step at w = 0 for a scale: a reference then changes the scale.
     fn affine(&self) -> bool {
         false

@@ -67,6 +67,7 @@ pub(super) struct Ramp;
 
 impl<A: Arithmetic> Law<A> for Ramp {
     const INVERSE_RANGE: bool = true;
+    const AFFINE: bool = true;
 
     #[inline(always)]
     fn step(&self, cell: &Cell<A::Number>, up: bool, w: A::Number) -> (A::Number, A::Number) {
@@ -107,6 +108,10 @@ impl Model for Exponents {
     /// Below shape 1 it is larger near the bound alone.
     fn slope(&self, device: &Device) -> Option<f32> {
         Some(self.shape.max(1.0) / (device.max - device.min))
+    }
+
+    fn vanishes_at_bounds(&self) -> bool {
+        true
     }
 
     fn has_symmetric_point(&self) -> bool {

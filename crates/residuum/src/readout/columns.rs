@@ -98,7 +98,7 @@ impl Kernel for ReadCells<'_> {
             let noise = if bank.noise > 0.0 { stream.normals() } else { [0.0; CHUNK] };
             let mut sums = [0.0; CHUNK];
             for j in 0..CHUNK {
-                sums[j] = voltage * weights[j] + bank.noise * noise[j];
+                sums[j] = noise[j].mul_add(bank.noise, voltage * weights[j]);
             }
             bank.convert(&mut sums, scale);
             match outputs.get_mut(n) {

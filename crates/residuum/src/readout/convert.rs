@@ -162,7 +162,7 @@ impl Bank {
         if !lines.noise.is_empty() {
             let deviations = &lines.noise[chunk * CHUNK..];
             for ((v, n), deviation) in values.iter_mut().zip(noise.next::<N>()).zip(deviations) {
-                *v += deviation * n;
+                *v = n.mul_add(*deviation, *v);
             }
         } else if self.noise > 0.0 {
             add_scaled(values, self.noise, &noise.next::<N>());
@@ -209,7 +209,7 @@ impl Bank {
         if self.stochastic {
             let offsets = centered_uniforms(rounding, chunk);
             for (v, u) in values.iter_mut().zip(offsets) {
-                *v = (*v * steps + u).round_ties_even() * step;
+                *v = v.mul_add(steps, u).round_ties_even() * step;
             }
         } else {
             for v in values.iter_mut() {
@@ -246,7 +246,7 @@ fn apply_characteristic(values: &mut [f32], lines: &Lines, chunk: usize) {
 #[inline(always)]
 fn add_scaled(values: &mut [f32], factor: f32, draws: &[f32]) {
     for (v, n) in values.iter_mut().zip(draws) {
-        *v += factor * n;
+        *v = n.mul_add(factor, *v);
     }
 }
 

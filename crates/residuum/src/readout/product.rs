@@ -171,18 +171,19 @@ impl Forward<'_> {
         for (x, outputs) in inputs.chunks_exact(cols).zip(outputs.chunks_exact_mut(rows)) {
             for (panel, outputs) in panel.chunks_exact(cols * lanes).zip(outputs.chunks_mut(lanes)) {
                 let w = S::as_simd_f32s(panel).0;
-                let mut sums = [simd.splat_f32s(0.0); LANES];
+                let zero = simd.splat_f32s(0.0);
+                let mut sums = [zero; LANES];
                 for (x, w) in x[..whole].chunks_exact(LANES).zip(w[..whole].chunks_exact(LANES)) {
                     for l in 0..LANES {
                         sums[l] = simd.mul_add_f32s(simd.splat_f32s(x[l]), w[l], sums[l]);
                     }
                 }
-                for half in [8, 4, 2, 1] {
-                    for l in 0..half {
-                        sums[l] = simd.add_f32s(sums[l], sums[l + half]);
-                    }
-                }
-                let mut sum = sums[0];
+                // Each half by itself: a loop over the halves keeps all sums in memory, which took as long as the products.
+                let mut sum = half(
+                    simd,
+                    half(simd, half(simd, half(simd, sums, [zero; 8]), [zero; 4]), [zero; 2]),
+                    [zero],
+                )[0];
                 for (x, w) in x[whole..].iter().zip(&w[whole..]) {
                     sum = simd.mul_add_f32s(simd.splat_f32s(*x), *w, sum);
                 }
@@ -341,6 +342,19 @@ fn dots<S: Simd, const P: usize, const R: usize, const C: usize, const SIDE_BY_S
         }
     }
     sums
+}
+
+/// The upper half of some sums added to the lower half.
+#[inline(always)]
+fn half<S: Simd, const N: usize, const HALF: usize>(
+    simd: S,
+    sums: [S::f32s; N],
+    mut out: [S::f32s; HALF],
+) -> [S::f32s; HALF] {
+    for l in 0..HALF {
+        out[l] = simd.add_f32s(sums[l], sums[l + HALF]);
+    }
+    out
 }
 
 /// The sum of all [`LANES`] partial sums: the upper half is added to the lower half until one is left.

@@ -3,12 +3,25 @@
 //! There are three ways to compute it, each with its use: the series is shorter where trains meet few times, the exponential where
 //! they may meet often, doubling works for every slope. They differ in the last bits, and the same seed must keep giving the same bits.
 
+use crate::device::Device;
+
 /// Above this slope pulses are applied one by one.
 pub(super) const STEEP: f32 = 0.02;
 
 /// Up to this slope [`by_series`] for 4 pulses does for every train: what it leaves out is about (n−1)(n−2)(n−3)(n−4)b⁴/120, 5.5e-5 of a
 /// train of 31.
 pub(super) const GENTLE: f32 = 0.01;
+
+/// The slope of the mean cell's steps where hardly a cell has one beyond [`GENTLE`]: cells differ, but hardly one is twice as steep as the mean.
+pub(super) fn gentle_slope(device: &Device) -> Option<f32> {
+    device.slope().filter(|slope| 2.0 * slope <= GENTLE)
+}
+
+/// Up to this sum of slopes pulses of both directions are applied at once ([`super::row::Cells::mixed`]): an affine step then ends within 1e-3 of where all
+/// orders end on average.
+pub(super) const FAR: f32 = 0.2;
+/// The same for steps that bend, which differ from a straight line by a few percent of what it rises.
+pub(super) const BENT: f32 = 0.08;
 
 /// ((1+b)ⁿ − 1)/b for n ≤ `MOST` by the binomial series, nested; exact for n ≤ 9 and within 1e-8 for n ≤ 31, |b| ≤ 0.02.
 #[inline(always)]
@@ -17,7 +30,7 @@ pub(super) fn by_series<const MOST: u32>(n: f32, b: f32) -> f32 {
     let terms = RECIPROCALS.len().min(MOST as usize - 1);
     let mut sum = 1.0;
     for k in (0..terms).rev() {
-        sum = 1.0 + (n - (k + 1) as f32) * (b * RECIPROCALS[k]) * sum;
+        sum = ((n - (k + 1) as f32) * (b * RECIPROCALS[k])).mul_add(sum, 1.0);
     }
     n * sum
 }
@@ -27,11 +40,11 @@ pub(super) fn by_series<const MOST: u32>(n: f32, b: f32) -> f32 {
 #[inline(always)]
 pub(super) fn by_exponential(n: f32, b: f32) -> f32 {
     // In pairs, so that operations need not wait for each other.
-    let l = (1.0 - 0.5 * b) + b * b * (1.0 / 3.0 - 0.25 * b);
+    let l = (b * b).mul_add(b.mul_add(-0.25, 1.0 / 3.0), b.mul_add(-0.5, 1.0));
     let x = n * b * l;
     let z = x * x;
-    let phi =
-        (1.0 + 0.5 * x) + z * ((0.166_656_2 + 0.041_665_36 * x) + z * (0.008_435_501 + 0.001_401_645_2 * x));
+    let (first, second) = (x.mul_add(0.5, 1.0), x.mul_add(0.041_665_36, 0.166_656_2));
+    let phi = z.mul_add(z.mul_add(x.mul_add(0.001_401_645_2, 0.008_435_501), second), first);
     n * l * phi
 }
 

@@ -91,12 +91,16 @@ impl Fire<'_> {
                 None => self.out[from..].iter_mut().zip(trains).for_each(|(out, train)| *out = train),
             }
             let left = (self.lines - from) as u32;
+            // Blocks of their own: what is written in part goes through memory, and is waited for.
+            let (mut all_fired, mut all_expected) = ([0; LANES], [0.0; LANES]);
             for i in 0..LANES {
                 let probability = self.scale * signals[i].abs();
                 let probability = if probability < 1.0 { probability } else { 1.0 };
-                fired[i] |= if (i as u32) < left { trains[i] } else { 0 };
-                expected[i] += if (i as u32) < left { probability } else { 0.0 };
+                let here = u32::from((i as u32) < left).wrapping_neg();
+                all_fired[i] = fired[i] | trains[i] & here;
+                all_expected[i] = expected[i] + f32::from_bits(probability.to_bits() & here);
             }
+            (fired, expected) = (all_fired, all_expected);
         }
         let (mut any, mut sum) = (0, 0.0);
         for i in 0..LANES {

@@ -5,7 +5,7 @@
 //! anew for every column. What differs is the order of the work. Every few rows have a stream of their own and take their cells as
 //! they lie in memory, one row after the other without a gap, so that it is read in order and threads may share the rows.
 
-use super::at_once::{GENTLE, STEEP};
+use super::at_once::{GENTLE, STEEP, gentle_slope};
 use super::blocks::RowBlock;
 use super::column::Survey;
 use super::management::Trains;
@@ -471,8 +471,7 @@ impl Tile {
         let height = CELLS.div_ceil(cols);
         let (device, cells, blocks) = self.blocks(height, VISITS * direction.len());
         let (noisy, at_once, step) = (device.noisy(), cells.at_once, &device.step);
-        // Cells differ: hardly one is twice as steep as the mean.
-        let gentle = device.slope().is_some_and(|slope| 2.0 * slope <= GENTLE);
+        let gentle = gentle_slope(device).is_some();
         let sent = blocks.sum(&|RowBlock { index, weights, hidden, tally }: RowBlock<'_>| {
             let from = index * height * cols;
             let to = from + weights.len();

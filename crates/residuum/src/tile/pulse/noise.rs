@@ -10,8 +10,11 @@ pub(super) trait Noise: Copy {
     const BASELINE: bool = !cfg!(target_arch = "x86_64");
     const WIDE: bool = true;
 
-    /// What a pulse adds at w: the signed step v and its noise.
-    fn pulse(&self, unit: f32, w: f32, v: f32, xi: f32) -> f32;
+    /// The state after a pulse at w: with the signed step v and its noise.
+    fn pulsed(&self, unit: f32, w: f32, v: f32, xi: f32) -> f32;
+
+    /// Standard deviation of the noise of a pulse at w.
+    fn deviation(&self, unit: f32, w: f32, v: f32) -> f32;
 
     /// Standard deviation after n pulses of an affine step with slope b, `None` if it is flat; g = ((1+b)ⁿ − 1)/b.
     fn train(&self, unit: f32, w: f32, step: (f32, Option<f32>), n: f32, g: f32) -> f32;
@@ -22,7 +25,7 @@ pub(super) trait Noise: Copy {
 #[inline(always)]
 fn remaining_noise(b: Option<f32>, n: f32, g: f32) -> f32 {
     match b {
-        Some(b) if n > 1.0 => (1.0 + b * g) * (1.0 - b + b * b),
+        Some(b) if n > 1.0 => b.mul_add(g, 1.0) * b.mul_add(b - 1.0, 1.0),
         _ => 1.0,
     }
 }
@@ -34,7 +37,7 @@ fn spread(b: Option<f32>, n: f32, g: f32) -> f32 {
     let squares = match b {
         Some(b) if n > 1.0 => {
             let half = 0.5 * b;
-            g * (1.0 + half * g) * (1.0 - half * (1.0 - half * (1.0 - half)))
+            g * half.mul_add(g, 1.0) * half.mul_add(half.mul_add(1.0 - half, -1.0), 1.0)
         }
         _ => g,
     };
@@ -47,8 +50,13 @@ pub(super) struct Multiplicative(pub(super) f32);
 
 impl Noise for Multiplicative {
     #[inline(always)]
-    fn pulse(&self, _: f32, _: f32, v: f32, xi: f32) -> f32 {
-        v * (1.0 + self.0 * xi)
+    fn pulsed(&self, _: f32, w: f32, v: f32, xi: f32) -> f32 {
+        v.mul_add(xi.mul_add(self.0, 1.0), w)
+    }
+
+    #[inline(always)]
+    fn deviation(&self, _: f32, _: f32, v: f32) -> f32 {
+        self.0 * v
     }
 
     #[inline(always)]
@@ -65,8 +73,13 @@ impl Noise for Additive {
     const UNIT: bool = true;
 
     #[inline(always)]
-    fn pulse(&self, unit: f32, _: f32, v: f32, xi: f32) -> f32 {
-        v + self.0 * unit * xi
+    fn pulsed(&self, unit: f32, w: f32, v: f32, xi: f32) -> f32 {
+        xi.mul_add(self.deviation(unit, w, v), w + v)
+    }
+
+    #[inline(always)]
+    fn deviation(&self, unit: f32, _: f32, _: f32) -> f32 {
+        self.0 * unit
     }
 
     #[inline(always)]
@@ -92,14 +105,19 @@ impl Complex {
     /// The part that pulses of one train share, whatever their step.
     #[inline(always)]
     fn fixed(self, w: f32) -> f32 {
-        self.offset + self.slope * w.abs()
+        w.abs().mul_add(self.slope, self.offset)
     }
 }
 
 impl Noise for Complex {
     #[inline(always)]
-    fn pulse(&self, _: f32, w: f32, v: f32, xi: f32) -> f32 {
-        v + (self.deviation * v.abs() + self.fixed(w)) * xi
+    fn pulsed(&self, _: f32, w: f32, v: f32, xi: f32) -> f32 {
+        xi.mul_add(self.deviation(0.0, w, v), w + v)
+    }
+
+    #[inline(always)]
+    fn deviation(&self, _: f32, w: f32, v: f32) -> f32 {
+        v.abs().mul_add(self.deviation, self.fixed(w))
     }
 
     #[inline(always)]
@@ -145,8 +163,13 @@ impl Noise for AnyNoise {
     const WIDE: bool = false;
 
     #[inline(always)]
-    fn pulse(&self, unit: f32, w: f32, v: f32, xi: f32) -> f32 {
-        either!(self, noise => noise.pulse(unit, w, v, xi))
+    fn pulsed(&self, unit: f32, w: f32, v: f32, xi: f32) -> f32 {
+        either!(self, noise => noise.pulsed(unit, w, v, xi))
+    }
+
+    #[inline(always)]
+    fn deviation(&self, unit: f32, w: f32, v: f32) -> f32 {
+        either!(self, noise => noise.deviation(unit, w, v))
     }
 
     #[inline(always)]

@@ -4,6 +4,7 @@
 //! cells that share a line are correlated exactly as hardware makes them ([`super::lines`]). Rows are worked through one
 //! after the other with all samples of the mini-batch ([`super::row`]); threads share the rows.
 
+use super::at_once::gentle_slope;
 use super::blocks::RowBlock;
 use super::lines::Lines;
 use super::management::Trains;
@@ -44,6 +45,7 @@ impl Tile {
         let cols = self.cols;
         let (cycle, write) = (key.named("cycle"), key.named("write"));
         let (device, cells, rows) = self.blocks(1, lines.visits());
+        let slope = gentle_slope(device).filter(|_| cells.at_once && device.vanishes_at_bounds());
         let pulse = |row: usize, state: &mut [f32]| {
             let (mut fires, mut pulses, mut parts) = (lines.fires(row), 0, 0);
             if fires.is_empty() {
@@ -54,7 +56,7 @@ impl Tile {
             let parameters = cells.span(from, to, &mut room).parameters(from, to);
             let (own, noisy, step) = (cycle.fold(row as u64), device.noisy(), &device.step);
             while !fires.is_empty() {
-                let part = next_part(lines, fires, cols);
+                let part = next_part(lines, fires, cols, slope);
                 let (Part::InTurn(samples) | Part::Alone(samples)) = part;
                 let (here, others) = fires.split_at(samples);
                 let key = if parts == 0 { own } else { own.fold(parts) };
@@ -68,6 +70,7 @@ impl Tile {
                                 fires,
                                 key,
                                 noisy,
+                                slope,
                                 noise,
                                 parameters,
                                 state,

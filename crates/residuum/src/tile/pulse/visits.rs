@@ -5,6 +5,11 @@
 //! the row fires are gathered, each cell notes which of them hit it, and in every pass each takes the next of its own: there are as
 //! many passes as the most frequently hit cell of a chunk has pulses, not as many as there are slots. Cells note [`NOTED`] slots at a
 //! time; who is through with them goes on to the next while others are not, so that all end together, or nearly.
+//!
+//! Where steps hardly change from pulse to pulse and vanish at the bounds, the order of a cell's pulses hardly matters, and those of many slots are applied
+//! at once: one pass for all of them ([`Cells::mixed`]). Chunks in which some cell is too steep or too near a hard bound take theirs in turn.
+
+use std::ops::Range;
 
 use super::lines::{Lines, SIGN};
 use super::noise::Noise;
@@ -25,6 +30,15 @@ const IN_TURN: f32 = 1.15;
 /// The most frequently hit cell of a chunk has so many standard deviations more pulses than their mean.
 const MOST_HIT: f32 = 2.1;
 
+/// Slots whose pulses are applied at once at most: they are counted in bytes.
+const COUNTED: usize = 3 * NOTED;
+/// What such a pass costs, and counting the pulses of a slot, in passes over all cells.
+const AT_ONCE: f32 = 2.0;
+const COUNTING: f32 = 0.02;
+/// Pulses of a cell that are applied at once on average: so many, or so few that their slopes add up to this.
+const PULSES: f32 = 12.0;
+const SLOPES: f32 = 0.03;
+
 /// Some of the samples in which a row fires, one after the other.
 pub(super) enum Part {
     /// Whose pulses its cells take in turn.
@@ -33,8 +47,8 @@ pub(super) enum Part {
     Alone(usize),
 }
 
-/// The next samples of a row of `cols` cells that are taken in one way.
-pub(super) fn next_part(lines: &Lines, fires: &[[u32; 2]], cols: usize) -> Part {
+/// The next samples of a row of `cols` cells that are taken in one way; at the slope of its steps, pulses of many slots at once.
+pub(super) fn next_part(lines: &Lines, fires: &[[u32; 2]], cols: usize, slope: Option<f32>) -> Part {
     let mut alone = 0;
     while alone < fires.len() {
         let (mut slots, mut pulses, mut samples) = (0, 0, 0);
@@ -48,7 +62,7 @@ pub(super) fn next_part(lines: &Lines, fires: &[[u32; 2]], cols: usize) -> Part 
             }
             samples += 1;
         }
-        if pays(slots, pulses, cols) {
+        if pays(slots, pulses, cols, slope) {
             return if alone == 0 { Part::InTurn(samples) } else { Part::Alone(alone) };
         }
         alone += samples.max(1);
@@ -56,14 +70,25 @@ pub(super) fn next_part(lines: &Lines, fires: &[[u32; 2]], cols: usize) -> Part 
     Part::Alone(alone)
 }
 
-/// Whether cells should take so many pulses in so many slots in turn.
-fn pays(slots: usize, pulses: usize, cols: usize) -> bool {
+/// Whether cells should take so many pulses in so many slots in turn, or at once.
+fn pays(slots: usize, pulses: usize, cols: usize, slope: Option<f32>) -> bool {
     let (many, slots, mean) = (slots >= LEAST, slots as f32, pulses as f32 / cols as f32);
+    if let Some(slope) = slope {
+        let passes = (slots / counted(mean / slots, slope) as f32).ceil();
+        return AT_ONCE * passes + COUNTING * slots < slots;
+    }
     let passes = mean + MOST_HIT * (mean * (1.0 - mean / slots)).sqrt();
     many && IN_TURN * passes + NOTING * slots < slots
 }
 
-/// Samples of a row whose pulses its cells take in turn. Not a part of [`super::row::Row`]: the compiler would keep what this needs in
+/// Slots to be applied at once where so many pulses meet a cell in each: whole notes, so that they can be taken in turn as well.
+#[inline(always)]
+fn counted(pulses_in_a_slot: f32, slope: f32) -> usize {
+    let pulses = PULSES.min(SLOPES / slope);
+    ((pulses / pulses_in_a_slot) as usize / NOTED * NOTED).clamp(NOTED, COUNTED)
+}
+
+/// Samples of a row whose pulses its cells take in turn, or at once. Not a part of [`super::row::Row`]: the compiler would keep what this needs in
 /// registers that the loops of that one need.
 pub(super) struct Turns<'a, N> {
     pub(super) lines: &'a Lines,
@@ -71,6 +96,8 @@ pub(super) struct Turns<'a, N> {
     pub(super) key: Key,
     /// Whether there is noise to draw.
     pub(super) noisy: bool,
+    /// The slope of steps at which pulses of many slots are applied at once.
+    pub(super) slope: Option<f32>,
     pub(super) noise: N,
     pub(super) parameters: Parameters<'a>,
     /// What pulses act on.
@@ -85,7 +112,7 @@ impl<N: Noise> WithLaw<Vector> for Turns<'_, N> {
 
     #[inline(always)]
     fn run<L: Law<Vector>>(self, law: L) -> u64 {
-        let Self { lines, fires, key, noisy, noise, parameters, state } = self;
+        let Self { lines, fires, key, noisy, slope, noise, parameters, state } = self;
         let cells = Cells::new(law, noise, parameters);
         let (mut draws, mut visits) = (Draws::new(key, noisy), Visits::new());
         let (mut rest, mut pulses) = (fires, 0);
@@ -99,8 +126,19 @@ impl<N: Noise> WithLaw<Vector> for Turns<'_, N> {
                 rest = &rest[1..];
             }
             pulses += visits.pulses as u64;
+            let met = visits.pulses as f32 / (visits.len * state.len()) as f32;
+            let slots = slope.map_or(visits.len, |slope| counted(met, slope));
             each_chunk!(cells, state, |start, cells, chunk| {
-                pulse_in_turn(cells, (&visits, lines, start), &mut draws, chunk);
+                let mut from = 0;
+                while from < visits.len {
+                    let some = from..visits.len.min(from + slots);
+                    from = some.end;
+                    if slope.is_none()
+                        || !at_once(cells, (&visits, lines, start), some.clone(), &mut draws, chunk)
+                    {
+                        pulse_in_turn(cells, (&visits, lines, start), some, &mut draws, chunk);
+                    }
+                }
             });
         }
         pulses
@@ -146,11 +184,29 @@ impl Visits {
         (self.len, self.negative, self.pulses) = (0, [0; MOST / NOTED], 0);
     }
 
+    /// How many of some visits hit each cell of a chunk, and how many more of them go up than down.
+    #[inline(always)]
+    fn count(&self, lines: &Lines, some: Range<usize>, start: usize) -> ([i8; CHUNK], [i8; CHUNK]) {
+        let [mut hits, mut ups] = [[0; CHUNK]; 2];
+        for visit in some {
+            let mut room = None;
+            let signs = filled(lines.columns(self.slots[visit] as usize).signs, start, &mut room);
+            // All bits, or none.
+            let flip = -((self.negative[visit / NOTED] >> (visit % NOTED) & 1) as i8);
+            for j in 0..CHUNK {
+                hits[j] += signs[j] & 1;
+                ups[j] += (signs[j] ^ flip) - flip;
+            }
+        }
+        (hits, ups)
+    }
+
     /// Which visits from `first` on hit each cell of a chunk, and which of them go up: one bit for each.
     #[inline(always)]
-    fn meet(&self, lines: &Lines, first: usize, start: usize) -> ([u32; CHUNK], [u32; CHUNK]) {
+    fn meet(&self, lines: &Lines, some: Range<usize>, start: usize) -> ([u32; CHUNK], [u32; CHUNK]) {
         let [mut hits, mut ups] = [[0; CHUNK]; 2];
-        for (visit, slot) in self.slots[first..self.len.min(first + NOTED)].iter().enumerate() {
+        let first = some.start;
+        for (visit, slot) in self.slots[some].iter().enumerate() {
             let mut room = None;
             let signs = filled(lines.columns(*slot as usize).signs, start, &mut room);
             for j in 0..CHUNK {
@@ -168,11 +224,36 @@ impl Visits {
     }
 }
 
-/// The pulses of all visits on the cells of a chunk that begins at column `start`, each cell its own in order.
+/// The pulses of some visits on the cells of a chunk that begins at column `start`, all at once; `false` if that would be wrong for one of them, and
+/// nothing was done.
+#[inline(always)]
+fn at_once<L: Law<Vector>, N: Noise>(
+    cells: Cells<'_, L, N>,
+    (visits, lines, start): (&Visits, &Lines, usize),
+    some: Range<usize>,
+    draws: &mut Draws,
+    state: &mut [f32; CHUNK],
+) -> bool {
+    let (hits, ups) = visits.count(lines, some, start);
+    let xi = draws.next();
+    let (mut next, mut any_far) = ([0.0; CHUNK], [0; CHUNK]);
+    for j in 0..CHUNK {
+        let far;
+        (next[j], far) = cells.mixed(j, i32::from(hits[j]), i32::from(ups[j]), state[j], xi[j]);
+        any_far[j] = u32::from(far);
+    }
+    if none(&any_far) {
+        *state = next;
+    }
+    none(&any_far)
+}
+
+/// The pulses of some visits on the cells of a chunk that begins at column `start`, each cell its own in order.
 #[inline(always)]
 fn pulse_in_turn<L: Law<Vector>, N: Noise>(
     cells: Cells<'_, L, N>,
     (visits, lines, start): (&Visits, &Lines, usize),
+    some: Range<usize>,
     draws: &mut Draws,
     state: &mut [f32; CHUNK],
 ) {
@@ -180,10 +261,10 @@ fn pulse_in_turn<L: Law<Vector>, N: Noise>(
     // A costly step needs all registers itself.
     let cells = if L::COSTLY { cells } else { cells.copied(&mut room) };
     let [mut left, mut ups, mut coming, mut coming_ups] = [[0; CHUNK]; 4];
-    let (mut noted, mut now) = (0, *state);
+    let (mut noted, mut now) = (some.start, *state);
     loop {
-        while noted < visits.len && none(&coming) {
-            (coming, coming_ups) = visits.meet(lines, noted, start);
+        while noted < some.end && none(&coming) {
+            (coming, coming_ups) = visits.meet(lines, noted..some.end.min(noted + NOTED), start);
             noted += NOTED;
         }
         // Blocks of their own, here and below: what is written in part goes through memory, and is waited for.
