@@ -132,3 +132,100 @@ fn every_pulse_taken_in_turn_has_noise_of_its_own() {
     // The broken twin: as if one noise in four were that of another pulse of the cell, which adds up to half as much again or more.
     assert!(far(1.25 * variance) > allowed);
 }
+
+/// The states after the pulses of the last update, from `start`, and the variances that noise of deviation σ adds; both pulse by pulse, in order. Slopes are differences.
+fn propagated(tile: &Tile, start: f32, noise: f64) -> Vec<(f64, f64)> {
+    let mut all = Vec::new();
+    for i in 0..SHAPE.0 * SHAPE.1 {
+        let (mut state, mut variance) = (start, 0.0);
+        for sample in 0..BATCH {
+            let Some(train) = lines(tile).row(sample, i / SHAPE.1) else { continue };
+            let column = lines(tile).column_trains(sample)[i % SHAPE.1];
+            let up = (train ^ column) & SIGN == 0;
+            for _ in 0..(train & column & !SIGN).count_ones() {
+                let next = one_pulse(tile, i, up, state, 0.0);
+                let slope = f64::from(one_pulse(tile, i, up, state + 0.01, 0.0) - next) / 0.01;
+                variance = variance * slope * slope + (noise * f64::from(next - state)).powi(2);
+                state = next;
+            }
+        }
+        all.push((f64::from(state), variance));
+    }
+    all
+}
+
+/// A device whose steps are gentle, after an update of many pulses from `start`, and what [`propagated`] says of it.
+fn gentle((step, shape): (f32, f32), start: f32, noise: f32, key: u64) -> (Tile, Vec<(f64, f64)>) {
+    let device = Device {
+        cycle_noise: CycleNoise::Multiplicative(noise),
+        ..Device::ideal(StepModel::power(shape), step, -0.6, 0.6)
+    };
+    let mut tile = Tile::new(SHAPE.0, SHAPE.1, device, Key::new(4)).unwrap();
+    tile.program(&[start; SHAPE.0 * SHAPE.1], Key::new(7)).unwrap();
+    let (errors, inputs) = signals(0.5, 0.2);
+    tile.write(20.0 * step, &errors, &inputs, Trains::default(), Key::new(5).fold(key)).unwrap();
+    let expected = propagated(&tile, start, f64::from(noise));
+    (tile, expected)
+}
+
+/// Pulses that all cells moved by on average, were off by, and by how much they differ where only the first step of a cell counts.
+#[test]
+fn gentle_pulses_of_many_slots_are_applied_at_once_without_bias() {
+    for (step, shape, start) in [(0.002, 1.0, 0.0), (0.002, 1.0, 0.4), (0.001, 1.5, -0.2), (0.001, 2.5, 0.1)] {
+        let (tile, expected) = gentle((step, shape), start, 0.0, 0);
+        let [mut off, mut twin] = [0.0; 2];
+        let mut apart = 0;
+        for (i, (w, (state, _))) in tile.weights().iter().zip(&expected).enumerate() {
+            let ([up, down], pulse) = (counts(&tile, i), |up| one_pulse(&tile, i, up, start, 0.0) - start);
+            let straight = start + up as f32 * pulse(true) + down as f32 * pulse(false);
+            off += (f64::from(*w) - state) / f64::from(step);
+            twin += (f64::from(straight) - state) / f64::from(step);
+            apart += usize::from((f64::from(*w) - state).abs() > 1e-6);
+        }
+        // It is not the order of the pulses that was followed, but the mean of all orders.
+        assert!(apart > expected.len() / 2, "{apart} cells apart");
+        // Cells that share lines share their order: 420 of them differ from that mean by 0.001 together.
+        let (off, twin) = (off / expected.len() as f64, twin / expected.len() as f64);
+        assert!(off.abs() < 0.006, "step {step}, shape {shape}, from {start}: off by {off} pulses");
+        // The broken twin: as if steps did not change on the way.
+        assert!(twin.abs() > 0.06, "step {step}, shape {shape}, from {start}: {twin} pulses");
+    }
+}
+
+#[test]
+fn their_noise_is_that_of_all_of_them() {
+    for (step, shape, start) in [(0.002, 1.0, 0.3), (0.001, 2.5, -0.2)] {
+        let (mut squares, mut sum, mut cells) = (0.0, 0.0, 0.0);
+        for key in 0..12 {
+            let (tile, expected) = gentle((step, shape), start, 0.3, key);
+            for (w, (state, variance)) in tile.weights().iter().zip(&expected).filter(|(_, (_, v))| *v > 0.0) {
+                let z = (f64::from(*w) - state) / variance.sqrt();
+                (squares, sum, cells) = (squares + z * z, sum + z, cells + 1.0);
+            }
+        }
+        assert!(cells > 4000.0, "{cells} cells");
+        let allowed = Z * f64::sqrt(2.0 / cells);
+        let far = |variance: f64| (squares / cells / variance - 1.0).abs();
+        assert!(far(1.0) < allowed, "{} > {allowed}", far(1.0));
+        assert!((sum / cells).abs() < Z / f64::sqrt(cells), "{}", sum / cells);
+        // The broken twin: as if each noise met the state as it was at the end, which for these pulses is an eighth more or less.
+        assert!(far(1.25) > allowed);
+    }
+}
+
+#[test]
+fn cells_near_a_bound_at_which_steps_end_at_once_take_their_pulses_in_turn() {
+    // A root has no slope at its end: there hardly a pulse is like the one before.
+    let (tile, expected) = gentle((0.002, 0.5), 0.5999, 0.0, 0);
+    let far = |w: f32, state: f64| (f64::from(w) - state).abs() / 0.002;
+    let [mut most, mut twin] = [0.0f64; 2];
+    for (i, (w, (state, _))) in tile.weights().iter().zip(&expected).enumerate() {
+        let ([up, down], pulse) = (counts(&tile, i), |up| one_pulse(&tile, i, up, 0.5999, 0.0) - 0.5999);
+        let straight = 0.5999 + up as f32 * pulse(true) + down as f32 * pulse(false);
+        (most, twin) = (most.max(far(*w, *state)), twin.max(far(straight, *state)));
+    }
+    // Of later pulses, far from the bound, the order does not count.
+    assert!(most < 0.1, "{most} pulses");
+    // The broken twin: as if all were like the first.
+    assert!(twin > 1.0, "{twin} pulses");
+}

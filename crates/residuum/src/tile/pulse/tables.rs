@@ -153,7 +153,7 @@ impl Tables {
     ) -> bool {
         let Some(entries) = self.entries.first_chunk::<ROOM>().filter(|_| self.ready) else { return false };
         let (per_step, flip, columns) = (self.per_step, self.flip, self.first.len() - CHUNK);
-        let mut between = [0.0; CHUNK];
+        let mut between = [0; CHUNK];
         let (words, found) = (&mut look.words[..counts.len()], &mut look.found[..counts.len()]);
         for (n, (words, index)) in words.iter_mut().zip(&mut *found).enumerate() {
             let (mut room, start) = (None, start + n * CHUNK);
@@ -164,7 +164,8 @@ impl Tables {
                 let steps = values[j].abs() * per_step;
                 let rounded = steps + ROUND;
                 let apart = (steps - (rounded - ROUND)).abs();
-                between[j] = if apart > between[j] { apart } else { between[j] };
+                // The order of magnitudes is that of their bits. A choice between two would be written in part, and be waited for.
+                between[j] = apart.to_bits().max(between[j]);
                 let table = first[j] + (rounded.to_bits() & 31);
                 index[j] = table << 5 | words[j] >> BITS;
             }
@@ -183,7 +184,7 @@ impl Tables {
                 counts[j] = (count ^ down) - down;
             }
         }
-        between.iter().all(|apart| *apart <= NEAR)
+        between.iter().all(|apart| f32::from_bits(*apart) <= NEAR)
     }
 }
 
