@@ -100,7 +100,13 @@ fn sixteen_bits_keep_a_varied_tile_within_its_bytes() {
             let per_weight = bytes as f64 / weights;
             // What the device says is part of it; the rest is a row of parameters and the lines.
             let stated = (4 + device.parameter_bytes()) as f64;
-            assert!(per_weight >= stated && per_weight < stated + 1.0, "{per_weight}, {stated}: {device:?}");
+            // In single precision, what cells turn out to share is let go only when all is drawn: here exponents of both directions, before there
+            // were weights.
+            let let_go = if kept == CellParameters::F32 { 4.0 } else { 0.0 };
+            assert!(
+                per_weight >= stated && per_weight < stated + 1.0 + let_go,
+                "{per_weight}, {stated}: {device:?}"
+            );
             assert!(stated <= most, "{stated}: {device:?}");
             // In single precision the same tile is beyond them.
             assert_eq!(per_weight <= 12.5, kept == CellParameters::I16, "{per_weight}: {device:?}");

@@ -6,9 +6,12 @@ use super::{CycleNoise, Device};
 use crate::error::ParameterError;
 use crate::simd::{self, Kernel};
 
-/// Structure of arrays; only what the step model needs is filled.
+/// Structure of arrays; only what the step model needs is filled. Of a parameter that is the same in all cells there may be fewer values than cells:
+/// [`value`] and [`slice`] know.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cells {
+    /// How many there are.
+    n: usize,
     /// s₊ and s₋.
     pub(crate) scale: [Vec<f32>; 2],
     pub(crate) max: Vec<f32>,
@@ -19,6 +22,24 @@ pub(crate) struct Cells {
     pub(crate) shape: [Vec<f32>; 2],
     /// 1/(max − min) for steps that depend on it (power, exponential), 0 for a stuck cell; empty otherwise.
     pub(crate) inverse_range: Vec<f32>,
+}
+
+/// A parameter of cell i.
+#[inline(always)]
+pub(crate) fn value(values: &[f32], i: usize) -> f32 {
+    values[i.min(values.len() - 1)]
+}
+
+/// A parameter of cells `from..to`; nothing if the step model does not have it.
+#[inline(always)]
+pub(crate) fn slice(values: &[f32], from: usize, to: usize) -> &[f32] {
+    if values.len() >= to {
+        &values[from..to]
+    } else if values.is_empty() {
+        values
+    } else {
+        &values[..to - from]
+    }
 }
 
 /// Index of a direction in the pairs above.
@@ -39,6 +60,7 @@ impl Cells {
         draws: &Draws<'_>,
         origins: &mut Vec<f32>,
     ) -> Result<(), ParameterError> {
+        self.n = draws.len();
         let [up, down] = &mut self.scale;
         draws.factors("step", device.step_spread, up);
         draws.deviations("imbalance", device.imbalance_spread, down);
@@ -78,7 +100,26 @@ impl Cells {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.max.len()
+        self.n
+    }
+
+    /// Keeps so many values of each parameter that is the same in all cells, the most that are asked for at a time: what is read again and again stays in the
+    /// nearest cache.
+    pub(super) fn share(&mut self, most: usize) {
+        for values in self.arrays_mut() {
+            if values.len() > most && alike(values) {
+                values.truncate(most);
+                values.shrink_to_fit();
+            }
+        }
+    }
+
+    /// Gives every cell a value of its own of what they share.
+    pub(super) fn repeat(&mut self) {
+        let n = self.n;
+        for values in self.arrays_mut().into_iter().filter(|values| !values.is_empty()) {
+            values.resize(n, values[0]);
+        }
     }
 
     /// What was drawn for each cell, by name; what the step model does not use is left out.
@@ -95,18 +136,19 @@ impl Cells {
             ("shape_down", v),
         ];
         let used = all.into_iter().filter(|(_, values)| !values.is_empty());
-        used.map(|(name, values)| (name.to_owned(), values.clone())).collect()
+        let each = |values: &Vec<f32>| (0..self.n).map(|i| value(values, i)).collect();
+        used.map(|(name, values)| (name.to_owned(), each(values))).collect()
     }
 
     /// Every array, empty ones too.
     pub(crate) fn arrays(&self) -> [&Vec<f32>; 9] {
-        let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], inverse_range } = self;
+        let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], inverse_range, .. } = self;
         [s, t, max, min, b, c, u, v, inverse_range]
     }
 
     /// The same, mutable.
     pub(crate) fn arrays_mut(&mut self) -> [&mut Vec<f32>; 9] {
-        let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], inverse_range } = self;
+        let Self { scale: [s, t], max, min, base: [b, c], shape: [u, v], inverse_range, .. } = self;
         [s, t, max, min, b, c, u, v, inverse_range]
     }
 
@@ -137,9 +179,15 @@ impl Cells {
 
     #[inline(always)]
     pub(crate) fn clip(&self, i: usize, w: f32) -> f32 {
-        let w = if w > self.max[i] { self.max[i] } else { w };
-        if w < self.min[i] { self.min[i] } else { w }
+        let (max, min) = (value(&self.max, i), value(&self.min, i));
+        let w = if w > max { max } else { w };
+        if w < min { min } else { w }
     }
+}
+
+/// Whether all values are the same.
+pub(super) fn alike(values: &[f32]) -> bool {
+    values.iter().all(|v| v.to_bits() == values[0].to_bits())
 }
 
 /// s± = |g ± r + imbalance|·Δw_min in place of the draws g and r. A step that would go the wrong way is mirrored: up pulses never
@@ -294,7 +342,7 @@ impl Device {
 
     /// Neighbouring states on a grid of the cell's range, the whole range first.
     fn parts(cells: &Cells, i: usize) -> impl Iterator<Item = (f32, f32)> {
-        let (min, max) = (cells.min[i], cells.max[i]);
+        let (min, max) = (value(&cells.min, i), value(&cells.max, i));
         let node = move |k: usize| min + (max - min) * (k as f32 / PARTS as f32);
         std::iter::once((min, max)).chain((0..PARTS).map(move |k| (node(k), node(k + 1))))
     }
@@ -320,7 +368,7 @@ impl Device {
     /// Where the mean up step falls below the mean down step between the cell's bounds.
     pub(crate) fn crossing(&self, span: Span<'_>, i: usize) -> Option<f32> {
         let (cells, i) = (span.cells, i - span.first);
-        let (min, max) = (cells.min[i], cells.max[i]);
+        let (min, max) = (value(&cells.min, i), value(&cells.max, i));
         let excess = |w: f32| self.excess(cells, i, w);
         let falls = |&(lo, hi): &(f32, f32)| excess(lo) > 0.0 && excess(hi) <= 0.0;
         let (mut lo, mut hi) = Self::parts(cells, i).find(falls)?;

@@ -4,7 +4,7 @@
 //! lie there; from draws in 16 bits they are worked out into a [`Room`], for a row at a time, so that the kernels that
 //! follow see the same arrays either way.
 
-use super::cells::{Cells, composable};
+use super::cells::{Cells, alike, composable};
 use super::draws::{Draws, KeptDraws};
 use super::law::Parameters;
 use super::{CellParameters, Device};
@@ -113,6 +113,13 @@ impl KeptCells {
         Ok(Self { kept, at_once: composable(device) })
     }
 
+    /// Keeps so many values of each parameter that is the same in all cells, the most that a span may have.
+    pub(crate) fn share(&mut self, most: usize) {
+        if let Kept::F32(cells) = &mut self.kept {
+            cells.share(most);
+        }
+    }
+
     /// Number of cells.
     pub(crate) fn len(&self) -> usize {
         match &self.kept {
@@ -121,11 +128,12 @@ impl KeptCells {
         }
     }
 
-    /// Bytes of the parameters of one cell.
-    fn bytes_per_cell(&self) -> usize {
+    /// Bytes of the parameters of one cell; what all cells share counts for nothing, if they do not differ anyway.
+    fn bytes_per_cell(&self, differ: bool) -> usize {
         match &self.kept {
             Kept::F32(cells) => {
-                size_of::<f32>() * cells.arrays().into_iter().filter(|array| !array.is_empty()).count()
+                let own = |array: &&Vec<f32>| !array.is_empty() && (differ || !alike(array));
+                size_of::<f32>() * cells.arrays().into_iter().filter(own).count()
             }
             Kept::I16(rounded) => rounded.draws.bytes_per_cell(),
         }
@@ -160,10 +168,11 @@ impl KeptCells {
         }
     }
 
-    /// The same parameters, kept as they are used.
+    /// The same parameters, kept as they are used, those that cells share once for each.
     pub(crate) fn in_f32(&self) -> Self {
         let mut room = Room { here: None, home: None };
-        let cells = self.span(0, self.len(), &mut room).cells.clone();
+        let mut cells = self.span(0, self.len(), &mut room).cells.clone();
+        cells.repeat();
         Self { kept: Kept::F32(Box::new(cells)), at_once: self.at_once }
     }
 
@@ -175,9 +184,10 @@ impl KeptCells {
 }
 
 impl Device {
-    /// Bytes that a tile needs for the parameters of each cell, besides four for its weight.
+    /// Bytes that a large tile needs for the parameters of each cell, besides four for its weight. Parameters that are the same in all cells need
+    /// none.
     pub fn parameter_bytes(&self) -> usize {
-        KeptCells::draw(1, self, Key::new(0)).map_or(0, |cells| cells.bytes_per_cell())
+        KeptCells::draw(2, self, Key::new(0)).map_or(0, |cells| cells.bytes_per_cell(self.stuck.is_some()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The law of a step model: how large a step is at a state, written once for vector code, single pulses and the theory.
 
 use super::Device;
-use super::cells::{Cells, side};
+use super::cells::{Cells, side, slice, value};
 use crate::math::{exp2_32, pow32};
 use crate::simd::Kernel;
 use crate::stream::CHUNK;
@@ -330,15 +330,15 @@ pub(crate) struct Padding([[f32; CHUNK]; 9]);
 impl<'a> Parameters<'a> {
     /// The parameters of the array's cells from `from` on, beyond `to` those that fill up a chunk, as far as there are any.
     pub(crate) fn of(cells: &'a Cells, from: usize, to: usize) -> Self {
-        let to = (to + CHUNK).min(cells.max.len());
-        let shape = |s: usize| cells.shape[s].get(from..to).unwrap_or(&[]);
+        let to = (to + CHUNK).min(cells.len());
+        let both = |pair: &'a [Vec<f32>; 2]| [slice(&pair[0], from, to), slice(&pair[1], from, to)];
         Self {
-            scale: [&cells.base()[0][from..to], &cells.base()[1][from..to]],
-            shape: [shape(0), shape(1)],
-            max: &cells.max[from..to],
-            min: &cells.min[from..to],
-            inverse_range: cells.inverse_range.get(from..to).unwrap_or(&[]),
-            unit: [&cells.scale[0][from..to], &cells.scale[1][from..to]],
+            scale: both(cells.base()),
+            shape: both(&cells.shape),
+            max: slice(&cells.max, from, to),
+            min: slice(&cells.min, from, to),
+            inverse_range: slice(&cells.inverse_range, from, to),
+            unit: both(&cells.scale),
         }
     }
 
@@ -477,10 +477,10 @@ impl Device {
     /// s±u±(w) of cell i, the noise-free size of its next step.
     #[inline(always)]
     pub(crate) fn step_size(&self, cells: &Cells, i: usize, up: bool, w: f32) -> f32 {
-        let (s, max, min) = (side(up), cells.max[i], cells.min[i]);
+        let (s, max, min) = (side(up), value(&cells.max, i), value(&cells.min, i));
         let cell = Cell {
-            scale: cells.base()[s][i],
-            shape: cells.shape[s].get(i).copied().unwrap_or(0.0),
+            scale: value(&cells.base()[s], i),
+            shape: if cells.shape[s].is_empty() { 0.0 } else { value(&cells.shape[s], i) },
             max,
             min,
             inverse_range: if max > min { 1.0 / (max - min) } else { 0.0 },

@@ -3,7 +3,7 @@
 use super::aihwkit::{
     Class, ConversionError, Pulsed, decay_leads_to_reset, expressible, only_normal, write_noise,
 };
-use super::cells::Cells;
+use super::cells::{Cells, value};
 use super::draws::Draws;
 use super::law::{Arithmetic, Cell, Law, Shape, signed};
 use super::{CycleNoise, Device, Model, Reference, Spread, StepModel};
@@ -154,8 +154,9 @@ impl Model for Slopes {
     }
 
     fn symmetric_point(&self, cells: &Cells, i: usize) -> Option<f32> {
-        let slopes = cells.shape[1][i] - cells.shape[0][i];
-        Some(if slopes == 0.0 { 0.0 } else { (cells.scale[0][i] - cells.scale[1][i]) / slopes })
+        let difference = |[a, b]: &[Vec<f32>; 2]| value(a, i) - value(b, i);
+        let slopes = -difference(&cells.shape);
+        Some(if slopes == 0.0 { 0.0 } else { difference(&cells.scale) / slopes })
     }
 
     fn describe(&self) -> String {

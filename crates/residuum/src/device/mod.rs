@@ -46,7 +46,7 @@ pub use piecewise::Nodes;
 pub use power::Exponents;
 pub use response::DeviceResponse;
 
-pub(crate) use cells::{Cells, side};
+pub(crate) use cells::{Cells, side, value};
 pub(crate) use kept::{KeptCells, Span};
 pub(crate) use law::{Law, Padding, Parameters, Vector, WithLaw, pick};
 

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::{Ledger, Management, Scheme, Tile, Trains};
 use crate::Key;
 use crate::array::{Array, Calibration, ZeroShift, all_points, run_zero_shift};
+use crate::device::value;
 use crate::error::{ParameterError, require, same_length};
 use crate::readout::Shape;
 use crate::state::{State, StateError, Tensors};
@@ -148,7 +149,7 @@ impl Array<f32> for Tile {
         let mut room = self.cells.room();
         let span = self.cells.span(cell, cell + 1, &mut room);
         let i = cell - span.first;
-        Some([span.cells.min[i], span.cells.max[i]])
+        Some([value(&span.cells.min, i), value(&span.cells.max, i)])
     }
 
     fn cell_parameters(&self) -> Vec<(String, Vec<f32>)> {

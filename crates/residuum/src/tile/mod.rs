@@ -74,7 +74,8 @@ impl Tile {
         device.validate()?;
         crate::error::require(rows > 0, "rows", "at least 1", rows as f64)?;
         crate::error::require(cols > 0, "cols", "at least 1", cols as f64)?;
-        let cells = KeptCells::draw(rows * cols, &device, key)?;
+        let mut cells = KeptCells::draw(rows * cols, &device, key)?;
+        cells.share(pulse::longest_span(cols));
         let retained = retention::Retained::draw(rows * cols, &device.retention, key);
         let weights = vec![0.0; rows * cols];
         let hidden = (device.write_noise > 0.0).then(|| weights.clone());

@@ -66,10 +66,10 @@ fn signals(n: usize, size: f32, key: Key) -> Vec<f32> {
 /// Every way to change a tile, one after the other.
 fn change(tile: &mut Tile, key: Key) {
     let trains = Trains::default();
-    let batch = 3;
-    let (x, matrix) = (signals(batch * COLS, 1.0, key.named("x")), signals(ROWS * COLS, 0.02, key.named("m")));
-    let d = |size: f32| signals(batch * ROWS, size, key.named("d"));
-    tile.program(&signals(ROWS * COLS, 0.6, key.named("start")), key).unwrap();
+    let (batch, rows) = (3, tile.rows());
+    let (x, matrix) = (signals(batch * COLS, 1.0, key.named("x")), signals(rows * COLS, 0.02, key.named("m")));
+    let d = |size: f32| signals(batch * rows, size, key.named("d"));
+    tile.program(&signals(rows * COLS, 0.6, key.named("start")), key).unwrap();
     tile.write(0.05, &d(0.1), &x, trains, key.named("light")).unwrap();
     tile.write(0.05, &d(1.0), &x, trains, key.named("heavy")).unwrap();
     let schemes = [
@@ -84,7 +84,7 @@ fn change(tile: &mut Tile, key: Key) {
         tile.write_matrix(1.0, &matrix, scheme, key.named("matrix")).unwrap();
         // Columns in turn, over the end, and one that is out of turn.
         for column in [30, 31, 32, 33, 47, 48, 49, 74, 0, 1, 50] {
-            tile.write_column(column, 1.0, &matrix[..ROWS], scheme, key.fold(column as u64)).unwrap();
+            tile.write_column(column, 1.0, &matrix[..rows], scheme, key.fold(column as u64)).unwrap();
         }
     }
     tile.pulse_all(true, key.named("all"));
@@ -186,9 +186,10 @@ fn bytes_of_parameters_count_what_varies() {
         (varied(StepModel::Constant), 16, 8),
         (varied(StepModel::soft_bounds()), 24, 8),
         (Device { reference: Some(reference), ..varied(StepModel::soft_bounds()) }, 32, 10),
-        (varied(StepModel::power(2.5)), 28, 8),
+        // One exponent is kept once.
+        (varied(StepModel::power(2.5)), 20, 8),
         (varied(StepModel::Power(exponents)), 28, 10),
-        (Device::ideal(StepModel::soft_bounds(), 1e-3, -1.0, 1.0), 24, 0),
+        (Device::ideal(StepModel::soft_bounds(), 1e-3, -1.0, 1.0), 0, 0),
     ];
     for (device, single, rounded) in cases {
         assert_eq!(bytes(&device, CellParameters::F32), single, "{device:?}");
@@ -225,4 +226,30 @@ fn a_reference_that_must_be_searched_for_is_refused() {
     assert!(error.contains("cell_parameters must be f32") && error.ends_with("got i16"), "{error}");
     let single = Device { cell_parameters: CellParameters::F32, ..device };
     assert!(Tile::new(2, 2, single, Key::new(1)).is_ok());
+}
+
+#[test]
+fn parameters_that_cells_share_are_kept_once_and_change_no_bit() {
+    let rows = 80;
+    for step in [StepModel::power(1.0), StepModel::power(1.5), StepModel::soft_bounds(), StepModel::Constant] {
+        let spreads = [Spread::normal(0.3), Spread::NONE];
+        for (step_spread, imbalance_spread) in spreads.into_iter().zip([0.01, 0.0]) {
+            let cycle_noise = CycleNoise::Multiplicative(0.3);
+            let ideal = Device::ideal(step.clone(), 2e-3, -0.6, 0.7);
+            let device = Device { step_spread, imbalance_spread, cycle_noise, ..ideal };
+            let mut shared = Tile::new(rows, COLS, device.clone(), Key::new(1)).unwrap();
+            // There every cell has its own.
+            let mut own = in_f32(&shared);
+            assert_eq!(shared.cell_parameters(), own.cell_parameters());
+            assert_eq!(shared.symmetric_points(), own.symmetric_points(), "{device:?}");
+            for tile in [&mut shared, &mut own] {
+                change(tile, Key::new(2));
+            }
+            assert_eq!(bits(&shared), bits(&own), "{device:?}");
+            // Another bound, here of all cells, is seen: the comparison can fail.
+            let mut other = Tile::new(rows, COLS, Device { max: 0.69, ..device }, Key::new(1)).unwrap();
+            change(&mut other, Key::new(2));
+            assert_ne!(bits(&other), bits(&shared));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::blocks::RowBlock;
 use super::column_lines::{ColumnLines, HEIGHT};
 use super::counted::{Chunk, LONGEST};
-use crate::device::{Cells, Device, Parameters, side};
+use crate::device::{Cells, Device, Parameters, side, value};
 use crate::simd::{self, Kernel};
 
 /// Location of a cell.
@@ -40,7 +40,7 @@ impl ArrayCells<'_> {
             // A parameter that the step model does not have is empty.
             if !from.is_empty() {
                 for (out, position) in out.iter_mut().zip(positions) {
-                    *out = from[index(position)];
+                    *out = value(from, index(position));
                 }
             }
             out
@@ -49,7 +49,7 @@ impl ArrayCells<'_> {
             let mut out = [0.0; LONGEST];
             if !pair[0].is_empty() {
                 for (k, (out, position)) in out.iter_mut().zip(positions).enumerate() {
-                    *out = pair[side(up(k))][position.cell];
+                    *out = value(&pair[side(up(k))], position.cell);
                 }
             }
             out

@@ -37,6 +37,16 @@ pub(super) const CHUNKS: usize = 16;
 /// Cells that share a stream, in whole rows: so many that starting it takes no time to speak of.
 const CELLS: usize = 4096;
 
+/// The same in rows of so many cells.
+fn height(cols: usize) -> usize {
+    CELLS.div_ceil(cols)
+}
+
+/// The most neighbouring cells whose parameters are asked for at a time: some rows, filled up to whole chunks.
+pub(crate) fn longest_span(cols: usize) -> usize {
+    height(cols) * cols + CHUNK
+}
+
 /// The lines of a matrix, one entry per column and then those of the first columns again, for chunks that go on in the next row; kept by the tile, so that a transfer allocates nothing once it has run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MatrixLines {
@@ -468,7 +478,7 @@ impl Tile {
         let mut lines = std::mem::take(&mut self.matrix_lines);
         lines.draw(scheme, self.device.granularity(), scale, survey, key.named("columns"));
         let rows = key.named("rows");
-        let height = CELLS.div_ceil(cols);
+        let height = height(cols);
         let (device, cells, blocks) = self.blocks(height, VISITS * direction.len());
         let (noisy, at_once, step) = (device.noisy(), cells.at_once, &device.step);
         let gentle = gentle_slope(device).is_some();

@@ -25,5 +25,5 @@ mod transposed;
 mod visits;
 
 pub(super) use column::{Columns, Survey};
-pub(super) use matrix::MatrixLines;
+pub(super) use matrix::{MatrixLines, longest_span};
 pub(crate) use single::one;

@@ -63,7 +63,12 @@ impl KeptCells {
         let len = |from: &[f32]| if from.is_empty() { 0 } else { WIDTH * rows };
         if let Some(whole) = self.whole() {
             for (from, to) in whole.arrays().into_iter().zip(into.arrays_mut()) {
-                to.resize(len(from), 0.0);
+                // What all cells share is the same in every column.
+                let shared = from.len() < rows * cols;
+                to.resize(len(from), from.first().copied().unwrap_or(0.0));
+                if shared {
+                    continue;
+                }
                 for (row, from) in from.chunks_exact(cols).enumerate() {
                     for (k, value) in from[first..first + held].iter().enumerate() {
                         to[k * rows + row] = *value;
