@@ -351,6 +351,12 @@ impl Lines {
         }
     }
 
+    /// The signs of all slots, chunk by chunk, and how many chunks a slot has.
+    #[inline(always)]
+    pub(super) fn signs(&self) -> (&[[i8; CHUNK]], usize) {
+        (self.signs.as_chunks().0, self.shape.1.div_ceil(CHUNK))
+    }
+
     /// The pulses on all columns in slot `slot`.
     #[inline(always)]
     pub(crate) fn pulses(&self, slot: usize) -> usize {

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use super::lines::{Lines, SIGN};
 use super::noise::Noise;
-use super::row::{Cells, Draws, each_chunk, filled};
+use super::row::{Cells, Draws, each_chunk};
 use crate::Key;
 use crate::device::{Law, Padding, Parameters, Vector, WithLaw};
 use crate::stream::CHUNK;
@@ -149,8 +149,9 @@ impl<N: Noise> WithLaw<Vector> for Turns<'_, N> {
 struct Visits {
     len: usize,
     slots: [u32; MOST],
-    /// Whether the row's signal is negative, one bit for each.
+    /// Whether the row's signal is negative, one bit for each, and all bits of a byte.
     negative: [u32; MOST / NOTED],
+    flips: [i8; MOST],
     /// On all columns.
     pulses: usize,
 }
@@ -158,7 +159,7 @@ struct Visits {
 impl Visits {
     #[inline(always)]
     fn new() -> Self {
-        Self { len: 0, slots: [0; MOST], negative: [0; MOST / NOTED], pulses: 0 }
+        Self { len: 0, slots: [0; MOST], negative: [0; MOST / NOTED], flips: [0; MOST], pulses: 0 }
     }
 
     /// Adds the slots of a train, the first slot of whose sample is number `first`; `false` if there is no room.
@@ -172,6 +173,7 @@ impl Visits {
             let slot = first + left.trailing_zeros() as usize;
             left &= left - 1;
             self.slots[self.len] = slot as u32;
+            self.flips[self.len] = (train.cast_signed() >> 31) as i8;
             self.negative[self.len / NOTED] |= (train >> 31) << (self.len % NOTED);
             self.pulses += lines.pulses(slot);
             self.len += 1;
@@ -188,11 +190,9 @@ impl Visits {
     #[inline(always)]
     fn count(&self, lines: &Lines, some: Range<usize>, start: usize) -> ([i8; CHUNK], [i8; CHUNK]) {
         let [mut hits, mut ups] = [[0; CHUNK]; 2];
-        for visit in some {
-            let mut room = None;
-            let signs = filled(lines.columns(self.slots[visit] as usize).signs, start, &mut room);
-            // All bits, or none.
-            let flip = -((self.negative[visit / NOTED] >> (visit % NOTED) & 1) as i8);
+        let ((all, width), chunk) = (lines.signs(), start / CHUNK);
+        for (slot, flip) in self.slots[some.clone()].iter().zip(&self.flips[some]) {
+            let (signs, flip) = (&all[*slot as usize * width + chunk], *flip);
             for j in 0..CHUNK {
                 hits[j] += signs[j] & 1;
                 ups[j] += (signs[j] ^ flip) - flip;
@@ -205,10 +205,9 @@ impl Visits {
     #[inline(always)]
     fn meet(&self, lines: &Lines, some: Range<usize>, start: usize) -> ([u32; CHUNK], [u32; CHUNK]) {
         let [mut hits, mut ups] = [[0; CHUNK]; 2];
-        let first = some.start;
+        let ((all, width), chunk, first) = (lines.signs(), start / CHUNK, some.start);
         for (visit, slot) in self.slots[some].iter().enumerate() {
-            let mut room = None;
-            let signs = filled(lines.columns(*slot as usize).signs, start, &mut room);
+            let signs = &all[*slot as usize * width + chunk];
             for j in 0..CHUNK {
                 let sign = i32::from(signs[j]).cast_unsigned();
                 hits[j] |= (sign & 1) << visit;
