@@ -1,7 +1,7 @@
 //! Elementary functions with one value on every machine.
 //!
 //! The system's `exp`, `ln` and `pow` differ between platforms and do not vectorise. These are branch-free
-//! polynomials of plain multiplications and additions (no fused operations), so the compiler may run them in any
+//! polynomials of plain multiplications and additions, in single precision fused ones where `mul_add` says so, so the compiler may run them in any
 //! number of lanes and the bits stay the same on every CPU. Error bounds are against the exact value and are
 //! tested. The polynomials interpolate at Chebyshev nodes with a remainder below 2e-17 of the result.
 //! Relative errors: [`ln`] and [`exp`] 4e-16, [`pow`] `2.5e-16 · (4 + |y ln x|)`.

@@ -1,6 +1,7 @@
 //! One portable binary that uses the widest vectors of the machine: `dispatch` runs a kernel compiled for the best
-//! instruction set found at run time. Kernels use no fused multiply–add, so the choice never changes a bit; [`at`] and the
-//! variable [`VARIABLE`] choose another, for tests of exactly that.
+//! instruction set found at run time. Multiply–adds are fused where the source says so (`mul_add`) and nowhere else, so the choice never
+//! changes a bit; a CPU without the instruction, which has no wide vectors either, computes them by functions. [`at`] and the
+//! variable [`VARIABLE`] choose another set, for tests of exactly that.
 
 use std::env;
 use std::sync::atomic::{AtomicU8, Ordering};
