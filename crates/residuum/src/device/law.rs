@@ -254,6 +254,8 @@ pub(crate) trait Law<A: Arithmetic>: Copy {
     const INVERSE_RANGE: bool = false;
     /// Whether steps are the same at every state, so that n of them need no series.
     const FLAT: bool = false;
+    /// Whether steps vanish at the bounds, with some parameters at least: see `Model::vanishes_at_bounds`.
+    const VANISHES: bool = false;
     /// Whether steps are straight lines in the state.
     const AFFINE: bool = false;
     /// Whether a step costs more than its noise.

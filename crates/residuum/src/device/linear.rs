@@ -71,6 +71,7 @@ pub(super) struct Line;
 impl<A: Arithmetic> Law<A> for Line {
     const SHAPE: Shape = Shape::Directed;
     const AFFINE: bool = true;
+    const VANISHES: bool = true;
 
     #[inline(always)]
     fn step(&self, cell: &Cell<A::Number>, up: bool, w: A::Number) -> (A::Number, A::Number) {

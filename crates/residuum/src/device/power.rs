@@ -48,6 +48,7 @@ pub(super) struct Power<const BALANCED: bool>;
 impl<A: Arithmetic, const BALANCED: bool> Law<A> for Power<BALANCED> {
     const SHAPE: Shape = if BALANCED { Shape::Shared } else { Shape::Directed };
     const INVERSE_RANGE: bool = true;
+    const VANISHES: bool = true;
     const COSTLY: bool = true;
 
     #[inline(always)]
@@ -67,6 +68,7 @@ pub(super) struct Ramp;
 
 impl<A: Arithmetic> Law<A> for Ramp {
     const INVERSE_RANGE: bool = true;
+    const VANISHES: bool = true;
     const AFFINE: bool = true;
 
     #[inline(always)]

@@ -6,6 +6,8 @@ use crate::device::CycleNoise;
 pub(super) trait Noise: Copy {
     /// Whether it is in units of s.
     const UNIT: bool = false;
+    /// Whether pulses may be applied at once.
+    const AT_ONCE: bool = true;
     /// The instruction sets that kernels with this noise are compiled for: see [`AnyNoise`].
     const BASELINE: bool = !cfg!(target_arch = "x86_64");
     const WIDE: bool = true;
@@ -110,6 +112,8 @@ impl Complex {
 }
 
 impl Noise for Complex {
+    const AT_ONCE: bool = false;
+
     #[inline(always)]
     fn pulsed(&self, _: f32, w: f32, v: f32, xi: f32) -> f32 {
         xi.mul_add(self.deviation(0.0, w, v), w + v)

@@ -114,6 +114,8 @@ impl<N: Noise> WithLaw<Vector> for Turns<'_, N> {
     fn run<L: Law<Vector>>(self, law: L) -> u64 {
         let Self { lines, fires, key, noisy, slope, noise, parameters, state } = self;
         let cells = Cells::new(law, noise, parameters);
+        // What no device asks for is not compiled.
+        let slope = if L::VANISHES && N::AT_ONCE { slope } else { None };
         let (mut draws, mut visits) = (Draws::new(key, noisy), Visits::new());
         let (mut rest, mut pulses) = (fires, 0);
         while !rest.is_empty() {
