@@ -9,7 +9,7 @@ mod block;
 
 use rayon::prelude::*;
 use residuum::readout::{Scratch, Shape};
-use residuum::threads::{self, Split};
+use residuum::threads::{self, Divisible};
 use residuum::{Key, Readout};
 
 use block::{Product, Summation};
@@ -102,7 +102,7 @@ struct Rows<'a> {
     c: &'a mut [f32],
 }
 
-impl Split for Rows<'_> {
+impl Divisible for Rows<'_> {
     fn split_at(self, parts: usize) -> (Self, Self) {
         let Self { first, share, n, c } = self;
         let rows = (parts * share).min(c.len() / n);

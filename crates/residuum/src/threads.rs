@@ -74,7 +74,7 @@ pub fn worth(multiply_adds: usize) -> usize {
 }
 
 /// Work that can be cut into parts.
-pub trait Split: Send + Sized {
+pub trait Divisible: Send + Sized {
     /// The first `n` parts, and the others.
     fn split_at(self, n: usize) -> (Self, Self);
 }
@@ -97,7 +97,7 @@ pub fn each<I: IndexedParallelIterator>(threads: usize, tasks: I, run: impl Fn(I
 /// The tasks of [`each`].
 struct Tasks<P>(P);
 
-impl<P: Producer> Split for Tasks<P> {
+impl<P: Producer> Divisible for Tasks<P> {
     fn split_at(self, n: usize) -> (Self, Self) {
         let (first, others) = self.0.split_at(n);
         (Self(first), Self(others))
@@ -109,7 +109,7 @@ impl<P: Producer> Split for Tasks<P> {
 ///
 /// While helpers are called, the same thread begins with the same parts whenever there are as many, and has what they read and
 /// wrote in its cache.
-pub fn share<S: Split>(threads: usize, work: S, parts: usize, run: &(impl Fn(S) + Sync)) {
+pub fn share<S: Divisible>(threads: usize, work: S, parts: usize, run: &(impl Fn(S) + Sync)) {
     match ROLE.get() {
         Role::Leads(_) if threads > 1 && parts > 1 => together(work, parts, threads, run),
         Role::Free if threads > 1 => halves(work, parts, parts.div_ceil(PARTS * threads), run),
@@ -118,7 +118,7 @@ pub fn share<S: Split>(threads: usize, work: S, parts: usize, run: &(impl Fn(S) 
 }
 
 /// Rayon's way: threads steal halves, down to `few` parts.
-fn halves<S: Split>(work: S, parts: usize, few: usize, run: &(impl Fn(S) + Sync)) {
+fn halves<S: Divisible>(work: S, parts: usize, few: usize, run: &(impl Fn(S) + Sync)) {
     if parts <= few {
         return run(work);
     }
@@ -128,7 +128,7 @@ fn halves<S: Split>(work: S, parts: usize, few: usize, run: &(impl Fn(S) + Sync)
 }
 
 /// Shares for each thread of the team. Who is done with the own one takes from the ends of others'.
-fn together<S: Split>(work: S, parts: usize, threads: usize, run: &(impl Fn(S) + Sync)) {
+fn together<S: Divisible>(work: S, parts: usize, threads: usize, run: &(impl Fn(S) + Sync)) {
     let mut rest = Some((work, parts));
     let cut = |thread: usize| {
         let (work, parts) = rest.take()?;
@@ -216,10 +216,10 @@ fn call(team: &Arc<Team>, owner: usize, others: usize) {
 
 /// Helps until there has been no work for a while.
 fn stay(team: &Team) {
-    let Some(mut place) = team.sit() else { return };
+    let Some(mut seat) = team.sit() else { return };
     let mut in_vain = 0;
     while in_vain < PATIENCE {
-        if place.help() {
+        if seat.help() {
             in_vain = 0;
             continue;
         }

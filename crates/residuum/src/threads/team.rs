@@ -13,7 +13,7 @@ use std::thread;
 
 use super::OnDrop;
 
-/// What a member does, given its place: 0 for the leader.
+/// What a member does, given its seat: 0 for the leader.
 type Work<'a> = &'a (dyn Fn(usize) + Sync);
 
 /// In [`Team::state`]: whether members may enter; one of those who are inside; and one work.
@@ -32,8 +32,8 @@ pub struct Team {
     state: Aligned<AtomicU64>,
     /// The work, while it is open or somebody is inside.
     work: AtomicPtr<Work<'static>>,
-    /// Who sits on each place but the leader's.
-    places: Box<[AtomicBool]>,
+    /// Who sits on each seat but the leader's.
+    seats: Box<[AtomicBool]>,
     /// Members that are here or on their way.
     pub called: AtomicUsize,
     /// What the first member to panic panicked with.
@@ -58,7 +58,7 @@ impl Leader {
         let team = Team {
             state: Aligned::default(),
             work: AtomicPtr::new(ptr::null_mut()),
-            places: (1..threads).map(|_| AtomicBool::new(false)).collect(),
+            seats: (1..threads).map(|_| AtomicBool::new(false)).collect(),
             called: AtomicUsize::new(0),
             panic: Mutex::new(None),
         };
@@ -72,10 +72,10 @@ impl Leader {
 
     /// Threads of the team, the leader with them.
     pub fn threads(&self) -> usize {
-        self.team.places.len() + 1
+        self.team.seats.len() + 1
     }
 
-    /// Does some work together with the members who find it in time, each in a place of its own. Returns when all have left.
+    /// Does some work together with the members who find it in time, each in a seat of its own. Returns when all have left.
     ///
     /// # Panics
     /// If the work panics, here or at a member.
@@ -111,24 +111,24 @@ impl Team {
         }
     }
 
-    /// A free place, if there is one.
-    pub fn sit(&self) -> Option<Place<'_>> {
+    /// A free seat, if there is one.
+    pub fn sit(&self) -> Option<Seat<'_>> {
         let free = |taken: &AtomicBool| !taken.swap(true, Ordering::Relaxed);
-        let index = self.places.iter().position(free)?;
-        Some(Place { team: self, index: index + 1, done: 0 })
+        let index = self.seats.iter().position(free)?;
+        Some(Seat { team: self, index: index + 1, done: 0 })
     }
 }
 
-/// The place of a member.
+/// The seat of a member.
 #[derive(Debug)]
-pub struct Place<'a> {
+pub struct Seat<'a> {
     team: &'a Team,
     index: usize,
     /// The last work in which this member took part.
     done: u64,
 }
 
-impl Place<'_> {
+impl Seat<'_> {
     /// Takes part in a work, if there is one that this member does not know.
     pub fn help(&mut self) -> bool {
         let Team { state, work, panic, .. } = self.team;
@@ -161,8 +161,8 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        self.team.places[self.index - 1].store(false, Ordering::Relaxed);
+        self.team.seats[self.index - 1].store(false, Ordering::Relaxed);
     }
 }

@@ -10,7 +10,7 @@ use std::thread::{self, ThreadId};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use residuum::threads::{Helpers, Pace, Split, each, share, worth};
+use residuum::threads::{Divisible, Helpers, Pace, each, share, worth};
 
 fn pool(threads: usize) -> ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads")
@@ -207,7 +207,7 @@ fn a_team_follows_its_pool() {
 /// Parts of a slice, with how often it was cut.
 struct Parts<'a>(&'a mut [u32]);
 
-impl Split for Parts<'_> {
+impl Divisible for Parts<'_> {
     fn split_at(self, n: usize) -> (Self, Self) {
         let (here, there) = self.0.split_at_mut(n);
         (Self(here), Self(there))

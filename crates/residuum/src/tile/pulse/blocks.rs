@@ -5,7 +5,7 @@ use std::ops::Add;
 use std::sync::{Mutex, PoisonError};
 
 use crate::device::{Device, KeptCells};
-use crate::threads::{self, Split};
+use crate::threads::{self, Divisible};
 use crate::tile::Tile;
 
 /// What the visit of a cell costs, in multiply–adds.
@@ -51,7 +51,7 @@ pub(super) struct RowBlocks<'a> {
     threads: usize,
 }
 
-impl Split for RowBlocks<'_> {
+impl Divisible for RowBlocks<'_> {
     fn split_at(self, n: usize) -> (Self, Self) {
         let Self { rows, len, threads } = self;
         let (here, there) = rows.split(n, len);

@@ -4,7 +4,7 @@
 use super::lines::{SIGN, Sample, Slot};
 use crate::simd::{self, Kernel};
 use crate::stream::CHUNK;
-use crate::threads::{self, Split};
+use crate::threads::{self, Divisible};
 
 /// In how many of the samples each row fires.
 pub(super) struct CountFires<'a> {
@@ -82,7 +82,7 @@ pub(super) fn sort(all: Sort<'_>, threads: usize) {
     threads::share(threads, all, samples, &simd::dispatch);
 }
 
-impl Split for Sort<'_> {
+impl Divisible for Sort<'_> {
     fn split_at(self, n: usize) -> (Self, Self) {
         let Self { samples, firing, cols, trains, slots, signs } = self;
         let (firing, other_firing) = firing.split_at(n);

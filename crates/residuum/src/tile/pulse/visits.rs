@@ -6,8 +6,9 @@
 //! many passes as the most frequently hit cell of a chunk has pulses, not as many as there are slots. Cells note [`NOTED`] slots at a
 //! time; who is through with them goes on to the next while others are not, so that all end together, or nearly.
 //!
-//! Where steps hardly change from pulse to pulse and vanish at the bounds, the order of a cell's pulses hardly matters, and those of many slots are applied
-//! at once: one pass for all of them ([`Cells::mixed`]). Chunks in which some cell is too steep or too near a hard bound take theirs in turn.
+//! Where steps hardly change from pulse to pulse and vanish at the bounds, the order of a cell's pulses hardly matters, and those
+//! of many slots are applied at once: one pass for all of them ([`Cells::mixed`]). Chunks in which some cell is too steep, or may
+//! reach a bound on the way, take theirs in turn.
 
 use std::ops::Range;
 
