@@ -168,7 +168,6 @@ fn gentle((step, shape): (f32, f32), start: f32, noise: f32, key: u64) -> (Tile,
     (tile, expected)
 }
 
-/// Pulses that all cells moved by on average, were off by, and by how much they differ where only the first step of a cell counts.
 #[test]
 fn gentle_pulses_of_many_slots_are_applied_at_once_without_bias() {
     for (step, shape, start) in [(0.002, 1.0, 0.0), (0.002, 1.0, 0.4), (0.001, 1.5, -0.2), (0.001, 2.5, 0.1)] {
@@ -208,7 +207,7 @@ fn their_noise_is_that_of_all_of_them() {
         let far = |variance: f64| (squares / cells / variance - 1.0).abs();
         assert!(far(1.0) < allowed, "{} > {allowed}", far(1.0));
         assert!((sum / cells).abs() < Z / f64::sqrt(cells), "{}", sum / cells);
-        // The broken twin: as if each noise met the state as it was at the end, which for these pulses is an eighth more or less.
+        // The broken twin: a variance of a quarter more.
         assert!(far(1.25) > allowed);
     }
 }
