@@ -49,12 +49,8 @@ pub fn models() -> Vec<Model> {
     };
     let flat = StepModel::Linear(Slopes { spread: [Spread::normal(0.05); 2], ..Slopes::new(0.0, 0.0) });
     let power = |shape| StepModel::Power(Exponents { spread: Spread::normal(0.1), ..Exponents::new(shape) });
-    let exponential = StepModel::Exponential(Saturation {
-        amplitude: [0.00081, 0.36833],
-        rate: [12.44625, 12.78785],
-        stretch: 0.244,
-        shift: 0.2425,
-    });
+    let exponential =
+        StepModel::Exponential(Saturation::aihwkit([0.00081, 0.36833], [12.44625, 12.78785], 0.244, 0.2425));
     let reference = Device {
         cycle_noise: CycleNoise::Additive(0.3),
         reference: Some(Reference { mean: 0.0, deviation: 0.0, at_symmetric_point: false }),

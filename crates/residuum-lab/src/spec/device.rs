@@ -39,7 +39,7 @@ pub fn device_presets() -> impl Iterator<Item = (&'static str, Device)> {
     PRESETS.into_iter().map(|(name, device)| (name, device()))
 }
 
-/// The responses that a tile has step models for; it holds any other as a table of its curve.
+/// The responses that a tile has step models for, with fields of their own; it computes an exponential too and holds any other as a table of its curve.
 pub(super) const STEP_MODELS: &[&str] = &["power", "soft_bounds", "constant", "linear", "exp_step"];
 
 section! {
@@ -528,12 +528,12 @@ fn named_device(f: &DeviceTable, at: &Table<'_>, step: f32) -> Result<Device, Sp
 }
 
 fn exp_step(f: &DeviceTable) -> StepModel {
-    StepModel::Exponential(Saturation {
-        amplitude: f.amplitude.map(|x| x as f32),
-        rate: f.rate.map(|x| x as f32),
-        stretch: f.stretch as f32,
-        shift: f.shift as f32,
-    })
+    StepModel::Exponential(Saturation::aihwkit(
+        f.amplitude.map(|x| x as f32),
+        f.rate.map(|x| x as f32),
+        f.stretch as f32,
+        f.shift as f32,
+    ))
 }
 
 fn tile_device(f: &DeviceTable, at: &Table<'_>) -> Result<Device, SpecError> {
@@ -582,6 +582,13 @@ fn tile_device(f: &DeviceTable, at: &Table<'_>) -> Result<Device, SpecError> {
             let q = curve.representative().map_err(|e| at.error(format!("{}: {e}", at.path("response"))))?;
             let range = q.range();
             let step = pulse_step(f, at, (range.hi - range.lo) as f32)?;
+            if response == "exponential" {
+                let center =
+                    |name: &str| f.parameters.iter().find(|(own, _)| *own == name).map(|(_, d)| d.center());
+                let parameters = ["shape", "radius"].map(|name| center(name).unwrap_or(1.0));
+                let bounds = [range.lo, range.hi].map(|end| end as f32);
+                return Device::exponential_within(parameters, bounds, step).map_err(|e| at.blame(&e));
+            }
             return Device::from_response_within(&*q, step, f.tolerance).map_err(|e| at.blame(&e));
         }
     };

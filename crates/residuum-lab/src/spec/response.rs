@@ -37,7 +37,8 @@ pub(super) fn responses() -> impl Iterator<Item = (&'static str, &'static str)> 
 /// The responses that a tile holds as a table of their curve.
 pub(super) fn curves() -> &'static [&'static str] {
     static NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
-        let own = FAMILIES.iter().map(|family| family.name).filter(|name| !STEP_MODELS.contains(name));
+        let own = FAMILIES.iter().map(|family| family.name);
+        let own = own.filter(|name| !STEP_MODELS.contains(name) && *name != "exponential");
         own.chain(["table", "formula"]).collect()
     });
     &NAMES

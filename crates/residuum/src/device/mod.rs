@@ -72,7 +72,7 @@ pub enum StepModel {
     Linear(Slopes),
     /// u₊ = ((max − w)/(max − min))^shape_up, u₋ = ((w − min)/(max − min))^shape_down.
     Power(Exponents),
-    /// u± = max(0, 1 − amplitude·e^{±rate·z}), z = 2·stretch·w/(max − min) + shift.
+    /// u± = max(0, level − amplitude·e^{±rate·z}), z = 2·stretch·w/(max − min) + shift.
     Exponential(Saturation),
     /// Linear interpolation of values at equally spaced nodes from the lower to the upper bound.
     Piecewise(Nodes),

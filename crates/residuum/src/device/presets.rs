@@ -19,8 +19,7 @@ fn linear(slope_up: f32, slope_down: f32, spread: f32) -> StepModel {
 
 /// ReRAM with an exponential step: Gong et al., Nature Communications 2018.
 pub fn reram_es() -> Device {
-    let saturation =
-        Saturation { amplitude: [-1.18445, -0.081404], rate: [5.0, 5.0], stretch: -0.5, shift: -0.5 };
+    let saturation = Saturation::aihwkit([-1.18445, -0.081404], [5.0, 5.0], -0.5, -0.5);
     saturation.counted_as_aihwkit(Device {
         step_spread: Spread::normal(0.2),
         imbalance: 0.259359,
@@ -128,7 +127,7 @@ pub fn gokmen_vlasov() -> Device {
 
 /// One phase-change cell of a pair, to be reset when full: Nandakumar et al., Frontiers in Neuroscience 2020.
 pub fn pcm() -> Device {
-    let saturation = Saturation { amplitude: [-27.235, -2.235], rate: [2.5, 2.5], stretch: -1.0, shift: 0.0 };
+    let saturation = Saturation::aihwkit([-27.235, -2.235], [2.5, 2.5], -1.0, 0.0);
     saturation.counted_as_aihwkit(Device {
         step_spread: Spread::normal(0.2),
         imbalance_spread: 0.05,

@@ -3,7 +3,7 @@
 use super::law::{Cell, Double, Law, WithLaw, signed};
 use super::{Device, Nodes, StepModel};
 use crate::error::{ParameterError, positive, require};
-use crate::response::{Exponential, ResponseFunction};
+use crate::response::ResponseFunction;
 use crate::{Range, numeric};
 
 /// Largest error of a table, relative to the largest value: what single precision would leave after a few steps.
@@ -62,15 +62,6 @@ impl Device {
             }
             intervals *= 2;
         }
-    }
-
-    /// The paper's exponential response q± = (e^{shape(1 ∓ w/radius)} − 1)/(e^{shape} − 1), with steps of `pulse_step` at
-    /// w = 0. [`StepModel::Exponential`] is a different curve.
-    ///
-    /// # Errors
-    /// If a number is not positive and finite, or the shape is too large for a table.
-    pub fn paper_exponential(shape: f32, radius: f32, pulse_step: f32) -> Result<Self, ParameterError> {
-        Self::from_response(&Exponential::new(f64::from(shape), f64::from(radius))?, pulse_step)
     }
 
     /// The response of the mean cell, without variation and noise: q± = s±u±(w)/granularity.

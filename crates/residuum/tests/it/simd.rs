@@ -70,12 +70,8 @@ fn expected(response: impl ResponseFunction + 'static) -> Vec<u64> {
 fn the_instruction_set_changes_no_bit() {
     let linear = StepModel::Linear(Slopes { slope: [1.0, 0.7], ..Slopes::soft_bounds() });
     let spread = Exponents { spread: Spread::normal(0.1), ..Exponents::new(1.7) };
-    let exponential = StepModel::Exponential(Saturation {
-        amplitude: [0.00081, 0.36833],
-        rate: [12.44625, 12.78785],
-        stretch: 0.244,
-        shift: 0.2425,
-    });
+    let exponential =
+        StepModel::Exponential(Saturation::aihwkit([0.00081, 0.36833], [12.44625, 12.78785], 0.244, 0.2425));
     let models = [
         StepModel::Constant,
         linear,

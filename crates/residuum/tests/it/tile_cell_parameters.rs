@@ -28,8 +28,7 @@ fn varied(step: StepModel) -> Device {
 
 fn devices() -> Vec<Device> {
     let exponents = Exponents { spread: Spread::normal(0.1), imbalance_spread: 0.1, ..Exponents::new(1.5) };
-    let saturation =
-        Saturation { amplitude: [8.1e-4, 0.37], rate: [12.4, 12.8], stretch: 0.244, shift: 0.2425 };
+    let saturation = Saturation::aihwkit([8.1e-4, 0.37], [12.4, 12.8], 0.244, 0.2425);
     let slopes = Slopes { spread: [Spread::normal(0.1), Spread::log_normal(0.2)], ..Slopes::new(0.7, 0.4) };
     let reversed = Slopes { reversed: [Some(0.01), Some(0.02)], ..Slopes::soft_bounds() };
     let divided =

@@ -2,6 +2,7 @@
 
 use residuum::response::{Exponential, Formula, Linear, Power, SoftBounds, Tabulated, Tanh, Wavy};
 use residuum::stats::Summary;
+use residuum::testing::tile::step_size;
 use residuum::tile::aihwkit::{Class, PowStep, Pulsed};
 use residuum::tile::{
     CycleNoise, Device, Exponents, Nodes, Reference, Saturation, Scheme, Slopes, Spread, StepModel, Tile,
@@ -26,12 +27,7 @@ fn pairs() -> Vec<(Device, Box<dyn ResponseFunction>)> {
         "(1 - 0.2*exp(-1.5*(0.8*w/0.6 + 0.2)))/0.88",
         range,
     );
-    let step = StepModel::Exponential(Saturation {
-        amplitude: [0.1, 0.2],
-        rate: [2.0, 1.5],
-        stretch: 0.8,
-        shift: 0.2,
-    });
+    let step = StepModel::Exponential(Saturation::aihwkit([0.1, 0.2], [2.0, 1.5], 0.8, 0.2));
     let reversed = Slopes { reversed: [Some(0.1), None], ..Slopes::new(0.4, 0.7) };
     let parted = Exponents { imbalance: 0.4, ..Exponents::new(1.5) };
     vec![
@@ -69,6 +65,46 @@ fn pairs() -> Vec<(Device, Box<dyn ResponseFunction>)> {
             Box::new(exponential_step.unwrap()),
         ),
     ]
+}
+
+/// The paper's exponential is computed from the smallest shape on, on any range, and vanishes at the bounds of each cell.
+#[test]
+fn the_papers_exponential_holds_for_every_shape_and_range() {
+    for (shape, allowed) in [(0.01f64, 1e-5), (0.0625, 2e-6), (0.5, 1e-6), (2.0, 1e-6), (8.0, 1e-6)] {
+        let core = Exponential::new(shape, 0.5).unwrap();
+        for [min, max] in [[-0.5f32, 0.5], [-0.25, 0.5]] {
+            let device = Device::exponential_within([shape, 0.5], [min, max], 1e-3).unwrap();
+            let tile = Tile::new(1, 1, device, Key::new(1)).unwrap();
+            for w in Range::new(f64::from(min), f64::from(max)).unwrap().grid(101) {
+                for (up, q) in [(true, core.q_plus(w)), (false, core.q_minus(w))] {
+                    let step = f64::from(step_size(&tile, 0, up, w as f32)) / 1e-3;
+                    let largest = core.q_plus(-0.5);
+                    assert!((step - q).abs() < allowed * largest, "shape {shape}, {w}: {step}, not {q}");
+                }
+            }
+        }
+    }
+    let varied = Device {
+        min_spread: Spread::normal(0.3),
+        max_spread: Spread::normal(0.3),
+        ..Device::paper_exponential(2.0, 0.6, 1e-3).unwrap()
+    };
+    let mut tile = Tile::new(8, 8, varied, Key::new(2)).unwrap();
+    let [min, max] = [-10.0, 10.0].map(|beyond| {
+        tile.program(&[beyond; 64], Key::new(3)).unwrap();
+        tile.weights().to_vec()
+    });
+    for (i, (min, max)) in min.iter().zip(&max).enumerate() {
+        let (end, other) = (step_size(&tile, i, true, *max), step_size(&tile, i, true, *min));
+        assert!(end < 1e-5 * other, "cell {i}: {end} at its bound beside {other}");
+    }
+    // The twin: at the bound of the mean cell steps do not end.
+    let ends = (0..64).filter(|i| step_size(&tile, *i, true, 0.6) > 1e-5);
+    assert!(ends.count() > 10);
+    for shape in [0.009, 81.0] {
+        let error = Device::paper_exponential(shape, 0.6, 1e-3).unwrap_err().to_string();
+        assert!(error.starts_with("shape must be between 0.01 and 80 on a tile"), "{error}");
+    }
 }
 
 /// Largest distance of the branches on the inner range, relative to their largest value there.

@@ -13,12 +13,8 @@ fn linear(slope: f32) -> StepModel {
 }
 
 fn models() -> Vec<(&'static str, StepModel)> {
-    let exponential = StepModel::Exponential(Saturation {
-        amplitude: [0.00081, 0.36833],
-        rate: [12.44625, 12.78785],
-        stretch: 0.244,
-        shift: 0.2425,
-    });
+    let exponential =
+        StepModel::Exponential(Saturation::aihwkit([0.00081, 0.36833], [12.44625, 12.78785], 0.244, 0.2425));
     vec![
         ("constant", StepModel::Constant),
         ("linear", linear(0.5)),

@@ -1,6 +1,7 @@
 //! Slots in which few columns fire are taken in turn: every cell meets its own pulses in their order.
 
 use residuum::Key;
+use residuum::ResponseFunction as _;
 use residuum::stats::Z;
 use residuum::testing::tile::{Meeting, SIGN, lines, one_pulse};
 use residuum::tile::{CycleNoise, Device, StepModel, Tile, Trains};
@@ -154,12 +155,18 @@ fn propagated(tile: &Tile, start: f32, noise: f64) -> Vec<(f64, f64)> {
     all
 }
 
+fn power(step: f32, shape: f32) -> Device {
+    Device::ideal(StepModel::power(shape), step, -0.6, 0.6)
+}
+
+fn exponential(step: f32, shape: f32) -> Device {
+    Device::paper_exponential(shape, 0.6, step).unwrap()
+}
+
 /// A device whose steps are gentle, after an update of many pulses from `start`, and what [`propagated`] says of it.
-fn gentle((step, shape): (f32, f32), start: f32, noise: f32, key: u64) -> (Tile, Vec<(f64, f64)>) {
-    let device = Device {
-        cycle_noise: CycleNoise::Multiplicative(noise),
-        ..Device::ideal(StepModel::power(shape), step, -0.6, 0.6)
-    };
+fn gentle(device: Device, start: f32, noise: f32, key: u64) -> (Tile, Vec<(f64, f64)>) {
+    let step = device.pulse_step;
+    let device = Device { cycle_noise: CycleNoise::Multiplicative(noise), ..device };
     let mut tile = Tile::new(SHAPE.0, SHAPE.1, device, Key::new(4)).unwrap();
     tile.program(&[start; SHAPE.0 * SHAPE.1], Key::new(7)).unwrap();
     let (errors, inputs) = signals(0.5, 0.2);
@@ -170,8 +177,17 @@ fn gentle((step, shape): (f32, f32), start: f32, noise: f32, key: u64) -> (Tile,
 
 #[test]
 fn gentle_pulses_of_many_slots_are_applied_at_once_without_bias() {
-    for (step, shape, start) in [(0.002, 1.0, 0.0), (0.002, 1.0, 0.4), (0.001, 1.5, -0.2), (0.001, 2.5, 0.1)] {
-        let (tile, expected) = gentle((step, shape), start, 0.0, 0);
+    let devices = [
+        (power(0.002, 1.0), 0.0),
+        (power(0.002, 1.0), 0.4),
+        (power(0.001, 1.5), -0.2),
+        (power(0.001, 2.5), 0.1),
+        (exponential(0.001, 0.5), 0.3),
+        (exponential(0.001, 2.0), 0.1),
+    ];
+    for (device, start) in devices {
+        let (step, name) = (device.pulse_step, device.response().unwrap().describe());
+        let (tile, expected) = gentle(device, start, 0.0, 0);
         let [mut off, mut twin] = [0.0; 2];
         let mut apart = 0;
         for (i, (w, (state, _))) in tile.weights().iter().zip(&expected).enumerate() {
@@ -185,18 +201,20 @@ fn gentle_pulses_of_many_slots_are_applied_at_once_without_bias() {
         assert!(apart > expected.len() / 2, "{apart} cells apart");
         // Cells that share lines share their order: 420 of them differ from that mean by 0.001 together.
         let (off, twin) = (off / expected.len() as f64, twin / expected.len() as f64);
-        assert!(off.abs() < 0.006, "step {step}, shape {shape}, from {start}: off by {off} pulses");
+        assert!(off.abs() < 0.006, "{name}, from {start}: off by {off} pulses");
         // The broken twin: as if steps did not change on the way.
-        assert!(twin.abs() > 0.06, "step {step}, shape {shape}, from {start}: {twin} pulses");
+        assert!(twin.abs() > 0.06, "{name}, from {start}: {twin} pulses");
     }
 }
 
 #[test]
 fn their_noise_is_that_of_all_of_them() {
-    for (step, shape, start) in [(0.002, 1.0, 0.3), (0.001, 2.5, -0.2)] {
+    for (device, start) in
+        [(power(0.002, 1.0), 0.3), (power(0.001, 2.5), -0.2), (exponential(0.001, 1.0), -0.2)]
+    {
         let (mut squares, mut sum, mut cells) = (0.0, 0.0, 0.0);
         for key in 0..12 {
-            let (tile, expected) = gentle((step, shape), start, 0.3, key);
+            let (tile, expected) = gentle(device.clone(), start, 0.3, key);
             for (w, (state, variance)) in tile.weights().iter().zip(&expected).filter(|(_, (_, v))| *v > 0.0) {
                 let z = (f64::from(*w) - state) / variance.sqrt();
                 (squares, sum, cells) = (squares + z * z, sum + z, cells + 1.0);
@@ -215,7 +233,7 @@ fn their_noise_is_that_of_all_of_them() {
 #[test]
 fn cells_near_a_bound_at_which_steps_end_at_once_take_their_pulses_in_turn() {
     // A root has no slope at its end: there hardly a pulse is like the one before.
-    let (tile, expected) = gentle((0.002, 0.5), 0.5999, 0.0, 0);
+    let (tile, expected) = gentle(power(0.002, 0.5), 0.5999, 0.0, 0);
     let far = |w: f32, state: f64| (f64::from(w) - state).abs() / 0.002;
     let [mut most, mut twin] = [0.0f64; 2];
     for (i, (w, (state, _))) in tile.weights().iter().zip(&expected).enumerate() {

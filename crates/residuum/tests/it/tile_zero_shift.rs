@@ -107,12 +107,7 @@ fn started(step: &StepModel, noise: f32) -> Tile {
 
 #[test]
 fn symmetric_points_are_where_steps_are_equal() {
-    let exponential = StepModel::Exponential(Saturation {
-        amplitude: [0.3, 0.2],
-        rate: [3.0, 2.5],
-        stretch: 1.0,
-        shift: 0.0,
-    });
+    let exponential = StepModel::Exponential(Saturation::aihwkit([0.3, 0.2], [3.0, 2.5], 1.0, 0.0));
     let piecewise = StepModel::Piecewise(Nodes { up: vec![1.5, 1.0, 0.1], down: vec![0.2, 0.7, 1.4] });
     for step in [soft_bounds(), power(), exponential, piecewise] {
         let tile = tile(varied(step.clone(), 0.0));
