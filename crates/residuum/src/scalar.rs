@@ -126,6 +126,15 @@ pub trait Scalar:
         out: &mut [Self],
         scratch: &mut ColumnScratch,
     );
+
+    /// The same in whole steps of the converter, and the value of one; `None` where reads are no such steps.
+    fn read_steps(
+        readout: &Readout,
+        weights: &[Self],
+        shape: Shape,
+        key: Key,
+        steps: &mut [i16],
+    ) -> Option<Self>;
 }
 
 /// Buffers of [`Scalar::read_column`].
@@ -268,6 +277,10 @@ impl Scalar for f64 {
             *out = f64::from(*v);
         }
     }
+
+    fn read_steps(_: &Readout, _: &[Self], _: Shape, _: Key, _: &mut [i16]) -> Option<Self> {
+        None
+    }
 }
 
 impl Scalar for f32 {
@@ -344,5 +357,15 @@ impl Scalar for f32 {
         scratch: &mut ColumnScratch,
     ) {
         readout.read_columns(weights, shape, key, out, &mut scratch.readout);
+    }
+
+    fn read_steps(
+        readout: &Readout,
+        weights: &[Self],
+        shape: Shape,
+        key: Key,
+        steps: &mut [i16],
+    ) -> Option<Self> {
+        readout.read_steps(weights, shape, key, steps)
     }
 }

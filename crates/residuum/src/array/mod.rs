@@ -40,6 +40,20 @@ pub trait Array<T: Scalar>: Debug + Send + Sync + State {
     /// If the length differs, or the array rejects a number; then nothing is written.
     fn increment(&mut self, scale: T, direction: &[T], key: Key) -> Result<(), ParameterError>;
 
+    /// Whether [`increment_steps`](Self::increment_steps) is quicker than [`increment`](Self::increment).
+    fn prefers_steps(&self) -> bool {
+        false
+    }
+
+    /// [`increment`](Self::increment) by whole steps of a converter, in distribution.
+    ///
+    /// # Errors
+    /// As [`increment`](Self::increment).
+    fn increment_steps(&mut self, scale: T, steps: &[i16], key: Key) -> Result<(), ParameterError> {
+        let direction: Vec<T> = steps.iter().map(|steps| T::from_f64(f64::from(*steps))).collect();
+        self.increment(scale, &direction, key)
+    }
+
     /// `W ← W + A(scale · Σ_b errors_b inputsᵀ_b; W)`: one increment of the sum unless the array writes sample by sample.
     ///
     /// # Errors
@@ -268,6 +282,12 @@ impl<T: Scalar> Array<T> for Box<dyn Array<T>> {
     }
     fn increment(&mut self, scale: T, direction: &[T], key: Key) -> Result<(), ParameterError> {
         (**self).increment(scale, direction, key)
+    }
+    fn prefers_steps(&self) -> bool {
+        (**self).prefers_steps()
+    }
+    fn increment_steps(&mut self, scale: T, steps: &[i16], key: Key) -> Result<(), ParameterError> {
+        (**self).increment_steps(scale, steps, key)
     }
     fn update(&mut self, scale: T, errors: &[T], inputs: &[T], key: Key) -> Result<(), ParameterError> {
         (**self).update(scale, errors, inputs, key)

@@ -66,6 +66,15 @@ impl Bank {
         }
     }
 
+    /// The step and how many of them lie on either side of 0, where every output is a whole number of them that 16 bits hold.
+    #[inline(always)]
+    pub fn whole_steps(&self) -> Option<(f32, f32)> {
+        let step = self.step?;
+        let most = (self.bound / step).round_ties_even();
+        let whole = (most * step - self.bound).abs() <= 1e-6 * self.bound;
+        (whole && most <= f32::from(i16::MAX)).then_some((step, most))
+    }
+
     /// One chunk of digital inputs becomes voltages: rounded, clipped, then noisy.
     #[inline(always)]
     pub fn drive<const N: usize>(&self, values: &mut [f32; N], scale: f32, streams: Streams, chunk: u64) {

@@ -210,6 +210,8 @@ pub(super) struct Link<T> {
     held: Vec<T>,
     column: Vec<T>,
     all: Vec<T>,
+    /// The whole array as read, in steps of the converter.
+    steps: Vec<i16>,
     scratch: ColumnScratch,
 }
 
@@ -236,6 +238,7 @@ impl<T: Scalar> Link<T> {
             held: vec![T::ZERO; if buffered { shape.rows * shape.cols } else { 0 }],
             column: vec![T::ZERO; shape.rows],
             all: Vec::new(),
+            steps: Vec::new(),
             scratch: ColumnScratch::default(),
             settings: *settings,
         })
@@ -318,6 +321,14 @@ impl<T: Scalar> Link<T> {
         let exact = self.settings.readout.is_exact();
         if exact && self.point.is_none() && self.gain.is_none() && floor.is_none() {
             return to.increment(rate, weights, key);
+        }
+        // What is read is written as it comes.
+        if !exact && self.point.is_none() && self.gain.is_none() && floor.is_none() && to.prefers_steps() {
+            self.steps.resize(weights.len(), 0);
+            let (readout, read) = (&self.settings.readout, key.named("read"));
+            if let Some(unit) = T::read_steps(readout, weights, self.shape, read, &mut self.steps) {
+                return to.increment_steps(rate * unit, &self.steps, key);
+            }
         }
         if exact {
             self.all.clear();

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Works of one mode are timed together for so long, over which a thread that waits for its core shows.
 const BLOCK: Duration = Duration::from_millis(2);
 /// What is not counted after a change, when threads wake up and caches fill; a longer work is.
-const CHANGE: Duration = Duration::from_micros(300);
+const CHANGE: Duration = Duration::from_millis(1);
 const LONG: Duration = Duration::from_millis(5);
 /// The first works, which make room for what they need.
 const BEGINNING: u32 = 2;

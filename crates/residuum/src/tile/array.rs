@@ -62,6 +62,14 @@ impl Array<f32> for Tile {
         Self::write_matrix(self, scale, direction, self.scheme, key.named("write"))
     }
 
+    fn prefers_steps(&self) -> bool {
+        matches!(self.scheme, Scheme::Stochastic(_))
+    }
+
+    fn increment_steps(&mut self, scale: f32, steps: &[i16], key: Key) -> Result<(), ParameterError> {
+        Self::write_steps(self, scale, steps, self.scheme, key.named("write"))
+    }
+
     /// Sample by sample.
     fn update(&mut self, scale: f32, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), ParameterError> {
         Self::write(self, scale, errors, inputs, self.scheme, key)

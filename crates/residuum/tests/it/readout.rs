@@ -181,6 +181,40 @@ fn all_columns_read_as_each_does() {
     }
 }
 
+/// Steps of the converter are the values it tells, noise and all; where reads are no whole steps there are none.
+#[test]
+fn steps_are_the_reads_of_all_columns() {
+    let (mut w, scratch) = (weights(), &mut Scratch::default());
+    // Beyond the bound of 12.
+    (w[0], w[1]) = (40.0, -40.0);
+    let transfer = Settings {
+        noise_management: NoiseManagement::None,
+        bound_management: BoundManagement::None,
+        ..Settings::aihwkit()
+    };
+    let scaled = Settings { noise_management: NoiseManagement::Constant { scale: 2.0 }, ..transfer };
+    let (mut values, mut steps) = (vec![0.0; w.len()], vec![0; w.len()]);
+    for settings in [transfer, scaled] {
+        let readout = Readout::new(settings).unwrap();
+        readout.read_columns(&w, SHAPE, Key::new(4), &mut values, scratch);
+        let unit = readout.read_steps(&w, SHAPE, Key::new(4), &mut steps).unwrap();
+        for (value, steps) in values.iter().zip(&steps) {
+            assert!(
+                (value - unit * f32::from(*steps)).abs() <= 1e-5 * value.abs(),
+                "{value}: {steps} of {unit}"
+            );
+        }
+        assert!(steps.contains(&1) && (steps[0], steps[1]) == (255, -255), "{steps:?}");
+    }
+    let [mut fine, mut odd, mut rounded] = [transfer; 3];
+    (fine.output.steps, odd.output.steps) = (None, Some(511));
+    rounded.output.stochastic = true;
+    for settings in [fine, odd, rounded, Settings::aihwkit(), everything()] {
+        let readout = Readout::new(settings).unwrap();
+        assert_eq!(readout.read_steps(&w, SHAPE, Key::new(4), &mut steps), None, "{settings:?}");
+    }
+}
+
 #[test]
 fn weight_noise_grows_with_the_norm_of_the_input() {
     let sigma = 0.03;

@@ -135,8 +135,8 @@ fn binomial(n: u32, p: f64) -> Vec<f64> {
 
 /// χ² of the pulses that a value of 1 on each of many columns gives, per degree of freedom, and how far it may be from 1. A column
 /// fires with q in each slot, its row with p, so that the number of coincidences is binomial with pq; the cells of a row are
-/// independent. Three more rows have the value `other`, which decides how pulses are counted.
-fn chi_square_of_counts(slots: u32, pq: f64, assumed: f64, other: f32) -> [f64; 2] {
+/// independent. Three more rows have the value `other`, or it is one step of a converter and they have three.
+fn chi_square_of_counts(slots: u32, pq: f64, assumed: f64, other: Option<f32>) -> [f64; 2] {
     let (rows, cols, repeats) = (4, 4096, 12);
     let step = 1.0 / 4096.0;
     let device = Device::ideal(StepModel::Constant, step, -1.0, 1.0);
@@ -144,12 +144,17 @@ fn chi_square_of_counts(slots: u32, pq: f64, assumed: f64, other: f32) -> [f64; 
     // Rows and columns fire alike: q = p = √(scale/(step·slots)).
     let scale = pq as f32 * step * slots as f32;
     let mut tile = Tile::new(rows, cols, device, Key::new(1)).unwrap();
-    let mut matrix = vec![1.0; rows * cols];
-    matrix[cols..].fill(other);
+    let (mut matrix, mut steps) = (vec![1.0; rows * cols], vec![1; rows * cols]);
+    matrix[cols..].fill(other.unwrap_or_default());
+    steps[cols..].fill(3);
     let mut counts = vec![0.0; slots as usize + 1];
     for k in 0..repeats {
         tile.program(&vec![0.0; rows * cols], Key::new(2)).unwrap();
-        tile.write_matrix(scale, &matrix, scheme, Key::new(3).fold(k)).unwrap();
+        let key = Key::new(3).fold(k);
+        match other {
+            Some(_) => tile.write_matrix(scale, &matrix, scheme, key).unwrap(),
+            None => tile.write_steps(scale, &steps, scheme, key).unwrap(),
+        }
         tile.weights()[..cols].iter().for_each(|w| counts[(w / step).round() as usize] += 1.0);
     }
     let total = (cols as u64 * repeats) as f64;
@@ -169,14 +174,13 @@ fn chi_square_of_counts(slots: u32, pq: f64, assumed: f64, other: f32) -> [f64; 
     [chi / bins, Z * (2.0 / bins).sqrt() + Z * Z / bins]
 }
 
-/// Five steps of a converter, so that pulses come from tables; a third of a step more than three, which sends the row of larger values
-/// to the inversion of the distribution; and values that are too many for tables.
+/// By the inversion of the distribution, and in steps of a converter by tables.
 #[test]
 fn a_matrix_meets_its_lines_by_the_binomial_law() {
-    for other in [0.2, 0.3, 0.01] {
+    for other in [Some(0.3), None] {
         for (slots, pq) in [(1, 0.09), (5, 0.04), (10, 0.4), (31, 0.2), (31, 0.7), (31, 0.97)] {
             let [chi, allowed] = chi_square_of_counts(slots, pq, pq, other);
-            let case = format!("{slots} slots, {pq}, beside {other}");
+            let case = format!("{slots} slots, {pq}, beside {other:?}");
             assert!((chi - 1.0).abs() < allowed, "{case}: {chi} is not within {allowed} of 1");
             let twin = if pq < 0.9 { 1.2 * pq } else { 0.99 * pq };
             let [twin, _] = chi_square_of_counts(slots, pq, twin, other);
@@ -185,25 +189,52 @@ fn a_matrix_meets_its_lines_by_the_binomial_law() {
     }
 }
 
-/// Tables that a tile keeps from earlier writes, at another rate or of other steps, do not change what it does.
+fn whole_steps(cells: usize) -> Vec<i16> {
+    numbers(cells, 11).into_iter().map(|v| (4.0 * v).round() as i16).collect()
+}
+
+/// Tables that a tile keeps from earlier writes, at another rate, do not change what it does.
 #[test]
-fn a_matrix_is_written_the_same_whatever_was_written_before() {
+fn steps_are_written_the_same_whatever_was_written_before() {
     let (rows, cols) = (128, 300);
-    let steps = |unit: f32| -> Vec<f32> {
-        numbers(rows * cols, 11).into_iter().map(|v| (4.0 * v).round() * unit).collect()
-    };
-    let write = |tile: &mut Tile, scale: f32, unit: f32, key: u64| {
+    let write = |tile: &mut Tile, scale: f32, key: u64| {
         tile.program(&vec![0.0; rows * cols], Key::new(12)).unwrap();
-        tile.write_matrix(scale, &steps(unit), Trains::default(), Key::new(key)).unwrap();
+        tile.write_steps(scale, &whole_steps(rows * cols), Trains::default(), Key::new(key)).unwrap();
         tile.weights().to_vec()
     };
     let new = || Tile::new(rows, cols, presets::ecram(), Key::new(5)).unwrap();
     let mut used = new();
-    write(&mut used, 0.02, 0.25, 13);
-    write(&mut used, 0.02, 0.3, 14);
-    let again = write(&mut used, 0.01, 0.3, 15);
-    assert!(again == write(&mut new(), 0.01, 0.3, 15));
-    assert!(again != write(&mut new(), 0.01, 0.3, 16));
+    write(&mut used, 0.005, 13);
+    write(&mut used, -0.006, 14);
+    let again = write(&mut used, 0.003, 15);
+    assert!(again == write(&mut new(), 0.003, 15));
+    assert!(again != write(&mut new(), 0.003, 16));
+}
+
+/// Without chance, steps are the values that they stand for, bit for bit; by chance, cells move as far on average.
+#[test]
+fn steps_are_the_values_they_stand_for() {
+    let (rows, cols, scale) = (128, 300, 2f32.powi(-8));
+    for scheme in schemes() {
+        let steps = whole_steps(rows * cols);
+        let values: Vec<f32> = steps.iter().map(|steps| f32::from(*steps)).collect();
+        let mut tile = Tile::new(rows, cols, presets::ecram(), Key::new(5)).unwrap();
+        let mut other = tile.clone();
+        tile.write_steps(scale, &steps, scheme, Key::new(6)).unwrap();
+        other.write_matrix(scale, &values, scheme, Key::new(6)).unwrap();
+        if !matches!(scheme, Scheme::Stochastic(_)) {
+            assert!(seen(&tile) == seen(&other), "{scheme:?}");
+            continue;
+        }
+        // Pulses that a write of one value sends in both ways; columns fire alike, as they have the same key.
+        let [ours, theirs] = [&tile, &other].map(|tile| tile.pulses_sent() as f64);
+        assert!(ours > 5e4 && (ours - theirs).abs() < Z * (ours + theirs).sqrt(), "{ours} and {theirs}");
+        // The twin: a twentieth more.
+        assert!((1.05 * ours - theirs).abs() > Z * (ours + theirs).sqrt());
+    }
+    let mut tile = Tile::new(2, 2, presets::ecram(), Key::new(5)).unwrap();
+    let short = tile.write_steps(0.1, &[1; 3], Trains::default(), Key::new(6)).unwrap_err().to_string();
+    assert!(short.contains("steps"), "{short}");
 }
 
 #[test]

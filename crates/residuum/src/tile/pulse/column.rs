@@ -8,6 +8,7 @@ use super::column_lines::{ColumnLines, HEIGHT};
 use super::counted::LONGEST;
 use super::expected::write;
 use super::gathered::{ArrayCells, Gathered, Position};
+use super::matrix::Signals;
 use super::transposed::Transposed;
 use crate::Key;
 use crate::error::{ParameterError, finite, require, same_length};
@@ -115,7 +116,34 @@ impl Tile {
         if survey.peaks.iter().any(|peak| !peak.is_finite()) {
             all_finite("direction", direction)?;
         }
-        self.write_rows(scale, direction, &survey, scheme, key);
+        self.write_rows(scale, Signals::Values(direction), &survey, scheme, key);
+        self.survey = survey;
+        Ok(())
+    }
+
+    /// [`Tile::write_matrix`] for whole steps of a converter, of which few differ: their pulses are looked up in tables.
+    ///
+    /// # Errors
+    /// As [`Tile::write_matrix`].
+    pub fn write_steps(
+        &mut self,
+        scale: f32,
+        steps: &[i16],
+        scheme: impl Into<Scheme>,
+        key: Key,
+    ) -> Result<(), ParameterError> {
+        let scheme = scheme.into();
+        scheme.validate()?;
+        finite("scale", f64::from(scale))?;
+        same_length("steps", self.weights.len(), steps.len())?;
+        if scheme == Scheme::Expected {
+            let values: Vec<f32> = steps.iter().map(|steps| f32::from(*steps)).collect();
+            return self.write_matrix(scale, &values, scheme, key);
+        }
+        self.by_lines = false;
+        let mut survey = std::mem::take(&mut self.survey);
+        survey.of_steps(steps, self.cols);
+        self.write_rows(scale, Signals::Steps(steps), &survey, scheme, key);
         self.survey = survey;
         Ok(())
     }
@@ -126,9 +154,8 @@ impl Tile {
 pub(crate) struct Survey {
     /// The largest of each column, NaN if any entry is.
     pub(super) peaks: Vec<f32>,
-    /// The smallest of all that are not 0.
-    pub(super) smallest: f32,
     pub(super) cells: usize,
+    most: Vec<u16>,
 }
 
 impl Survey {
@@ -136,7 +163,17 @@ impl Survey {
         self.cells = matrix.len();
         self.peaks.clear();
         self.peaks.resize(cols, 0.0);
-        self.smallest = simd::dispatch(Peaks { matrix, peaks: &mut self.peaks });
+        simd::dispatch(Peaks { matrix, peaks: &mut self.peaks });
+    }
+
+    /// The same of whole steps.
+    fn of_steps(&mut self, matrix: &[i16], cols: usize) {
+        self.cells = matrix.len();
+        self.most.clear();
+        self.most.resize(cols, 0);
+        simd::dispatch(MostSteps { matrix, most: &mut self.most });
+        self.peaks.clear();
+        self.peaks.extend(self.most.iter().map(|steps| f32::from(*steps)));
     }
 }
 
@@ -146,19 +183,33 @@ struct Peaks<'a> {
 }
 
 impl Kernel for Peaks<'_> {
-    type Output = f32;
+    type Output = ();
 
     #[inline(always)]
-    fn run(self) -> f32 {
-        // As whole numbers, which are ordered as the magnitudes are, with NaN above all; 0 wraps around.
-        let mut smallest = u32::MAX;
+    fn run(self) {
         for row in self.matrix.chunks_exact(self.peaks.len().max(1)) {
             for (peak, v) in self.peaks.iter_mut().zip(row) {
-                let magnitude = v.abs().to_bits();
-                *peak = f32::from_bits(peak.to_bits().max(magnitude));
-                smallest = smallest.min(magnitude.wrapping_sub(1));
+                // As whole numbers, which are ordered as the magnitudes are, with NaN above all.
+                *peak = f32::from_bits(peak.to_bits().max(v.abs().to_bits()));
             }
         }
-        f32::from_bits(smallest.wrapping_add(1))
+    }
+}
+
+struct MostSteps<'a> {
+    matrix: &'a [i16],
+    most: &'a mut [u16],
+}
+
+impl Kernel for MostSteps<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for row in self.matrix.chunks_exact(self.most.len().max(1)) {
+            for (most, steps) in self.most.iter_mut().zip(row) {
+                *most = (*most).max(steps.unsigned_abs());
+            }
+        }
     }
 }

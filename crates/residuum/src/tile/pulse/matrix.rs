@@ -58,6 +58,32 @@ pub(crate) struct MatrixLines {
     /// The column's factor where pulses are rounded, its probability to fire where they are not.
     column: Vec<f32>,
     tables: Tables,
+    /// Steps as values, where they are not looked up in tables.
+    values: Vec<f32>,
+}
+
+/// What a matrix asks for, row-major, in units of its scale.
+#[derive(Clone, Copy)]
+pub(super) enum Signals<'a> {
+    Values(&'a [f32]),
+    /// Whole steps of a converter.
+    Steps(&'a [i16]),
+}
+
+impl Signals<'_> {
+    fn len(self) -> usize {
+        match self {
+            Self::Values(values) => values.len(),
+            Self::Steps(steps) => steps.len(),
+        }
+    }
+
+    fn part(self, from: usize, to: usize) -> Self {
+        match self {
+            Self::Values(values) => Self::Values(&values[from..to]),
+            Self::Steps(steps) => Self::Steps(&steps[from..to]),
+        }
+    }
 }
 
 /// How pulses are counted.
@@ -72,7 +98,15 @@ enum Counting {
 
 impl MatrixLines {
     /// Draws the column lines for a matrix with these magnitudes.
-    fn draw(&mut self, scheme: Scheme, granularity: f32, scale: f32, survey: &Survey, key: Key) {
+    fn draw(
+        &mut self,
+        scheme: Scheme,
+        granularity: f32,
+        scale: f32,
+        survey: &Survey,
+        in_steps: bool,
+        key: Key,
+    ) {
         let (trains, counting) = match scheme {
             Scheme::Expected => return,
             Scheme::Stochastic(trains) => (trains, Counting::Random),
@@ -99,6 +133,9 @@ impl MatrixLines {
         });
         if counting == Counting::Random {
             simd::dispatch(FireColumns { key, probability: column, slots });
+        }
+        self.tables.ready = false;
+        if counting == Counting::Random && in_steps {
             self.tables.prepare(survey, scale < 0.0, row, slots);
         }
         repeat(row, columns);
@@ -106,19 +143,20 @@ impl MatrixLines {
         repeat(column, columns);
     }
 
-    /// Numbers of pulses for the values of some chunks, negative where they go down.
+    /// Numbers of pulses for the signals of some chunks, negative where they go down.
     #[inline(always)]
     fn count(
         &self,
         start: usize,
-        values: &[f32],
+        signals: Signals<'_>,
         draws: &mut Draws,
         look: &mut Look,
-        counts: &mut [[i32; CHUNK]],
+        counts: &mut [[i16; CHUNK]],
     ) {
-        if self.counting == Counting::Random && self.tables.count(start, values, draws, look, counts) {
-            return;
-        }
+        let values = match signals {
+            Signals::Steps(steps) => return self.tables.count(start, steps, draws, look, counts),
+            Signals::Values(values) => values,
+        };
         let columns = self.row.len() - CHUNK;
         for (n, counts) in counts.iter_mut().enumerate() {
             let (mut room, start) = (None, start + n * CHUNK);
@@ -127,14 +165,17 @@ impl MatrixLines {
             let [row, column] = [&self.row, &self.column].map(|all| &all[from..][..CHUNK]);
             let slots = &self.slots[from..][..CHUNK];
             let Counting::Rounded { whole_lines } = self.counting else {
-                *counts = met(row, slots, values, draws.words());
+                let met = met(row, slots, values, draws.words());
+                for j in 0..CHUNK {
+                    counts[j] = met[j] as i16;
+                }
                 continue;
             };
             for j in 0..CHUNK {
                 let slots = slots[j] as f32;
                 let pulses = (values[j] * row[j]).clamp(-1.0, 1.0) * slots;
                 let share = if slots > 0.0 { pulses.round_ties_even() / slots } else { 0.0 };
-                counts[j] = (if whole_lines { share } else { pulses } * column[j]).round_ties_even() as i32;
+                counts[j] = (if whole_lines { share } else { pulses } * column[j]).round_ties_even() as i16;
             }
         }
     }
@@ -322,14 +363,14 @@ static RECIPROCALS: [f32; 32 + STRIDE] = {
 #[repr(align(64))]
 struct Buffers {
     look: Look,
-    counts: [[i32; CHUNK]; CHUNKS],
+    counts: [[i16; CHUNK]; CHUNKS],
     steep: [[u32; CHUNK]; CHUNKS],
 }
 
 /// Some rows of a matrix.
 struct MatrixRows<'a, N> {
     lines: &'a MatrixLines,
-    values: &'a [f32],
+    signals: Signals<'a>,
     key: Key,
     /// Whether there is noise to draw, and whether trains may be applied at once.
     noisy: bool,
@@ -354,7 +395,7 @@ impl<N: Noise> WithLaw<Vector> for MatrixRows<'_, N> {
     fn run<L: Law<Vector>>(self, law: L) -> PulseCounts {
         let Self {
             lines,
-            values,
+            signals,
             key,
             noisy,
             at_once,
@@ -372,7 +413,7 @@ impl<N: Noise> WithLaw<Vector> for MatrixRows<'_, N> {
         let Buffers { look, counts, steep } = &mut buffers;
         each_chunk!(cells, state, CHUNKS, |start, cells, chunks| {
             let counts = &mut counts[..chunks.len()];
-            lines.count(start, values, &mut draws, look, counts);
+            lines.count(start, signals, &mut draws, look, counts);
             // All bits of all counts together are no less than the largest.
             let (mut difference, mut sum, mut bits) = ([0; CHUNK], [0; CHUNK], [0; CHUNK]);
             for counts in &*counts {
@@ -384,7 +425,9 @@ impl<N: Noise> WithLaw<Vector> for MatrixRows<'_, N> {
                 }
             }
             let most = bits.iter().fold(0, |all, bits| all | bits);
-            let (sum, difference) = (sum.iter().sum::<i32>(), difference.iter().sum::<i32>());
+            // At most 31 on each of 512 cells: 16 bits hold their sum.
+            let (sum, difference) =
+                (i32::from(sum.iter().sum::<i16>()), i32::from(difference.iter().sum::<i16>()));
             if sum > 0 {
                 let [up, down] =
                     [sum + difference, sum - difference].map(|twice| u64::from(twice.unsigned_abs() / 2));
@@ -394,7 +437,8 @@ impl<N: Noise> WithLaw<Vector> for MatrixRows<'_, N> {
                     ($most:ident, $limit:expr) => {{
                         let mut any_steep = [0; CHUNK];
                         for (n, (chunk, counts)) in chunks.iter_mut().zip(&*counts).enumerate() {
-                            let (common, up) = (|j: usize| counts[j].unsigned_abs(), |j: usize| counts[j] > 0);
+                            let (common, up) =
+                                (|j: usize| u32::from(counts[j].unsigned_abs()), |j: usize| counts[j] > 0);
                             let cells = cells.chunk(n * CHUNK, CHUNK);
                             steep[n] =
                                 unless_steep::<_, _, $most>(cells, $limit, common, up, &mut draws, chunk);
@@ -449,7 +493,7 @@ impl<N: Noise> WithLaw<Vector> for MatrixRows<'_, N> {
                 for (n, (chunk, counts)) in chunks.iter_mut().zip(&*counts).enumerate() {
                     let start = start + n * CHUNK;
                     if let Some(tallied) = &mut tallied {
-                        tally(&mut tallied[start..], counts);
+                        tally(&mut tallied[start..], &counts.map(i32::from));
                     }
                     if let Some((seen, spread)) = &mut seen {
                         let xi = draws.normals();
@@ -469,17 +513,27 @@ impl Tile {
     pub(super) fn write_rows(
         &mut self,
         scale: f32,
-        direction: &[f32],
+        signals: Signals<'_>,
         survey: &Survey,
         scheme: Scheme,
         key: Key,
     ) {
         let cols = self.cols;
         let mut lines = std::mem::take(&mut self.matrix_lines);
-        lines.draw(scheme, self.device.granularity(), scale, survey, key.named("columns"));
+        let in_steps = matches!(signals, Signals::Steps(_));
+        lines.draw(scheme, self.device.granularity(), scale, survey, in_steps, key.named("columns"));
+        let mut values = std::mem::take(&mut lines.values);
+        let signals = match signals {
+            Signals::Steps(steps) if !lines.tables.ready => {
+                values.clear();
+                values.extend(steps.iter().map(|steps| f32::from(*steps)));
+                Signals::Values(&values)
+            }
+            signals => signals,
+        };
         let rows = key.named("rows");
         let height = height(cols);
-        let (device, cells, blocks) = self.blocks(height, VISITS * direction.len());
+        let (device, cells, blocks) = self.blocks(height, VISITS * signals.len());
         let (noisy, at_once, step) = (device.noisy(), cells.at_once, &device.step);
         let gentle = gentle_slope(device).is_some();
         let sent = blocks.sum(&|RowBlock { index, weights, hidden, tally }: RowBlock<'_>| {
@@ -489,7 +543,7 @@ impl Tile {
                 None => (weights, None),
                 Some(hidden) => (hidden, Some((weights, device.write_deviation()))),
             };
-            let (lines, values, key) = (&lines, &direction[from..to], rows.fold(index as u64));
+            let (lines, signals, key) = (&lines, signals.part(from, to), rows.fold(index as u64));
             let mut room = cells.room();
             let parameters = cells.span(from, to, &mut room).parameters(from, to);
             macro_rules! with {
@@ -497,7 +551,7 @@ impl Tile {
                     let noise = $noise;
                     step.with_vector_law(MatrixRows {
                         lines,
-                        values,
+                        signals,
                         key,
                         noisy,
                         at_once,
@@ -512,6 +566,7 @@ impl Tile {
             }
             with_noise!(device.cycle_noise_in_pulse_steps(), with)
         });
+        lines.values = values;
         self.matrix_lines = lines;
         self.count(sent);
     }

@@ -184,6 +184,17 @@ impl Draws {
         self.stream.normals()
     }
 
+    /// Half a random word for each cell of a chunk.
+    #[inline(always)]
+    pub(super) fn halves(&mut self) -> [u16; CHUNK] {
+        let (words, mut halves) = (self.stream.words(), [0; CHUNK]);
+        let (first, second) = halves.split_at_mut(LANES);
+        for i in 0..LANES {
+            (first[i], second[i]) = (words[i] as u16, (words[i] >> 16) as u16);
+        }
+        halves
+    }
+
     /// Random words, one for each cell of a chunk.
     #[inline(always)]
     pub(super) fn words(&mut self) -> [u32; CHUNK] {

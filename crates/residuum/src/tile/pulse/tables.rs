@@ -1,9 +1,9 @@
 //! Binomial numbers by one look at a table, where few probabilities occur.
 //!
-//! What a transfer writes was read through a converter, so that its values are whole multiples of one step, and few. In a
+//! What a transfer writes was read through a converter, so that its values are whole steps, and few. In a
 //! column whose largest value is K steps and whose line fired in F slots, a row meets it Binomial(F, p) times with only K + 1
-//! different p. Each of these distributions is a table of 32 entries by Walker's alias method: five bits of a random word choose
-//! an entry, the other 27 choose between its own number and the one it names. Every probability is exact to within 2⁻²⁷.
+//! different p. Each of these distributions is a table of 32 entries by Walker's alias method: five of 16 random bits choose
+//! an entry, the other 11 choose between its own number and the one it names. Every entry gives away what is within 2⁻¹⁷ of what it should.
 
 use super::column::Survey;
 use super::matrix::{CHUNKS, repeat};
@@ -12,19 +12,15 @@ use crate::stream::CHUNK;
 
 /// Entries of a table: the numbers of pulses that trains allow, 0 to 31.
 const NUMBERS: usize = 32;
-/// Entries that there is room for: 1024 tables, 128 kB.
+/// Entries that there is room for: 1024 tables, 64 kB.
 const ROOM: usize = 1 << 15;
 /// Cells from which on looking saves more time than making the tables may take.
 const WORTH: usize = 1 << 14;
 /// Most steps of a column.
 const STEPS: usize = 15;
-/// How far from a whole number of steps a value may be, in steps: rounding leaves 3e-6.
-const NEAR: f32 = 1e-5;
-/// Adding 1.5 · 2²³ rounds to the nearest integer and leaves it in the low mantissa bits.
-const ROUND: f32 = 12_582_912.0;
-/// Bits of a word that choose within an entry.
-const BITS: u32 = 27;
-const WHOLE: u32 = (1 << BITS) - 1;
+/// Bits that choose within an entry.
+const BITS: u32 = 11;
+const WHOLE: u16 = (1 << BITS) - 1;
 
 /// Kinds of columns: steps and slots.
 const KINDS: usize = (STEPS + 1) * NUMBERS;
@@ -35,7 +31,7 @@ struct Column {
     steps: usize,
     /// Slots in which it fired.
     fired: i32,
-    /// Probability per unit of signal that a row fires.
+    /// Probability per step that a row fires.
     row: f32,
 }
 
@@ -65,43 +61,39 @@ fn fit(columns: impl Iterator<Item = Column>) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
     /// Whether all columns of this matrix have theirs.
-    ready: bool,
-    step: f32,
-    per_step: f32,
+    pub(super) ready: bool,
     /// The sign bit of the write.
-    flip: u32,
-    entries: Vec<u32>,
+    flip: i16,
+    entries: Vec<u16>,
     /// Tables so far.
     len: usize,
-    /// For every kind of column, the probability per unit of signal and the first table, that of no step.
-    known: Vec<Option<(f32, u32)>>,
+    /// For every kind of column, the probability per step and the first table, that of no step.
+    known: Vec<Option<(f32, u16)>>,
     /// First table of each column.
-    first: Vec<u32>,
+    first: Vec<u16>,
 }
 
 impl Tables {
-    /// Finds the tables of all columns or makes them, where they are worth it and values may be few.
+    /// Finds the tables of all columns or makes them, where they are worth it and steps are few.
     pub(super) fn prepare(&mut self, survey: &Survey, down: bool, row: &[f32], fired: &[i32]) {
-        self.flip = u32::from(down) << 31;
-        let Survey { peaks, smallest: step, cells } = survey;
+        self.flip = if down { i16::MIN } else { 0 };
+        let Survey { peaks, cells, .. } = survey;
         let largest = peaks.iter().fold(0.0f32, |most, peak| most.max(*peak));
-        let few = *step > f32::MIN_POSITIVE && largest <= step * (STEPS as f32 + NEAR) && *cells >= WORTH;
-        if !few {
-            self.ready = false;
+        self.ready = false;
+        if largest > STEPS as f32 || *cells < WORTH {
             return;
         }
-        let per_step = 1.0 / step;
         let columns = || {
             peaks.iter().zip(row).zip(fired).map(|((peak, row), fired)| Column {
-                steps: (peak * per_step + 0.5) as usize,
+                steps: *peak as usize,
                 fired: *fired,
                 row: *row,
             })
         };
-        self.ready = *step == self.step && self.find(columns());
+        self.ready = !self.known.is_empty() && self.find(columns());
         // Those of former writes are in the way, or of no use.
         if !self.ready && fit(columns()) {
-            self.forget(*step);
+            self.forget();
             self.ready = self.find(columns());
         }
         if self.ready {
@@ -109,8 +101,8 @@ impl Tables {
         }
     }
 
-    fn forget(&mut self, step: f32) {
-        (self.step, self.per_step, self.len) = (step, 1.0 / step, 0);
+    fn forget(&mut self) {
+        self.len = 0;
         self.entries.resize(ROOM, 0);
         self.known.clear();
         self.known.resize(KINDS, None);
@@ -124,10 +116,10 @@ impl Tables {
             let first = match *known {
                 Some((row, first)) if row == column.row => first,
                 None if (self.len + column.tables()) * NUMBERS <= ROOM => {
-                    let first = self.len as u32;
+                    let first = self.len as u16;
                     *known = Some((column.row, first));
                     for k in 0..=column.steps {
-                        let p = f64::from(column.row.abs()) * k as f64 * f64::from(self.step);
+                        let p = f64::from(column.row.abs()) * k as f64;
                         fill(&mut self.entries[self.len * NUMBERS..][..NUMBERS], p.min(1.0), column.fired);
                         self.len += 1;
                     }
@@ -140,73 +132,71 @@ impl Tables {
         true
     }
 
-    /// Numbers of pulses for the values of some chunks of a row, negative where they go down; `false` if the values are not all
-    /// multiples of the step, and the numbers then mean nothing.
+    /// Numbers of pulses for the steps of some chunks of a row, negative where they go down.
     #[inline(always)]
     pub(super) fn count(
         &self,
         start: usize,
-        values: &[f32],
+        steps: &[i16],
         draws: &mut Draws,
         look: &mut Look,
-        counts: &mut [[i32; CHUNK]],
-    ) -> bool {
-        let Some(entries) = self.entries.first_chunk::<ROOM>().filter(|_| self.ready) else { return false };
-        let (per_step, flip, columns) = (self.per_step, self.flip, self.first.len() - CHUNK);
-        let mut between = [0; CHUNK];
+        counts: &mut [[i16; CHUNK]],
+    ) {
+        let (flip, columns) = (self.flip, self.first.len() - CHUNK);
+        let mut column = start % columns;
         let (words, found) = (&mut look.words[..counts.len()], &mut look.found[..counts.len()]);
         for (n, (words, index)) in words.iter_mut().zip(&mut *found).enumerate() {
-            let (mut room, start) = (None, start + n * CHUNK);
-            let values = filled(values, start, &mut room);
-            let first = &self.first[start % columns..][..CHUNK];
-            *words = draws.words();
-            for j in 0..CHUNK {
-                let steps = values[j].abs() * per_step;
-                let rounded = steps + ROUND;
-                let apart = (steps - (rounded - ROUND)).abs();
-                // The order of magnitudes is that of their bits. A choice between two would be written in part, and be waited for.
-                between[j] = apart.to_bits().max(between[j]);
-                let table = first[j] + (rounded.to_bits() & 31);
-                index[j] = table << 5 | words[j] >> BITS;
+            let mut room = None;
+            let steps = *filled(steps, start + n * CHUNK, &mut room);
+            let first = &self.first[column..][..CHUNK];
+            column += CHUNK;
+            while column >= columns {
+                column -= columns;
             }
+            let (drawn, mut own) = (draws.halves(), [0; CHUNK]);
+            for j in 0..CHUNK {
+                own[j] = (first[j] + steps[j].unsigned_abs()) << 5 | drawn[j] >> BITS;
+            }
+            (*words, *index) = (drawn, own);
         }
-        find(entries, found.as_flattened_mut());
+        if let Some(entries) = self.entries.first_chunk::<ROOM>() {
+            find(entries, found.as_flattened_mut());
+        }
         for (n, ((counts, words), entry)) in counts.iter_mut().zip(words).zip(found).enumerate() {
-            let (mut room, start) = (None, start + n * CHUNK);
-            let values = filled(values, start, &mut room);
+            let mut room = None;
+            let steps = *filled(steps, start + n * CHUNK, &mut room);
+            let (words, entry, mut signed) = (*words, *entry, [0; CHUNK]);
             for j in 0..CHUNK {
-                let own = words[j] >> BITS;
-                let threshold = (entry[j] >> 5).cast_signed();
-                let chosen = (words[j] & WHOLE).cast_signed() < threshold;
-                let count = if chosen { own } else { entry[j] & 31 }.cast_signed();
+                let chosen = words[j] & WHOLE < entry[j] >> 5;
+                let count = if chosen { words[j] >> BITS } else { entry[j] & 31 }.cast_signed();
                 // All bits of it are the sign.
-                let down = (values[j].to_bits() ^ flip).cast_signed() >> 31;
-                counts[j] = (count ^ down) - down;
+                let down = (steps[j] ^ flip) >> 15;
+                signed[j] = (count ^ down) - down;
             }
+            *counts = signed;
         }
-        between.iter().all(|apart| f32::from_bits(*apart) <= NEAR)
     }
 }
 
 /// What a look at many tables takes.
 #[derive(Default)]
 pub(super) struct Look {
-    words: [[u32; CHUNK]; CHUNKS],
+    words: [[u16; CHUNK]; CHUNKS],
     /// Where to look, then what was found.
-    found: [[u32; CHUNK]; CHUNKS],
+    found: [[u16; CHUNK]; CHUNKS],
 }
 
 /// Entries in place of their indices. A function of its own, without the machine's vectors: loading them one by one takes half the time of
 /// the instruction that gathers a vector of them.
 #[inline(never)]
-fn find(entries: &[u32; ROOM], found: &mut [u32]) {
+fn find(entries: &[u16; ROOM], found: &mut [u16]) {
     for entry in found {
-        *entry = entries[*entry as usize % ROOM];
+        *entry = entries[usize::from(*entry) % ROOM];
     }
 }
 
 /// Fills the table of Binomial(fired, p).
-fn fill(entries: &mut [u32], p: f64, fired: i32) {
+fn fill(entries: &mut [u16], p: f64, fired: i32) {
     // In units of an entry. From the likelier end, so that no power underflows.
     let mut shares = [0.0; NUMBERS];
     let (rare, slots) = (p.min(1.0 - p), fired as usize);
@@ -222,11 +212,11 @@ fn fill(entries: &mut [u32], p: f64, fired: i32) {
     while more < less {
         let (own, other) = (order[less], order[more]);
         if shares[other] <= 1.0 {
-            entries[other] = WHOLE << 5 | other as u32;
+            entries[other] = WHOLE << 5 | other as u16;
             more += 1;
             continue;
         }
-        entries[own] = ((shares[own] * f64::from(1 << BITS)) as u32).min(WHOLE) << 5 | other as u32;
+        entries[own] = ((shares[own] * f64::from(1 << BITS)).round() as u16).min(WHOLE) << 5 | other as u16;
         shares[other] -= 1.0 - shares[own];
         if shares[other] < 1.0 {
             // It takes the place of the one that is done.
@@ -237,6 +227,6 @@ fn fill(entries: &mut [u32], p: f64, fired: i32) {
         }
     }
     for &k in &order[more..=less] {
-        entries[k] = WHOLE << 5 | k as u32;
+        entries[k] = WHOLE << 5 | k as u16;
     }
 }

@@ -91,6 +91,15 @@ impl Array<f32> for ReferenceCell {
         self.after(written)
     }
 
+    fn prefers_steps(&self) -> bool {
+        self.tile.prefers_steps()
+    }
+
+    fn increment_steps(&mut self, scale: f32, steps: &[i16], key: Key) -> Result<(), ParameterError> {
+        let written = self.tile.increment_steps(scale, steps, key);
+        self.after(written)
+    }
+
     fn update(&mut self, scale: f32, errors: &[f32], inputs: &[f32], key: Key) -> Result<(), ParameterError> {
         let written = Array::update(&mut self.tile, scale, errors, inputs, key);
         self.after(written)
