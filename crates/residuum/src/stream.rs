@@ -46,19 +46,26 @@ impl Stream {
     /// The next word of every lane.
     #[inline(always)]
     pub fn words(&mut self) -> [u32; LANES] {
-        let [a, b, c, d] = &mut self.0;
         let mut out = [0; LANES];
         for i in 0..LANES {
-            out[i] = a[i].wrapping_add(d[i]).rotate_left(7).wrapping_add(a[i]);
-            let shifted = b[i] << 9;
-            c[i] ^= a[i];
-            d[i] ^= b[i];
-            b[i] ^= c[i];
-            a[i] ^= d[i];
-            c[i] ^= shifted;
-            d[i] = d[i].rotate_left(11);
+            out[i] = self.next(i);
         }
         out
+    }
+
+    /// The next word of one lane.
+    #[inline(always)]
+    pub fn next(&mut self, i: usize) -> u32 {
+        let [a, b, c, d] = &mut self.0;
+        let word = a[i].wrapping_add(d[i]).rotate_left(7).wrapping_add(a[i]);
+        let shifted = b[i] << 9;
+        c[i] ^= a[i];
+        d[i] ^= b[i];
+        b[i] ^= c[i];
+        a[i] ^= d[i];
+        c[i] ^= shifted;
+        d[i] = d[i].rotate_left(11);
+        word
     }
 
     /// The next normal numbers; word i gives draws i and i + LANES.

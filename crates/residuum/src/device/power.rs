@@ -75,8 +75,8 @@ impl<A: Arithmetic> Law<A> for Ramp {
     fn step(&self, cell: &Cell<A::Number>, up: bool, w: A::Number) -> (A::Number, A::Number) {
         let zero = A::Number::from(0.0);
         let steepness = cell.scale * cell.inverse_range;
-        let distance = if up { cell.max - w } else { w - cell.min };
-        (signed(up, steepness * if distance > zero { distance } else { zero }), -steepness)
+        let way = if up { cell.max } else { cell.min } - w;
+        (if up == (way > zero) { steepness * way } else { zero }, -steepness)
     }
 }
 

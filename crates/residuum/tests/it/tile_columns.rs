@@ -3,7 +3,7 @@
 use residuum::Key;
 use residuum::stats::Z;
 use residuum::testing::tile::take_at_once;
-use residuum::tile::{CycleNoise, Device, Management, Nodes, Scheme, StepModel, Tile, Trains, presets};
+use residuum::tile::{CycleNoise, Device, Management, Nodes, Scheme, Spread, StepModel, Tile, Trains, presets};
 
 fn schemes() -> [Scheme; 5] {
     let trains = Trains::default();
@@ -120,6 +120,29 @@ fn trains_of_gentle_cells_are_as_pulses_one_by_one() {
     }
     let bent = error_of_trains(600.0, StepModel::power(2.0));
     assert!((1e-4..1e-3).contains(&bent), "the test sees errors of the affine train: {bent}");
+}
+
+/// Cells whose bounds were drawn at 0 or beside it, where a slope has no limit, are never applied at once and stay finite.
+#[test]
+fn the_steepest_cells_stay_finite() {
+    let (rows, cols) = (40, 1000);
+    for step in [StepModel::soft_bounds(), StepModel::power(1.0), StepModel::power(2.5)] {
+        for cycle_noise in [CycleNoise::Multiplicative(0.3), CycleNoise::Additive(0.3)] {
+            let spread = Spread::normal(1.0);
+            let device = Device {
+                max_spread: spread,
+                min_spread: spread,
+                cycle_noise,
+                ..Device::ideal(step.clone(), 1e-3, -0.6, 0.6)
+            };
+            let mut tile = Tile::new(rows, cols, device, Key::new(1)).unwrap();
+            tile.write_matrix(0.02, &numbers(rows * cols, 2), Trains::default(), Key::new(3)).unwrap();
+            tile.write(0.02, &numbers(8 * rows, 4), &numbers(8 * cols, 5), Trains::default(), Key::new(6))
+                .unwrap();
+            let bad = tile.weights().iter().filter(|w| !w.is_finite()).count();
+            assert_eq!(bad, 0, "{step:?}, {cycle_noise:?}");
+        }
+    }
 }
 
 /// Probabilities of 0 to n successes.

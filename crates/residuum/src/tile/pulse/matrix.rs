@@ -10,10 +10,10 @@ use super::blocks::RowBlock;
 use super::column::Survey;
 use super::management::Trains;
 use super::noise::{Noise, with_noise};
-use super::row::{ANY, Cells, Draws, each_chunk, filled, pulse_each, unless_steep};
+use super::row::{ANY, Cells, Draws, filled, pulse_each, unless_steep};
 use super::tables::{Look, Tables};
 use crate::Key;
-use crate::device::{Law, Parameters, Vector, WithLaw};
+use crate::device::{Law, Span, Vector, WithLaw};
 use crate::simd::{self, Kernel};
 use crate::stream::{CHUNK, LANES, Stream};
 use crate::tile::Tile;
@@ -42,9 +42,9 @@ fn height(cols: usize) -> usize {
     CELLS.div_ceil(cols)
 }
 
-/// The most neighbouring cells whose parameters are asked for at a time: some rows, filled up to whole chunks.
+/// The most neighbouring cells whose parameters are asked for at a time: a row or some chunks, filled up to whole chunks.
 pub(crate) fn longest_span(cols: usize) -> usize {
-    height(cols) * cols + CHUNK
+    cols.max(CHUNKS * CHUNK) + CHUNK
 }
 
 /// The lines of a matrix, one entry per column and then those of the first columns again, for chunks that go on in the next row; kept by the tile, so that a transfer allocates nothing once it has run.
@@ -378,7 +378,9 @@ struct MatrixRows<'a, N> {
     /// Whether hardly a cell has a slope beyond [`GENTLE`].
     gentle: bool,
     noise: N,
-    parameters: Parameters<'a>,
+    /// The cells, the first of which is number `from`.
+    cells: Span<'a>,
+    from: usize,
     /// What pulses act on.
     state: &'a mut [f32],
     /// What a read sees where that differs, and how far it spreads.
@@ -401,17 +403,36 @@ impl<N: Noise> WithLaw<Vector> for MatrixRows<'_, N> {
             at_once,
             gentle,
             noise,
-            parameters,
+            cells: span,
+            from,
             state,
             mut seen,
             tally: mut tallied,
         } = self;
-        let cells = Cells::new(law, noise, parameters);
         let mut draws = Draws::new(key, noisy);
         let mut sent = PulseCounts::default();
         let mut buffers = Buffers::default();
         let Buffers { look, counts, steep } = &mut buffers;
-        each_chunk!(cells, state, CHUNKS, |start, cells, chunks| {
+        // Some chunks at a time. The last cells are filled up to one, so that there is one copy of the work.
+        let (mut whole, rest) = state.as_chunks_mut::<CHUNK>();
+        let (mut padding, mut last) = (None, [0.0; CHUNK]);
+        last[..rest.len()].copy_from_slice(rest);
+        let (mut start, mut ends) = (0, rest.is_empty());
+        loop {
+            let chunks;
+            let parameters;
+            if !whole.is_empty() {
+                let n = whole.len().min(CHUNKS);
+                (chunks, whole) = whole.split_at_mut(n);
+                parameters = span.parameters(from + start, from + start + n * CHUNK);
+            } else if !ends {
+                ends = true;
+                chunks = std::slice::from_mut(&mut last);
+                parameters = span.parameters(from + start, from + start + rest.len()).last(0, &mut padding);
+            } else {
+                break;
+            }
+            let cells = Cells::new(law, noise, parameters);
             let counts = &mut counts[..chunks.len()];
             lines.count(start, signals, &mut draws, look, counts);
             // All bits of all counts together are no less than the largest.
@@ -435,17 +456,21 @@ impl<N: Noise> WithLaw<Vector> for MatrixRows<'_, N> {
                 let sparse = sum as usize * SPARSE < CHUNK * chunks.len();
                 macro_rules! at_once {
                     ($most:ident, $limit:expr) => {{
-                        let mut any_steep = [0; CHUNK];
+                        // A stream of its own: nothing else points to it, so that it stays in registers.
+                        let (mut any_steep, mut stream) = ([0; LANES], draws.stream);
                         for (n, (chunk, counts)) in chunks.iter_mut().zip(&*counts).enumerate() {
-                            let (common, up) =
-                                (|j: usize| u32::from(counts[j].unsigned_abs()), |j: usize| counts[j] > 0);
-                            let cells = cells.chunk(n * CHUNK, CHUNK);
-                            steep[n] =
-                                unless_steep::<_, _, $most>(cells, $limit, common, up, &mut draws, chunk);
-                            for j in 0..CHUNK {
-                                any_steep[j] |= steep[n][j];
-                            }
+                            let (cells, steep) = (cells.chunk(n * CHUNK, CHUNK), &mut steep[n]);
+                            unless_steep::<_, _, $most>(
+                                cells,
+                                $limit,
+                                counts,
+                                &mut stream,
+                                chunk,
+                                steep,
+                                &mut any_steep,
+                            );
                         }
+                        draws.stream = stream;
                         any_steep.iter().any(|steep| *steep != 0)
                     }};
                 }
@@ -490,20 +515,24 @@ impl<N: Noise> WithLaw<Vector> for MatrixRows<'_, N> {
                         }
                     }
                 }
-                for (n, (chunk, counts)) in chunks.iter_mut().zip(&*counts).enumerate() {
-                    let start = start + n * CHUNK;
-                    if let Some(tallied) = &mut tallied {
-                        tally(&mut tallied[start..], &counts.map(i32::from));
-                    }
-                    if let Some((seen, spread)) = &mut seen {
-                        let xi = draws.normals();
-                        for (j, seen) in seen[start..].iter_mut().take(CHUNK).enumerate() {
-                            *seen = if counts[j] == 0 { *seen } else { chunk[j] + *spread * xi[j] };
+                if tallied.is_some() | seen.is_some() {
+                    for (n, (chunk, counts)) in chunks.iter_mut().zip(&*counts).enumerate() {
+                        let start = start + n * CHUNK;
+                        if let Some(tallied) = &mut tallied {
+                            tally(&mut tallied[start..], &counts.map(i32::from));
+                        }
+                        if let Some((seen, spread)) = &mut seen {
+                            let xi = draws.normals();
+                            for (j, seen) in seen[start..].iter_mut().take(CHUNK).enumerate() {
+                                *seen = if counts[j] == 0 { *seen } else { chunk[j] + *spread * xi[j] };
+                            }
                         }
                     }
                 }
             }
-        });
+            start += CHUNK * chunks.len();
+        }
+        rest.copy_from_slice(&last[..rest.len()]);
         sent
     }
 }
@@ -545,7 +574,7 @@ impl Tile {
             };
             let (lines, signals, key) = (&lines, signals.part(from, to), rows.fold(index as u64));
             let mut room = cells.room();
-            let parameters = cells.span(from, to, &mut room).parameters(from, to);
+            let cells = cells.span(from, to, &mut room);
             macro_rules! with {
                 ($noise:expr) => {{
                     let noise = $noise;
@@ -557,7 +586,8 @@ impl Tile {
                         at_once,
                         gentle,
                         noise,
-                        parameters,
+                        cells,
+                        from,
                         state,
                         seen,
                         tally,

@@ -10,7 +10,7 @@ use super::noise::Noise;
 use crate::Key;
 use crate::device::{Law, Padding, Parameters, Vector, WithLaw, pick};
 use crate::simd::Kernel;
-use crate::stream::{CHUNK, LANES, Stream};
+use crate::stream::{CHUNK, LANES, Stream, pair};
 
 /// Some samples of one row of an update.
 pub(super) struct Row<'a, N> {
@@ -97,18 +97,19 @@ impl<'a, L: Law<Vector>, N: Noise> Cells<'a, L, N> {
             let pulsed = self.pulsed(j, up, w, xi);
             return (if common == 0 { w } else { pulsed }, false);
         }
-        let count = common.cast_signed() as f32;
         let (v, b) = self.law.step(&self.parameters.cell::<L>(j, up), up, w);
+        let count = common.cast_signed() as f32;
         let slope = if L::FLAT { None } else { Some(b) };
         let train = |b: f32| if MOST == ANY { by_exponential(count, b) } else { by_series::<MOST>(count, b) };
         let g = slope.map_or(count, train);
         // A single pulse may be steep, where the exponential is far off.
         let g = if MOST == ANY && count <= 1.0 { count } else { g };
         let deviation = self.noise.train(self.unit(j, up), w, (v, slope), count, g);
-        let after = self.parameters.clip(j, deviation.mul_add(xi, g.mul_add(v, w)));
+        let after = deviation.mul_add(xi, g.mul_add(v, w));
         // No short circuit: a branch would keep the loop from becoming vector code.
         let steep = (b.abs() > limit) & (common > 1);
-        (if steep { w } else { after }, steep)
+        // Chosen before it is clipped, which changes no state: what is stored would else be some lanes alone, which is slow.
+        (self.parameters.clip(j, if steep { w } else { after }), steep)
     }
 }
 
@@ -151,7 +152,7 @@ impl<L: Law<Vector>, N: Noise> Cells<'_, L, N> {
 
 /// Normal numbers, or zeros if there is no noise.
 pub(super) struct Draws {
-    stream: Stream,
+    pub(super) stream: Stream,
     noisy: bool,
     /// Drawn for single pulses, and how many of them are used up.
     single: ([f32; CHUNK], usize),
@@ -188,9 +189,8 @@ impl Draws {
     #[inline(always)]
     pub(super) fn halves(&mut self) -> [u16; CHUNK] {
         let (words, mut halves) = (self.stream.words(), [0; CHUNK]);
-        let (first, second) = halves.split_at_mut(LANES);
         for i in 0..LANES {
-            (first[i], second[i]) = (words[i] as u16, (words[i] >> 16) as u16);
+            (halves[2 * i], halves[2 * i + 1]) = (words[i] as u16, (words[i] >> 16) as u16);
         }
         halves
     }
@@ -439,25 +439,28 @@ pub(super) fn together<L: Law<Vector>, N: Noise, const MOST: u32>(
     u64::from(pulses)
 }
 
-/// The same for those cells whose slope is at most `limit`; what is left is not 0 where a cell is steeper.
+/// The same for those cells whose slope is at most `limit`, `counts` pulses on each, downwards if negative; `steep` is not 0 where a cell
+/// is steeper and its pulses are left, nor is then some `any_steep`. Normal numbers are drawn also where there is no noise.
 #[inline(always)]
 pub(super) fn unless_steep<L: Law<Vector>, N: Noise, const MOST: u32>(
     cells: Cells<'_, L, N>,
     limit: f32,
-    common: impl Fn(usize) -> u32,
-    up: impl Fn(usize) -> bool,
-    draws: &mut Draws,
+    counts: &[i16; CHUNK],
+    stream: &mut Stream,
     state: &mut [f32; CHUNK],
-) -> [u32; CHUNK] {
-    let xi = draws.next();
-    let (mut next, mut left) = ([0.0; CHUNK], [0; CHUNK]);
-    for j in 0..CHUNK {
-        let flag;
-        (next[j], flag) = cells.train::<MOST>(j, common(j), up(j), state[j], xi[j], limit);
-        left[j] = u32::from(flag).wrapping_neg();
+    steep: &mut [u32; CHUNK],
+    any_steep: &mut [u32; LANES],
+) {
+    // One loop over pairs of cells, as numbers are drawn in pairs: then nothing in between goes to memory.
+    for i in 0..LANES {
+        let (j, (xi, eta)) = (i + LANES, pair(stream.next(i)));
+        let [common, others] = [counts[i].unsigned_abs(), counts[j].unsigned_abs()];
+        let (first, is_steep) = cells.train::<MOST>(i, common.into(), counts[i] > 0, state[i], xi, limit);
+        let (second, are_steep) = cells.train::<MOST>(j, others.into(), counts[j] > 0, state[j], eta, limit);
+        (state[i], state[j]) = (first, second);
+        (steep[i], steep[j]) = (u32::from(is_steep).wrapping_neg(), u32::from(are_steep).wrapping_neg());
+        any_steep[i] |= steep[i] | steep[j];
     }
-    *state = next;
-    left
 }
 
 /// Redraws what a read sees of the cells that were pulsed: state + spread·ξ. There are no reads within an update, so only the last

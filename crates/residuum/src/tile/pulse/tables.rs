@@ -12,10 +12,10 @@ use crate::stream::CHUNK;
 
 /// Entries of a table: the numbers of pulses that trains allow, 0 to 31.
 const NUMBERS: usize = 32;
-/// Entries that there is room for: 1024 tables, 64 kB.
-const ROOM: usize = 1 << 15;
-/// Cells from which on looking saves more time than making the tables may take.
-const WORTH: usize = 1 << 14;
+/// Entries that there is room for: 2048 tables, 128 kB. Whatever 16 bits say is one of them.
+const ROOM: usize = 1 << 16;
+/// A table is made in the time that looking saves on so many cells, or a few times as many.
+const WORTH: usize = 32;
 /// Most steps of a column.
 const STEPS: usize = 15;
 /// Bits that choose within an entry.
@@ -46,15 +46,10 @@ impl Column {
     }
 }
 
-/// Whether there is room for the tables of all columns.
-fn fit(columns: impl Iterator<Item = Column>) -> bool {
-    let (mut seen, mut tables) = ([false; KINDS], 0);
-    for column in columns {
-        if !std::mem::replace(&mut seen[column.kind()], true) {
-            tables += column.tables();
-        }
-    }
-    tables * NUMBERS <= ROOM
+/// How many tables these columns have.
+fn tables(columns: impl Iterator<Item = Column>) -> usize {
+    let mut seen = [false; KINDS];
+    columns.filter(|column| !std::mem::replace(&mut seen[column.kind()], true)).map(|c| c.tables()).sum()
 }
 
 /// The tables of a matrix, kept by the tile from write to write. Whether they are used depends on the matrix alone.
@@ -80,7 +75,7 @@ impl Tables {
         let Survey { peaks, cells, .. } = survey;
         let largest = peaks.iter().fold(0.0f32, |most, peak| most.max(*peak));
         self.ready = false;
-        if largest > STEPS as f32 || *cells < WORTH {
+        if largest > STEPS as f32 {
             return;
         }
         let columns = || {
@@ -90,9 +85,12 @@ impl Tables {
                 row: *row,
             })
         };
+        if tables(columns()) > (ROOM / NUMBERS).min(cells / WORTH) {
+            return;
+        }
         self.ready = !self.known.is_empty() && self.find(columns());
         // Those of former writes are in the way, or of no use.
-        if !self.ready && fit(columns()) {
+        if !self.ready {
             self.forget();
             self.ready = self.find(columns());
         }
@@ -144,10 +142,14 @@ impl Tables {
     ) {
         let (flip, columns) = (self.flip, self.first.len() - CHUNK);
         let mut column = start % columns;
-        let (words, found) = (&mut look.words[..counts.len()], &mut look.found[..counts.len()]);
-        for (n, (words, index)) in words.iter_mut().zip(&mut *found).enumerate() {
-            let mut room = None;
-            let steps = *filled(steps, start + n * CHUNK, &mut room);
+        let mut room = None;
+        let steps = match steps[start..].get(..counts.len() * CHUNK) {
+            Some(steps) => steps.as_chunks::<CHUNK>().0,
+            // One chunk, the last.
+            None => std::slice::from_ref(filled(steps, start, &mut room)),
+        };
+        let (words, found) = (&mut look.words[..steps.len()], &mut look.found[..steps.len()]);
+        for (steps, (words, index)) in steps.iter().zip(words.iter_mut().zip(&mut *found)) {
             let first = &self.first[column..][..CHUNK];
             column += CHUNK;
             while column >= columns {
@@ -162,10 +164,8 @@ impl Tables {
         if let Some(entries) = self.entries.first_chunk::<ROOM>() {
             find(entries, found.as_flattened_mut());
         }
-        for (n, ((counts, words), entry)) in counts.iter_mut().zip(words).zip(found).enumerate() {
-            let mut room = None;
-            let steps = *filled(steps, start + n * CHUNK, &mut room);
-            let (words, entry, mut signed) = (*words, *entry, [0; CHUNK]);
+        for ((counts, steps), (words, entry)) in counts.iter_mut().zip(steps).zip(words.iter().zip(&*found)) {
+            let mut signed = [0; CHUNK];
             for j in 0..CHUNK {
                 let chosen = words[j] & WHOLE < entry[j] >> 5;
                 let count = if chosen { words[j] >> BITS } else { entry[j] & 31 }.cast_signed();
@@ -191,7 +191,7 @@ pub(super) struct Look {
 #[inline(never)]
 fn find(entries: &[u16; ROOM], found: &mut [u16]) {
     for entry in found {
-        *entry = entries[usize::from(*entry) % ROOM];
+        *entry = entries[usize::from(*entry)];
     }
 }
 
@@ -200,33 +200,60 @@ fn fill(entries: &mut [u16], p: f64, fired: i32) {
     // In units of an entry. From the likelier end, so that no power underflows.
     let mut shares = [0.0; NUMBERS];
     let (rare, slots) = (p.min(1.0 - p), fired as usize);
-    let mut share = NUMBERS as f64 * (1.0 - rare).powi(fired);
+    let (odds, mut share) = (rare / (1.0 - rare), NUMBERS as f64 * (1.0 - rare).powi(fired));
     for k in 0..=slots {
         shares[if p > 0.5 { slots - k } else { k }] = share;
-        share *= (slots - k) as f64 / (k + 1) as f64 * rare / (1.0 - rare);
+        share *= (slots - k) as f64 * RECIPROCALS[k + 1] * odds;
     }
     // Every entry with less than its share of 1 gives what is left to one with more, which may then be one with less.
-    let mut order: [usize; NUMBERS] = std::array::from_fn(|k| k);
-    order.sort_unstable_by(|a, b| shares[*b].total_cmp(&shares[*a]));
-    let (mut more, mut less) = (0, NUMBERS - 1);
-    while more < less {
-        let (own, other) = (order[less], order[more]);
-        if shares[other] <= 1.0 {
-            entries[other] = WHOLE << 5 | other as u16;
-            more += 1;
-            continue;
-        }
-        entries[own] = ((shares[own] * f64::from(1 << BITS)).round() as u16).min(WHOLE) << 5 | other as u16;
+    let (mut less, mut more) = (Stack::default(), Stack::default());
+    for k in 0..NUMBERS {
+        if shares[k] < 1.0 { less.push(k) } else { more.push(k) }
+    }
+    while let (Some(own), Some(other)) = (less.top(), more.top()) {
+        let kept = (shares[own] * f64::from(1 << BITS)).round() as u16;
+        entries[own] = kept.min(WHOLE) << 5 | other as u16;
+        less.len -= 1;
         shares[other] -= 1.0 - shares[own];
         if shares[other] < 1.0 {
-            // It takes the place of the one that is done.
-            order[less] = other;
-            more += 1;
-        } else {
-            less -= 1;
+            more.len -= 1;
+            less.push(other);
         }
     }
-    for &k in &order[more..=less] {
+    for k in less.numbers().chain(more.numbers()) {
         entries[k] = WHOLE << 5 | k as u16;
+    }
+}
+
+/// 1/k.
+static RECIPROCALS: [f64; NUMBERS + 1] = {
+    let mut reciprocals = [0.0; NUMBERS + 1];
+    let mut k = 1;
+    while k < reciprocals.len() {
+        reciprocals[k] = 1.0 / k as f64;
+        k += 1;
+    }
+    reciprocals
+};
+
+/// Entries of a table that wait for another.
+#[derive(Default)]
+struct Stack {
+    numbers: [u8; NUMBERS],
+    len: usize,
+}
+
+impl Stack {
+    fn push(&mut self, k: usize) {
+        self.numbers[self.len] = k as u8;
+        self.len += 1;
+    }
+
+    fn top(&self) -> Option<usize> {
+        self.numbers[..self.len].last().map(|k| usize::from(*k))
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = usize> {
+        self.numbers[..self.len].iter().map(|k| usize::from(*k))
     }
 }
