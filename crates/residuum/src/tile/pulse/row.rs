@@ -206,41 +206,26 @@ impl Draws {
     }
 }
 
-/// Runs `work` on the cells and the state of each chunk of a row, or of so many chunks at a time. The last one is filled up, so that there is one copy of the
+/// Runs `work` on the cells and the state of each chunk of a row. The last one is filled up, so that there is one copy of the
 /// work, for chunks whose length the compiler knows. It is a second round of its own: choosing between the row and the filled-up
 /// chunk for every chunk would keep the addresses of all parameters from being one index.
 macro_rules! each_chunk {
-    ($all:expr, $state:expr, |$start:ident, $cells:ident, $chunk:ident| $work:expr) => {
-        each_chunk!(@rounds $all, $state, $start, round, from, {
+    ($all:expr, $state:expr, |$start:ident, $cells:ident, $chunk:ident| $work:expr) => {{
+        let whole = $state.len() / CHUNK * CHUNK;
+        let (row, rest) = $state.split_at_mut(whole);
+        let (mut padding, mut last) = (None, [0.0; CHUNK]);
+        last[..rest.len()].copy_from_slice(rest);
+        let mut round = ($all.chunk(0, whole), row);
+        let mut left = (!rest.is_empty()).then(|| ($all.last(whole, &mut padding), &mut last[..]));
+        let mut $start = 0;
+        loop {
+            let from = $start;
             for $chunk in round.1.as_chunks_mut::<CHUNK>().0 {
                 let $cells = round.0.chunk($start - from, CHUNK);
                 $work;
                 $start += CHUNK;
             }
-        })
-    };
-    ($all:expr, $state:expr, $most:expr, |$start:ident, $cells:ident, $chunks:ident| $work:expr) => {
-        each_chunk!(@rounds $all, $state, $start, round, from, {
-            for $chunks in round.1.as_chunks_mut::<CHUNK>().0.chunks_mut($most) {
-                let len = CHUNK * $chunks.len();
-                let $cells = round.0.chunk($start - from, len);
-                $work;
-                $start += len;
-            }
-        })
-    };
-    (@rounds $all:expr, $state:expr, $start:ident, $round:ident, $from:ident, $work:block) => {{
-        let whole = $state.len() / CHUNK * CHUNK;
-        let (row, rest) = $state.split_at_mut(whole);
-        let (mut padding, mut last) = (None, [0.0; CHUNK]);
-        last[..rest.len()].copy_from_slice(rest);
-        let mut $round = ($all.chunk(0, whole), row);
-        let mut left = (!rest.is_empty()).then(|| ($all.last(whole, &mut padding), &mut last[..]));
-        let mut $start = 0;
-        loop {
-            let $from = $start;
-            $work
-            $round = match left.take() {
+            round = match left.take() {
                 Some(padded) => padded,
                 None => break,
             };
