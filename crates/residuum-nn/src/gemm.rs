@@ -7,11 +7,14 @@
 
 mod block;
 
+use std::cell::RefCell;
+
 use rayon::prelude::*;
 use residuum::readout::{Scratch, Shape};
 use residuum::threads::{self, Divisible};
 use residuum::{Key, Readout};
 
+use crate::kernel;
 use block::{Product, Summation};
 
 /// Multiplications of a panel.
@@ -28,6 +31,11 @@ const FEWEST: usize = 8;
 const TALL: usize = 256;
 /// Terms that a scalar product needs to fill its vectors.
 const LONG: usize = 64;
+/// Terms for each row from which groups of them are summed for themselves, and multiplications of a group.
+const DEEP: usize = 4;
+const GROUP: usize = 1 << 20;
+/// Multiplications with each value from which its way to a thread, and the packing of B by every thread, is not what takes the time.
+const MANY: usize = 64;
 
 /// An operand, stored by rows.
 #[derive(Clone, Copy, Debug)]
@@ -46,10 +54,10 @@ impl<'a> Operand<'a> {
     }
 
     /// Row and column strides of the operand, which is `rows × cols`.
-    fn strides(self, rows: usize, cols: usize) -> (usize, usize) {
+    fn strides(self, rows: usize, cols: usize) -> [usize; 2] {
         match self {
-            Self::Plain(_) => (cols, 1),
-            Self::Transposed(_) => (1, rows),
+            Self::Plain(_) => [cols, 1],
+            Self::Transposed(_) => [1, rows],
         }
     }
 }
@@ -66,32 +74,77 @@ pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32]
     if c.is_empty() {
         return;
     }
-    let (a_row, a_col) = a.strides(m, k);
-    let (b_row, b_col) = b.strides(k, n);
-    let (lhs, rhs) = (a.values(), b.values());
+    let (a_strides, b_strides) = (a.strides(m, k), b.strides(k, n));
+    let side_by_side = a_strides[1] == 1 && b_strides[0] == 1;
+    let work = m.saturating_mul(n).saturating_mul(k);
+    let groups = groups([m, k, n], b);
     let [least, fewest] = if matches!(b, Operand::Transposed(_)) { [TALL; 2] } else { [TILE, FEWEST] };
-    let height = height([m, k, n], TILE).max(least).min(m);
-    // Halved: every thread packs B for itself.
-    let threads = threads::worth(m.saturating_mul(n).saturating_mul(k) / 2);
-    let share = share(m, height, threads, fewest);
-    threads::share(
-        threads,
-        Rows { first: 0, share, n, c },
-        m.div_ceil(share),
-        &|Rows { mut first, mut c, .. }| {
-            while !c.is_empty() {
-                // Those of one panel, which decides how they are summed.
-                let panel = height.min(m - first / height * height);
-                let rows = (c.len() / n).min(height - first % height);
-                let (own, others) = c.split_at_mut(rows * n);
-                let summation = Summation::of([panel, k, n], a_col == 1 && b_row == 1);
-                let a = lhs.get(first * a_row..).unwrap_or(&[]);
-                let (size, a_strides, b_strides) = ([rows, k, n], [a_row, a_col], [b_row, b_col]);
-                Product { size, summation, a, a_strides, b: rhs, b_strides, keep, factor }.run(own);
-                (first, c) = (first + rows, others);
+    let height = height([m, k / groups, n], TILE).max(least).min(m);
+    // The terms of a group for some rows of C, from number `first` on.
+    let run = |group: usize, mut first: usize, mut c: &mut [f32]| {
+        let [from, until] = [group, group + 1].map(|group| group * k / groups);
+        let keep = if group == 0 { keep } else { 0.0 };
+        while !c.is_empty() {
+            // Those of one panel, which decides how they are summed.
+            let panel = height.min(m - first / height * height);
+            let rows = (c.len() / n).min(height - first % height);
+            let (own, others) = c.split_at_mut(rows * n);
+            let summation = Summation::of([panel, until - from, n], side_by_side);
+            let a = a.values().get(first * a_strides[0] + from * a_strides[1]..).unwrap_or(&[]);
+            let b = b.values().get(from * b_strides[0]..).unwrap_or(&[]);
+            Product { size: [rows, until - from, n], summation, a, a_strides, b, b_strides, keep, factor }
+                .run(own);
+            (first, c) = (first + rows, others);
+        }
+    };
+    if groups == 1 {
+        // Halved for the packing.
+        let threads = threads::worth(work / 2 / MANY * m.min(k).min(n).min(MANY));
+        let share = share(m, height, threads, fewest);
+        threads::share(threads, Rows { first: 0, share, n, c }, m.div_ceil(share), &|rows: Rows<'_>| {
+            run(0, rows.first, rows.c);
+        });
+        return;
+    }
+    let threads = threads::worth(work / 2);
+    let share = share(m, m, threads.div_ceil(groups), fewest).min(m);
+    let shares = m.div_ceil(share);
+    SUMS.with_borrow_mut(|sums| {
+        let stride = shares * share * n;
+        sums.resize((groups - 1) * stride, 0.0);
+        let parts = c.par_chunks_mut(share * n).chain(sums.par_chunks_mut(share * n)).enumerate();
+        threads::each(threads, parts, |(part, c): (usize, &mut [f32])| {
+            let (group, first) = (part / shares, part % shares * share);
+            let rows = share.min(m - first);
+            run(group, first, &mut c[..rows * n]);
+        });
+        kernel::for_rows(c, 1, |first, c| {
+            for sums in sums.chunks_exact(stride) {
+                c.iter_mut().zip(&sums[first..]).for_each(|(c, sum)| *c += sum);
             }
-        },
-    );
+        });
+    });
+}
+
+thread_local! {
+    /// What groups of terms but the first sum up to.
+    static SUMS: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How many groups of terms are summed for themselves, each by one thread, before their sums are added up: a function of the size alone.
+///
+/// A gradient has far more terms, the samples, than rows. Threads that shared its rows would read all samples, half of which the other
+/// had computed; those that share the samples have their own in the cache, and only sums go from one to another. The same holds for a
+/// few errors that go back through a large matrix.
+fn groups([m, k, n]: [usize; 3], b: Operand<'_>) -> usize {
+    if matches!(b, Operand::Transposed(_)) || k < DEEP * m {
+        return 1;
+    }
+    match m.saturating_mul(n).saturating_mul(k) / GROUP {
+        0 => 1,
+        1..4 => 2,
+        _ => 4,
+    }
 }
 
 /// Rows of C from number `first` on, which threads take `share` at a time.

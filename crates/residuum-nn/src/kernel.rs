@@ -19,9 +19,9 @@ pub use residuum::simd::vectorized;
 /// many. The result must not depend on where chunks begin.
 pub fn for_rows(out: &mut [f32], row: usize, run: impl Fn(usize, &mut [f32]) + Sync) {
     let threads = threads::worth(VALUE * out.len());
-    // As many chunks for each thread, or one would wait for another's last.
-    let chunks = if threads == 1 { 1 } else { out.len().div_ceil(CHUNK).next_multiple_of(threads) };
-    let rows = (out.len() / row.max(1)).div_ceil(chunks).max(1);
+    // Chunks of a thread are a power of two: they end where its samples end, which it computed in the layer before.
+    let chunks = if threads == 1 { 1 } else { out.len().div_ceil(threads * CHUNK).next_power_of_two() };
+    let rows = (out.len() / row.max(1)).div_ceil(threads).div_ceil(chunks).max(1);
     threads::each(threads, out.par_chunks_mut((rows * row).max(1)).enumerate(), |(i, chunk)| {
         run(i * rows, chunk);
     });

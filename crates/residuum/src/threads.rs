@@ -43,7 +43,7 @@ const AWAKE: usize = 1 << 17;
 const PATIENCE: u32 = 1 << 15;
 /// Looks after which other works of the pool, and other processes, get the core, if they want it: tens of microseconds.
 const LOOKS: u32 = 1 << 10;
-/// A thread takes one in so many of the parts that are left of its share: some take longer than others, and the wait for the last
+/// A thread takes one in so many of the parts that are left of its share where some take longer than others, and the wait for the last
 /// should be short.
 const PARTS: usize = 4;
 
@@ -105,13 +105,30 @@ impl<P: Producer> Divisible for Tasks<P> {
 }
 
 /// Does `run` with all of some work that consists of so many parts, on as many threads as it is [`worth`]: on one all at once, on several
-/// with some parts after others.
+/// with a share of the parts each.
 ///
-/// While helpers are called, the same thread begins with the same parts whenever there are as many, and has what they read and
-/// wrote in its cache.
+/// While helpers are called, the same thread has the same parts whenever there are as many, with what they read and wrote in its cache: to
+/// bring a part to another core may take longer than the work. Only a share that nobody has begun is done by another thread.
 pub fn share<S: Divisible>(threads: usize, work: S, parts: usize, run: &(impl Fn(S) + Sync)) {
+    divide(Shares::Whole, threads, work, parts, run);
+}
+
+/// The same for parts of which some may take much longer than others: who is done takes some from the ends of others' shares.
+pub fn share_unevenly<S: Divisible>(threads: usize, work: S, parts: usize, run: &(impl Fn(S) + Sync)) {
+    divide(Shares::Shrinking, threads, work, parts, run);
+}
+
+/// How a thread takes its share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shares {
+    Whole,
+    /// One in [`PARTS`] of what is left at a time, so that others may take the end.
+    Shrinking,
+}
+
+fn divide<S: Divisible>(shares: Shares, threads: usize, work: S, parts: usize, run: &(impl Fn(S) + Sync)) {
     match ROLE.get() {
-        Role::Leads(_) if threads > 1 && parts > 1 => together(work, parts, threads, run),
+        Role::Leads(_) if threads > 1 && parts > 1 => together(shares, work, parts, threads, run),
         Role::Free if threads > 1 => halves(work, parts, parts.div_ceil(PARTS * threads), run),
         _ => run(work),
     }
@@ -127,8 +144,8 @@ fn halves<S: Divisible>(work: S, parts: usize, few: usize, run: &(impl Fn(S) + S
     rayon::join(|| halves(here, half, few, run), || halves(there, parts - half, few, run));
 }
 
-/// Shares for each thread of the team. Who is done with the own one takes from the ends of others'.
-fn together<S: Divisible>(work: S, parts: usize, threads: usize, run: &(impl Fn(S) + Sync)) {
+/// Shares for each thread of the team. Who is done with the own one looks for what is left of others'.
+fn together<S: Divisible>(kind: Shares, work: S, parts: usize, threads: usize, run: &(impl Fn(S) + Sync)) {
     let mut rest = Some((work, parts));
     let cut = |thread: usize| {
         let (work, parts) = rest.take()?;
@@ -144,7 +161,7 @@ fn together<S: Divisible>(work: S, parts: usize, threads: usize, run: &(impl Fn(
     let take = |owner: usize, thread: usize| {
         let mut share = shares[owner].0.lock().unwrap_or_else(PoisonError::into_inner);
         let (work, parts) = share.take()?;
-        let few = parts.div_ceil(PARTS);
+        let few = if kind == Shares::Whole { parts } else { parts.div_ceil(PARTS) };
         if few == parts {
             return Some(work);
         }
@@ -154,8 +171,10 @@ fn together<S: Divisible>(work: S, parts: usize, threads: usize, run: &(impl Fn(
         *share = Some((left, parts - few));
         Some(taken)
     };
+    // The leader begins with its share at once: to look at it would only cost the way there.
+    let first = usize::from(kind == Shares::Whole);
     let all = |thread: usize| {
-        for owner in (thread..threads).chain(0..thread) {
+        for owner in (thread..threads).chain(first..thread) {
             while let Some(work) = take(owner, thread) {
                 run(work);
             }
@@ -226,11 +245,21 @@ fn stay(team: &Team) {
         in_vain += 1;
         if !in_vain.is_multiple_of(LOOKS) {
             hint::spin_loop();
-        } else if let Some(Yield::Executed) = rayon::yield_now() {
+            continue;
+        }
+        // Another work of the pool may be one that leads this team, such as the next step of a training that enters the pool for each:
+        // it must not count on the thread that does it, nor do everything alone.
+        drop(seat);
+        team.called.fetch_sub(1, Ordering::Relaxed);
+        let other = in_role(Role::Free, rayon::yield_now);
+        team.called.fetch_add(1, Ordering::Relaxed);
+        if let Some(Yield::Executed) = other {
             in_vain = 0;
         } else {
             thread::yield_now();
         }
+        let Some(again) = team.sit() else { return };
+        seat = again;
     }
 }
 

@@ -80,6 +80,10 @@ fn threads_change_no_bit() {
         [128, 600, 48],
         [96, 1100, 40],
         [1500, 90, 64],
+        // Terms in two groups and in four.
+        [32, 512, 400],
+        [11, 4000, 33],
+        [40, 4100, 30],
     ] {
         let [m, k, n] = size;
         let (a, b) = (uniform(key.fold(1), m * k), uniform(key.fold(2), k * n));

@@ -292,9 +292,7 @@ const CONVERSION: usize = 50;
 
 /// Floats of samples, in and out, that stay in the second cache on their way through converters and array.
 const IN_CACHE: usize = 32 << 10;
-/// Tasks of a thread: some start late, and the wait for the last should be short.
-const TASKS: usize = 4;
-/// Blocks begin at multiples of this: then no tile of a product is cut and no stream of noise drawn twice.
+/// Blocks of many samples begin at multiples of this: then no tile of a product is cut and no stream of noise drawn twice.
 const WHOLE: usize = 24;
 
 /// Splits the work among threads if that pays: the samples if there are many, otherwise the outputs of all samples.
@@ -307,12 +305,10 @@ fn read_blocks(read: &Read<'_>, source: Source<'_>, outputs: &mut [f32], blocks:
     let work = batch * n_out * (n_in + converters);
     let threads = threads::worth(work);
     let share_samples = threads > 1 && batch >= threads * REPAYS_WEIGHTS;
-    let block = if !share_samples {
-        batch
-    } else if batch >= threads * TASKS * WHOLE {
-        batch.div_ceil(threads * TASKS).next_multiple_of(WHOLE)
-    } else {
-        batch.div_ceil(threads)
+    let block = match batch.div_ceil(threads) {
+        _ if !share_samples => batch,
+        few if few < 4 * WHOLE => few,
+        many => many.next_multiple_of(WHOLE),
     }
     .max(1);
     // Enough samples that passing over the weights for each block costs little.

@@ -10,7 +10,7 @@ use std::thread::{self, ThreadId};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use residuum::threads::{Divisible, Helpers, Pace, each, share, worth};
+use residuum::threads::{Divisible, Helpers, Pace, each, share, share_unevenly, worth};
 
 fn pool(threads: usize) -> ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads")
@@ -71,6 +71,26 @@ fn tasks_are_done_at_the_same_time() {
             });
         });
         assert_eq!(seen.into_inner().expect("no panic").len(), threads);
+    }
+}
+
+/// A work that enters the pool may be taken by a helper of the work before, which looks for others in vain: then the other thread helps it.
+#[test]
+fn works_that_enter_the_pool_one_by_one_have_helpers() {
+    let (pool, mut helpers) = (pool(2), Helpers::default());
+    for _ in 0..300 {
+        let arrived = AtomicUsize::new(0);
+        pool.install(|| {
+            during(&mut helpers, || {
+                assert_eq!(worth(1 << 20), 2);
+                each(2, (0..2).into_par_iter(), |_| {
+                    arrived.fetch_add(1, Ordering::Relaxed);
+                    while arrived.load(Ordering::Relaxed) < 2 {
+                        thread::yield_now();
+                    }
+                });
+            });
+        });
     }
 }
 
@@ -211,6 +231,47 @@ impl Divisible for Parts<'_> {
     fn split_at(self, n: usize) -> (Self, Self) {
         let (here, there) = self.0.split_at_mut(n);
         (Self(here), Self(there))
+    }
+}
+
+/// A share stays where it was begun, even if its first part waits until all others are done; where parts may take differently long, others
+/// take the rest of it.
+#[test]
+fn shares_stay_together_unless_parts_are_uneven() {
+    let (pool, mut helpers) = (pool(2), Helpers::default());
+    let mut who = |uneven: bool| {
+        let here = Mutex::new(vec![None; 16]);
+        let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let mut parts: Vec<u32> = (0..16).collect();
+        let run = |Parts(some): Parts<'_>| {
+            for part in some.iter() {
+                // Both threads have begun before one goes on; then the second share waits at its first part.
+                if part % 8 == 0 {
+                    begun.fetch_add(1, Ordering::Relaxed);
+                    while begun.load(Ordering::Relaxed) < 2 {
+                        thread::yield_now();
+                    }
+                }
+                while *part == 8 && ended.load(Ordering::Relaxed) < if uneven { 14 } else { 8 } {
+                    thread::yield_now();
+                }
+                here.lock().expect("no panic")[*part as usize] = Some(thread::current().id());
+                ended.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        pool.install(|| {
+            during(&mut helpers, || {
+                let parts = Parts(&mut parts);
+                if uneven { share_unevenly(2, parts, 16, &run) } else { share(2, parts, 16, &run) }
+            });
+        });
+        let here = here.into_inner().expect("no panic");
+        assert!(here.iter().all(Option::is_some));
+        [&here[..8], &here[8..]].map(|share| share.iter().collect::<HashSet<_>>().len())
+    };
+    for _ in 0..50 {
+        assert_eq!(who(false), [1, 1]);
+        assert_eq!(who(true), [1, 2]);
     }
 }
 

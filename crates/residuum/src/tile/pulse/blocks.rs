@@ -68,7 +68,7 @@ impl RowBlocks<'_> {
         let blocks = self.rows.weights.len().div_ceil(self.len);
         // Whole numbers: the order in which threads are done changes nothing.
         let total = Mutex::new(T::default());
-        threads::share(self.threads, self, blocks, &|some: Self| {
+        threads::share_unevenly(self.threads, self, blocks, &|some: Self| {
             let sum = some.sum_in_order(visit);
             let mut total = total.lock().unwrap_or_else(PoisonError::into_inner);
             *total = mem::take(&mut *total) + sum;

@@ -6,7 +6,7 @@ use crate::Key;
 use crate::simd::{Kernel, LargestMagnitude};
 use crate::stream::{LANES, Stream};
 
-/// Samples that draw from one stream: seeding it costs as much as the trains of a narrow tile.
+/// Samples that draw from one stream, at most 32: seeding it costs as much as the trains of a narrow tile.
 pub(super) const BLOCK: usize = 16;
 
 /// The lines of a block of samples, from one stream.
@@ -18,8 +18,10 @@ pub(super) struct FireBlock<'a> {
     /// How many there are, the signals, and where the trains go.
     pub(super) rows: (usize, &'a [f32], &'a mut [u32]),
     pub(super) cols: (usize, &'a [f32], &'a mut [u32]),
-    /// At most [`BLOCK`].
+    /// At most [`BLOCK`]; written where they can meet a cell.
     pub(super) samples: &'a mut [Sample],
+    /// Which of them can: one bit for each.
+    pub(super) meet: &'a mut u32,
 }
 
 impl Kernel for FireBlock<'_> {
@@ -28,10 +30,11 @@ impl Kernel for FireBlock<'_> {
 
     #[inline(always)]
     fn run(self) -> bool {
-        let Self { key, trains, scale, granularity, rows, cols, samples } = self;
+        let Self { key, trains, scale, granularity, rows, cols, samples, meet } = self;
         let mut stream = Stream::new(key);
         let [d_max, x_max] = [largest(rows.0, rows.1), largest(cols.0, cols.1)];
         let Plans { row, col, slots } = trains.plans(scale.abs(), d_max, x_max, granularity);
+        *meet = 0;
         for (s, sample) in samples.iter_mut().enumerate().filter(|(s, _)| slots[*s] > 0) {
             let (d, x) = (&rows.1[s * rows.0..], &cols.1[s * cols.0..]);
             let (row_trains, col_trains) = (&mut rows.2[s * rows.0..], &mut cols.2[s * cols.0..]);
@@ -44,6 +47,7 @@ impl Kernel for FireBlock<'_> {
                     Fire { lines: cols.0, signals: x, scale: col[s], slots, flip: false, out: col_trains };
                 let (_, col_share) = lines.run(&mut stream);
                 (sample.slots, sample.met, sample.shares) = (slots, met, (row_share, col_share));
+                *meet |= 1 << s;
             }
         }
         let mut finite = true;

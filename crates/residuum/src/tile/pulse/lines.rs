@@ -36,8 +36,11 @@ const LISTED: usize = 64;
 pub struct Lines {
     /// Lines in each direction.
     shape: (usize, usize),
+    /// The plan for each sample; where nothing can meet, what an earlier update left.
     samples: Vec<Sample>,
-    /// The samples that can meet a cell, in order.
+    /// Which samples of each [`BLOCK`] can meet a cell: one bit for each.
+    meet: Vec<u32>,
+    /// These samples, in order.
     firing: Vec<u32>,
     /// Row trains, sample by sample, and a chunk that means nothing.
     rows: Vec<u32>,
@@ -54,10 +57,10 @@ pub struct Lines {
     fired: Vec<u32>,
 }
 
-/// Signals and trains of some samples along rows and columns, and their plans.
-type BlockOf<'a> = (((&'a [f32], &'a [f32]), (&'a mut [u32], &'a mut [u32])), &'a mut [Sample]);
+/// Signals and trains of some samples along rows and columns, their plans, and which of them meet.
+type BlockOf<'a> = (((&'a [f32], &'a [f32]), (&'a mut [u32], &'a mut [u32])), (&'a mut [Sample], &'a mut u32));
 
-/// The plan for a sample; no slots if nothing moves.
+/// The plan for a sample that can meet a cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sample {
     pub(super) slots: u32,
@@ -150,21 +153,25 @@ impl Lines {
         self.cols.resize(batch * cols + CHUNK, 0);
         let key = key.named("lines");
         let (d, x) = (row_signals.par_chunks(BLOCK * rows), col_signals.par_chunks(BLOCK * cols));
-        let trains_of =
-            |(n, (((row_signals, col_signals), (row_trains, col_trains)), samples)): (usize, BlockOf<'_>)| {
-                simd::dispatch(FireBlock {
-                    key: key.fold(n as u64),
-                    trains,
-                    scale,
-                    granularity,
-                    rows: (rows, row_signals, row_trains),
-                    cols: (cols, col_signals, col_trains),
-                    samples,
-                })
-            };
+        let trains_of = |(n, (((row_signals, col_signals), (row_trains, col_trains)), (samples, meet))): (
+            usize,
+            BlockOf<'_>,
+        )| {
+            simd::dispatch(FireBlock {
+                key: key.fold(n as u64),
+                trains,
+                scale,
+                granularity,
+                rows: (rows, row_signals, row_trains),
+                cols: (cols, col_signals, col_trains),
+                samples,
+                meet,
+            })
+        };
         let (row_trains, col_trains) = (&mut self.rows[..batch * rows], &mut self.cols[..batch * cols]);
         let trains = row_trains.par_chunks_mut(BLOCK * rows).zip(col_trains.par_chunks_mut(BLOCK * cols));
-        let blocks = d.zip(x).zip(trains).zip(self.samples.par_chunks_mut(BLOCK)).enumerate();
+        let plans = self.samples[..batch].par_chunks_mut(BLOCK).zip(&mut self.meet);
+        let blocks = d.zip(x).zip(trains).zip(plans).enumerate();
         let finite = AtomicBool::new(true);
         threads::each(threads::worth(LINE * batch * (rows + cols)), blocks, |block| {
             finite.fetch_and(trains_of(block), Ordering::Relaxed);
@@ -176,11 +183,12 @@ impl Lines {
         finite
     }
 
-    /// Clears all samples and makes room for new, silent ones.
+    /// Clears all samples and makes room for others.
     fn clear(&mut self, shape: (usize, usize), batch: usize) {
         self.shape = shape;
-        self.samples.clear();
+        // Plans stay what they were: to clear them would take them from the threads that will write them again.
         self.samples.resize(batch, Sample::default());
+        self.meet.resize(batch.div_ceil(BLOCK), 0);
         self.firing.clear();
         self.slots.clear();
         self.fired.clear();
@@ -189,19 +197,23 @@ impl Lines {
     /// Prepares the trains of all samples for the rows and columns that will meet; `one_by_one` says whether slots are.
     fn arrange(&mut self, one_by_one: impl Fn(&Sample) -> bool) {
         let cols = self.shape.1;
+        for (block, meet) in self.meet.iter().enumerate() {
+            let (first, mut left) = ((block * BLOCK) as u32, *meet);
+            while left != 0 {
+                self.firing.push(first + left.trailing_zeros());
+                left &= left - 1;
+            }
+        }
         let mut slots = 0;
-        for n in 0..self.samples.len() {
+        for n in 0..self.firing.len() {
+            let n = self.firing[n] as usize;
             let sample = self.samples[n];
-            if sample.slots == 0 {
-                continue;
-            }
-            self.firing.push(n as u32);
-            if one_by_one(&sample) {
-                self.samples[n].first_slot = Some(slots);
+            let (first_slot, list) =
+                if one_by_one(&sample) { (Some(slots), None) } else { (None, self.list(n * cols, cols)) };
+            if first_slot.is_some() {
                 slots += sample.slots as usize;
-            } else {
-                self.samples[n].list = self.list(n * cols, cols);
             }
+            self.samples[n] = Sample { first_slot, list, ..sample };
         }
         let width = cols.next_multiple_of(CHUNK);
         self.slots.resize(slots, Slot::default());
@@ -262,14 +274,14 @@ impl Lines {
         out.cols.clear();
         out.cols.extend(self.cols.iter().map(|train| keep(train, col_negative)));
         out.samples.copy_from_slice(&self.samples);
+        out.meet.copy_from_slice(&self.meet);
         out.arrange(|sample| sample.first_slot.is_some());
     }
 
     /// Row and column trains of each sample that fires.
     pub(crate) fn samples(&self) -> Vec<(&[u32], &[u32])> {
         let (rows, cols) = self.shape;
-        let trains = self.rows.chunks_exact(rows).zip(self.cols.chunks_exact(cols));
-        trains.zip(&self.samples).filter(|(_, s)| s.slots > 0).map(|(trains, _)| trains).collect()
+        self.firing().map(|n| (&self.rows[n * rows..][..rows], &self.cols[n * cols..][..cols])).collect()
     }
 
     /// How many cells rows that fire will visit.
@@ -289,11 +301,12 @@ impl Lines {
         self.firing.iter().map(|sample| *sample as usize)
     }
 
-    /// The train of a row; `None` if it stays silent.
+    /// The train of a row; `None` if it stays silent, or meets no column.
     #[inline(always)]
     pub fn row(&self, sample: usize, row: usize) -> Option<u32> {
         let train = self.rows[sample * self.shape.0 + row];
-        (self.samples[sample].slots > 0 && train & !SIGN != 0).then_some(train)
+        let meets = self.meet[sample / BLOCK] >> (sample % BLOCK) & 1 == 1;
+        (meets && train & !SIGN != 0).then_some(train)
     }
 
     /// Marks the rows that fire in some sample.

@@ -79,7 +79,7 @@ pub(super) struct Sort<'a> {
 /// Sorts all samples, threads taking some each.
 pub(super) fn sort(all: Sort<'_>, threads: usize) {
     let samples = all.firing.len();
-    threads::share(threads, all, samples, &simd::dispatch);
+    threads::share_unevenly(threads, all, samples, &simd::dispatch);
 }
 
 impl Divisible for Sort<'_> {
