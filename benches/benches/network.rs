@@ -3,7 +3,8 @@
 //!
 //! One thread is timed by its CPU time where the system tells it (Linux), which other work does not stretch: best round of
 //! half a second, because the system keeps that time by ticks. Two threads, and how much faster they are than one, are timed by the clock
-//! on the wall, best round; on a busy machine those columns mean little.
+//! on the wall, best round; on a busy machine those columns mean little, and on one whose cores are far apart less: how long a cache line takes
+//! from one to the other and back is measured before and after.
 //!
 //!     TORCH_PYTHON=env/bin/python AIHWKIT_PYTHON=env/bin/python MNIST=folder \
 //!         cargo bench -p residuum-bench --bench network -- [--quick] [--markdown] [WORD ...]
@@ -27,6 +28,7 @@ use std::path::Path;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use residuum::Key;
+use residuum_bench::machine::round_trip;
 use residuum_nn::model::{DigitalFactory, Factory, ResNet, cnn, fcn, resnet};
 use residuum_nn::{Loss, Network, SampleShape, Sgd};
 
@@ -133,11 +135,13 @@ fn steps<'a>(
     digital: Option<(&str, Speed)>,
 ) -> Row<'static> {
     let label = recipes::label(rule);
-    let measured = pools.each_ref().map(|pool| {
+    let measure = |pool: &ThreadPool| {
         let mut network = network(build, rule);
         let samples = samples(&network);
         pool.install(|| training(&mut network, samples, batch, loss, seconds))
-    });
+    };
+    let (one, before) = (measure(&pools[0]), round_trip());
+    let (measured, apart) = ([one, measure(&pools[1])], [before, round_trip()]);
     let (variable, script) = match rule {
         None => ("TORCH_PYTHON", "torch/bench_torch.py"),
         Some(_) => ("AIHWKIT_PYTHON", "aihwkit/bench_networks.py"),
@@ -148,5 +152,5 @@ fn steps<'a>(
     });
     let digital = digital.filter(|(of, _)| *of == name && rule.is_some()).map(|(_, speed)| speed);
     let (ours, grown) = (measured.map(|(speed, _)| speed), measured[0].1);
-    Row { network: name, rule: label, ours, theirs, digital, grown }
+    Row { network: name, rule: label, ours, theirs, digital, apart, grown }
 }

@@ -1,6 +1,9 @@
 //! What the machine does: rates of simple loops, to which everything else is compared.
 
-use std::hint::black_box;
+use std::hint::{black_box, spin_loop};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -100,4 +103,55 @@ pub fn multiply_add() -> f64 {
     let factor = black_box(0.999_f32);
     let fused = |x: f32| x.mul_add(factor, 0.001);
     link::<f32, 96>(0.5, fused).min(link::<f32, 192>(0.5, fused))
+}
+
+/// Passages that are measured together.
+const PASSAGES: u32 = 20_000;
+
+/// A counter on cache lines of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct Line(AtomicU32);
+
+impl Line {
+    fn wait_for(&self, passage: u32) {
+        while self.0.load(Ordering::Acquire) != passage {
+            spin_loop();
+        }
+    }
+}
+
+/// How long passages are measured: a core that was idle takes its time to come back.
+const MEASURED: Duration = Duration::from_millis(200);
+
+/// ns that a cache line takes from one core to another and back, the median of the second half of what is measured. Cores that share a
+/// cache are near, and a virtual machine may move them apart while it runs.
+pub fn round_trip() -> f64 {
+    let (mut times, begun) = (Vec::new(), Instant::now());
+    while begun.elapsed() < MEASURED {
+        times.push(passages());
+    }
+    let late = times.len() / 2;
+    let late = &mut times[late..];
+    late.sort_by(f64::total_cmp);
+    late[late.len() / 2]
+}
+
+/// ns of one passage and back, the mean of many.
+fn passages() -> f64 {
+    let line = Line::default();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for passage in (1..2 * PASSAGES).step_by(2) {
+                line.wait_for(passage);
+                line.0.store(passage + 1, Ordering::Release);
+            }
+        });
+        let begun = Instant::now();
+        for passage in (1..2 * PASSAGES).step_by(2) {
+            line.0.store(passage, Ordering::Release);
+            line.wait_for(passage + 1);
+        }
+        begun.elapsed().as_secs_f64() * 1e9 / f64::from(PASSAGES)
+    })
 }

@@ -10,12 +10,14 @@ pub struct Row<'a> {
     pub theirs: [Option<f64>; 2],
     /// The digital network of the same size and batch.
     pub digital: Option<Speed>,
+    /// ns that a cache line took from core to core and back, before and after ours ran on two threads.
+    pub apart: [f64; 2],
     /// Kilobytes by which memory grew.
     pub grown: Option<i64>,
 }
 
 /// What the cells of a [`Row`] are.
-pub const STEPS: [&str; 11] = [
+pub const STEPS: [&str; 12] = [
     "network",
     "rule",
     "1 thread",
@@ -26,6 +28,7 @@ pub const STEPS: [&str; 11] = [
     "theirs",
     "ratio",
     "2 over 1",
+    "line, ns",
     "grew, kB",
 ];
 
@@ -47,6 +50,7 @@ impl Row<'_> {
             speed(by_clock),
             ratio(two.by_clock, by_clock),
             format!("{:.2}", two.by_clock / one.by_clock),
+            self.apart.map(|ns| format!("{ns:.0}")).join("–"),
             optional(self.grown, |kilobytes| kilobytes.to_string()),
         ]
     }

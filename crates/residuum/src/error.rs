@@ -161,7 +161,9 @@ pub(crate) fn all_finite_32(name: &'static str, values: &[f32]) -> Result<(), Pa
     let finite = |values: &[f32]| simd::dispatch(LargestMagnitude(values)).is_finite();
     let (all, threads) = (AtomicBool::new(true), threads::worth(LOOK * values.len()));
     threads::each(threads, values.par_chunks(values.len().div_ceil(threads).max(1)), |values| {
-        all.fetch_and(finite(values), Ordering::Relaxed);
+        if !finite(values) {
+            all.store(false, Ordering::Relaxed);
+        }
     });
     if all.into_inner() {
         return Ok(());
