@@ -109,21 +109,22 @@ pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32]
     let threads = threads::worth(work / 2);
     let share = share(m, m, threads.div_ceil(groups), fewest).min(m);
     let shares = m.div_ceil(share);
-    SUMS.with_borrow_mut(|sums| {
-        let stride = shares * share * n;
-        sums.resize((groups - 1) * stride, 0.0);
-        let parts = c.par_chunks_mut(share * n).chain(sums.par_chunks_mut(share * n)).enumerate();
-        threads::each(threads, parts, |(part, c): (usize, &mut [f32])| {
-            let (group, first) = (part / shares, part % shares * share);
-            let rows = share.min(m - first);
-            run(group, first, &mut c[..rows * n]);
-        });
-        kernel::for_rows(c, 1, |first, c| {
-            for sums in sums.chunks_exact(stride) {
-                c.iter_mut().zip(&sums[first..]).for_each(|(c, sum)| *c += sum);
-            }
-        });
+    // Taken out: while this thread waits for others it may be given a work with a product of its own.
+    let mut sums = SUMS.take();
+    let stride = shares * share * n;
+    sums.resize((groups - 1) * stride, 0.0);
+    let parts = c.par_chunks_mut(share * n).chain(sums.par_chunks_mut(share * n)).enumerate();
+    threads::each(threads, parts, |(part, c): (usize, &mut [f32])| {
+        let (group, first) = (part / shares, part % shares * share);
+        let rows = share.min(m - first);
+        run(group, first, &mut c[..rows * n]);
     });
+    kernel::for_rows(c, 1, |first, c| {
+        for sums in sums.chunks_exact(stride) {
+            c.iter_mut().zip(&sums[first..]).for_each(|(c, sum)| *c += sum);
+        }
+    });
+    SUMS.set(sums);
 }
 
 thread_local! {

@@ -102,3 +102,21 @@ fn threads_change_no_bit() {
         }
     }
 }
+
+/// A product that waits for its parts gives its thread to another, which has groups of terms as well.
+#[test]
+fn products_beside_each_other_do_not_meet() {
+    let (key, [m, k, n]) = (Key::new(3), [64, 2048, 600]);
+    let (a, b) = (uniform(key.fold(1), m * k), uniform(key.fold(2), k * n));
+    let product = || {
+        let mut c = vec![0.0; m * n];
+        gemm([m, k, n], Operand::Transposed(&a), Operand::Plain(&b), &mut c, 0.0, 1.0);
+        c
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads");
+    let mut all = vec![Vec::new(); 40];
+    // From outside: who is idle takes part of a product first, and who then waits for it begins another.
+    pool.in_place_scope(|scope| all.iter_mut().for_each(|c| scope.spawn(|_| *c = product())));
+    let alone = product();
+    assert!(all.iter().all(|c| *c == alone));
+}
