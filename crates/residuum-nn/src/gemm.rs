@@ -3,7 +3,8 @@
 //! The bits of a product do not depend on the CPU either: see `gemm/block.rs`.
 //!
 //! Large products are cut into panels of output rows, and how a panel is summed depends on its size alone. Threads take panels, or some
-//! rows of one, and change nothing about the sums, so the bits are the same for any number of threads.
+//! rows of one, and change nothing about the sums, so the bits are the same for any number of threads. Products with far more terms than
+//! rows are also cut into groups of terms, by their size alone again (`groups`).
 
 mod block;
 
