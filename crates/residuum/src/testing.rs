@@ -54,6 +54,7 @@ pub mod stream {
 /// Of `tile`.
 pub mod tile {
     use crate::tile::Tile;
+    pub use crate::tile::pulse::group::RowFire;
     pub use crate::tile::pulse::lines::{Lines, Meeting, SIGN};
 
     /// Whether trains are taken at once or pulse by pulse, whatever the device would say.

@@ -2,7 +2,7 @@
 
 use residuum::Key;
 use residuum::stats::{Summary, Z};
-use residuum::testing::tile::{Meeting, SIGN, lines, one_pulse, step_size, take_at_once};
+use residuum::testing::tile::{Meeting, RowFire, SIGN, lines, one_pulse, step_size, take_at_once};
 use residuum::tile::{
     CycleNoise, Device, Exponents, Nodes, Reference, Saturation, Scheme, Slopes, Spread, StepModel, Stuck,
     Tile, Trains,
@@ -258,10 +258,14 @@ fn replayed(device: &Device, visiting: Visiting, reversed: bool) -> f32 {
     tile.write(scale, &d, &x, Trains::default(), Key::new(3)).unwrap();
     let (mut pulses, mut listed) = (0, 0);
     for row in 0..rows {
-        for step in 0..batch {
-            let sample = if reversed { batch - 1 - step } else { step };
-            let Some(train) = lines(&tile).row(sample, row) else { continue };
-            let meeting = lines(&tile).meeting(sample, (train & !SIGN).count_ones());
+        let fires = lines(&tile).with_fires(row, <[RowFire]>::to_vec);
+        let samples = (0..batch).filter(|sample| lines(&tile).row(*sample, row).is_some());
+        let mut fires: Vec<_> = samples.zip(fires).collect();
+        if reversed {
+            fires.reverse();
+        }
+        for (sample, fire) in fires {
+            let (train, meeting) = (fire.train, lines(&tile).meeting(fire));
             assert!(!matches!(meeting, Meeting::Together(_)), "pulses are taken one by one");
             listed += usize::from(matches!(meeting, Meeting::Listed(..)));
             for (j, col) in lines(&tile).column_trains(sample).iter().enumerate() {

@@ -3,7 +3,7 @@
 use residuum::Key;
 use residuum::ResponseFunction as _;
 use residuum::stats::Z;
-use residuum::testing::tile::{Meeting, SIGN, lines, one_pulse};
+use residuum::testing::tile::{Meeting, RowFire, SIGN, lines, one_pulse};
 use residuum::tile::{CycleNoise, Device, StepModel, Tile, Trains};
 
 const SHAPE: (usize, usize) = (6, 70);
@@ -72,12 +72,17 @@ fn check(
     assert!(twin > order, "{twin}");
     let sent: u32 = (0..SHAPE.0 * SHAPE.1).map(|i| counts(&tile, i).iter().sum::<u32>()).sum();
     assert_eq!(u64::from(sent), tile.pulses_sent());
-    let fires = (0..BATCH).flat_map(|s| (0..SHAPE.0).map(move |row| (s, row)));
-    let trains = fires.filter_map(|(s, row)| Some((s, lines(&tile).row(s, row)?)));
-    trains.fold(0, |most, (s, train)| {
-        assert!(matches!(lines(&tile).meeting(s, 1), Meeting::Slots(_)), "sample {s}");
-        most.max((train & !SIGN).ilog2() + 1)
-    })
+    let lines = lines(&tile);
+    let of_row = |row| {
+        let alone = (0..BATCH).filter_map(|sample| lines.row(sample, row));
+        lines.with_fires(row, |fires| {
+            assert!(fires.iter().map(|fire| fire.train).eq(alone), "row {row}");
+            let in_slots = |fire: &RowFire| matches!(lines.meeting(*fire), Meeting::Slots(_));
+            assert!(fires.iter().all(in_slots), "row {row}");
+            fires.iter().map(|fire| (fire.train & !SIGN).ilog2() + 1).max()
+        })
+    };
+    (0..SHAPE.0).filter_map(of_row).max().expect("some row fires")
 }
 
 #[test]

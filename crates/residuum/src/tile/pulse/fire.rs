@@ -20,21 +20,26 @@ pub(super) struct FireBlock<'a> {
     pub(super) cols: (usize, &'a [f32], &'a mut [u32]),
     /// At most [`BLOCK`]; written where they can meet a cell.
     pub(super) samples: &'a mut [Sample],
-    /// Which of them can: one bit for each.
-    pub(super) meet: &'a mut u32,
+}
+
+/// What is to know of a block of samples whose trains were drawn.
+pub(super) struct Drawn {
+    /// Which of them can meet a cell: one bit for each.
+    pub(super) meet: u32,
+    /// Whether all signals are finite; otherwise the trains mean nothing.
+    pub(super) finite: bool,
 }
 
 impl Kernel for FireBlock<'_> {
-    /// Whether all signals are finite.
-    type Output = bool;
+    type Output = Drawn;
 
     #[inline(always)]
-    fn run(self) -> bool {
-        let Self { key, trains, scale, granularity, rows, cols, samples, meet } = self;
+    fn run(self) -> Drawn {
+        let Self { key, trains, scale, granularity, rows, cols, samples } = self;
         let mut stream = Stream::new(key);
         let [d_max, x_max] = [largest(rows.0, rows.1), largest(cols.0, cols.1)];
         let Plans { row, col, slots } = trains.plans(scale.abs(), d_max, x_max, granularity);
-        *meet = 0;
+        let mut meet = 0;
         for (s, sample) in samples.iter_mut().enumerate().filter(|(s, _)| slots[*s] > 0) {
             let (d, x) = (&rows.1[s * rows.0..], &cols.1[s * cols.0..]);
             let (row_trains, col_trains) = (&mut rows.2[s * rows.0..], &mut cols.2[s * cols.0..]);
@@ -47,14 +52,14 @@ impl Kernel for FireBlock<'_> {
                     Fire { lines: cols.0, signals: x, scale: col[s], slots, flip: false, out: col_trains };
                 let (_, col_share) = lines.run(&mut stream);
                 (sample.slots, sample.met, sample.shares) = (slots, met, (row_share, col_share));
-                *meet |= 1 << s;
+                meet |= 1 << s;
             }
         }
         let mut finite = true;
         for s in 0..BLOCK {
             finite &= d_max[s].is_finite() & x_max[s].is_finite();
         }
-        finite
+        Drawn { meet, finite }
     }
 }
 

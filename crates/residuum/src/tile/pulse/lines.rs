@@ -1,15 +1,17 @@
 //! Pulse trains of rows and columns: which line fires in which slot.
 //!
 //! A train is one 32-bit mask. Where pulses are applied slot by slot, the columns of a slot are also kept as one signed
-//! byte each, and as a list of those that fire where few do.
+//! byte each, and as a list of those that fire where few do. Samples are drawn and sorted in groups, each by one thread: what another
+//! core has to read of them is what their rows meet, not the trains.
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
 use super::fire::{BLOCK, FireBlock};
+use super::group::{GROUP, Group, Meets, RowFire, SLOTS, Slots};
 use super::management::Trains;
-use super::sort::{CountFires, ListFires, Sort, sort};
 use crate::Key;
 use crate::simd;
 use crate::stream::CHUNK;
@@ -23,14 +25,10 @@ const FEW_SLOTS: u32 = 3;
 /// is what a train at once costs. More slots would need more room than the trains themselves.
 const FEW_IF_SPARSE: u32 = 16;
 const AT_ONCE: f32 = 2.0;
-/// What drawing the train of a line, or sorting it into a slot, costs in multiply–adds.
+/// What drawing the train of a line and sorting it costs in multiply–adds.
 const LINE: usize = 64;
 /// A slot in which fewer than one column in this many fires is visited by list.
-const SPARSE: usize = 10;
-/// Up to this many samples, such lists are made once for all rows: with more, a row meets so many slots that its cells take their
-/// pulses in turn ([`super::visits`]) and hardly ever need one.
-const LISTED: usize = 64;
-
+pub(super) const SPARSE: usize = 10;
 /// Trains of every line and sample of one update. Kept by the tile, so that a step allocates nothing once it has run.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
@@ -38,27 +36,22 @@ pub struct Lines {
     shape: (usize, usize),
     /// The plan for each sample; where nothing can meet, what an earlier update left.
     samples: Vec<Sample>,
-    /// Which samples of each [`BLOCK`] can meet a cell: one bit for each.
-    meet: Vec<u32>,
-    /// These samples, in order.
-    firing: Vec<u32>,
-    /// Row trains, sample by sample, and a chunk that means nothing.
+    /// Row trains, sample by sample.
     rows: Vec<u32>,
     /// Column trains in the same way.
     cols: Vec<u32>,
-    /// The samples in which each row fires, with its trains; and where those of a row begin and end.
-    fires: Vec<[u32; 2]>,
-    begins: Vec<u32>,
-    ends: Vec<u32>,
-    slots: Vec<Slot>,
-    /// Sign of the pulse on each column line, 0 where it is silent; one run of columns per slot, filled up to whole chunks.
-    signs: Vec<i8>,
-    /// Columns that fire in sparse slots, or in any slot of a sample taken at once where few do.
-    fired: Vec<u32>,
+    /// The samples, sorted.
+    groups: Vec<Group>,
 }
 
-/// Signals and trains of some samples along rows and columns, their plans, and which of them meet.
-type BlockOf<'a> = (((&'a [f32], &'a [f32]), (&'a mut [u32], &'a mut [u32])), (&'a mut [Sample], &'a mut u32));
+thread_local! {
+    /// The samples in which a row fires.
+    static FIRES: RefCell<Vec<RowFire>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Signals and trains of a group of samples along rows and columns, their plans, and what is sorted of them.
+type GroupOf<'a> =
+    (((&'a [f32], &'a [f32]), (&'a mut [u32], &'a mut [u32])), (&'a mut [Sample], &'a mut Group));
 
 /// The plan for a sample that can meet a cell.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,25 +65,17 @@ pub(super) struct Sample {
     pub(super) first_slot: Option<usize>,
     /// Pulses on all columns together, and where the list of those that fire lies; where trains are taken at once and
     /// most columns are silent.
-    list: Option<(usize, [usize; 2])>,
+    pub(super) list: Option<(usize, [usize; 2])>,
 }
 
 impl Sample {
     /// Whether few pulses are expected, so that none need be applied at once.
-    fn few(&self) -> bool {
+    pub(super) fn few(&self) -> bool {
         // A row that fires does so once, and in its share of the other slots; each costs a pass if a column fires and some more to find out.
         let visits = 1.0 + self.slots as f32 * self.shares.0;
         let passes = visits * (1.3 * self.shares.1 + 0.1);
         self.slots <= FEW_SLOTS || self.slots <= FEW_IF_SPARSE && passes < AT_ONCE
     }
-}
-
-/// One slot of one sample.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Slot {
-    pub(super) pulses: u32,
-    /// Where its list begins, if it has one.
-    pub(super) list: Option<u32>,
 }
 
 /// The columns of one slot.
@@ -101,7 +86,7 @@ pub(crate) struct Columns<'a> {
     /// Whether few fire.
     pub(crate) sparse: bool,
     /// Those that fire, if they are listed.
-    list: Option<&'a [u32]>,
+    pub(super) list: Option<&'a [u32]>,
 }
 
 impl Columns<'_> {
@@ -148,122 +133,53 @@ impl Lines {
         key: Key,
     ) -> bool {
         let batch = row_signals.len() / rows;
-        self.clear((rows, cols), batch);
-        self.rows.resize(batch * rows + CHUNK, 0);
-        self.cols.resize(batch * cols + CHUNK, 0);
+        self.make_room((rows, cols), batch);
+        self.rows.resize(batch * rows, 0);
+        self.cols.resize(batch * cols, 0);
         let key = key.named("lines");
-        let (d, x) = (row_signals.par_chunks(BLOCK * rows), col_signals.par_chunks(BLOCK * cols));
-        let trains_of = |(n, (((row_signals, col_signals), (row_trains, col_trains)), (samples, meet))): (
-            usize,
-            BlockOf<'_>,
-        )| {
-            simd::dispatch(FireBlock {
-                key: key.fold(n as u64),
-                trains,
-                scale,
-                granularity,
-                rows: (rows, row_signals, row_trains),
-                cols: (cols, col_signals, col_trains),
-                samples,
-                meet,
-            })
-        };
-        let (row_trains, col_trains) = (&mut self.rows[..batch * rows], &mut self.cols[..batch * cols]);
-        let trains = row_trains.par_chunks_mut(BLOCK * rows).zip(col_trains.par_chunks_mut(BLOCK * cols));
-        let plans = self.samples[..batch].par_chunks_mut(BLOCK).zip(&mut self.meet);
-        let blocks = d.zip(x).zip(trains).zip(plans).enumerate();
+        let groups = self.groups.len();
         let finite = AtomicBool::new(true);
-        threads::each(threads::worth(LINE * batch * (rows + cols)), blocks, |block| {
-            // Written by nobody as long as all is well: a line that every block writes goes from core to core for each.
-            if !trains_of(block) {
-                finite.store(false, Ordering::Relaxed);
+        let draw = |(n, (((row_signals, col_signals), (row_trains, col_trains)), (samples, group))): (
+            usize,
+            GroupOf<'_>,
+        )| {
+            let signals = row_signals.chunks(BLOCK * rows).zip(col_signals.chunks(BLOCK * cols));
+            let trains_of = row_trains.chunks_mut(BLOCK * rows).zip(col_trains.chunks_mut(BLOCK * cols));
+            let plans = samples.chunks_mut(BLOCK);
+            let mut meet = 0;
+            for (block, ((signals, trains_of), samples)) in signals.zip(trains_of).zip(plans).enumerate() {
+                let drawn = simd::dispatch(FireBlock {
+                    key: key.fold((n * GROUP / BLOCK + block) as u64),
+                    trains,
+                    scale,
+                    granularity,
+                    rows: (rows, signals.0, trains_of.0),
+                    cols: (cols, signals.1, trains_of.1),
+                    samples,
+                });
+                meet |= u64::from(drawn.meet) << (block * BLOCK);
+                // Written by nobody as long as all is well: a line that all write goes from core to core each time.
+                if !drawn.finite {
+                    finite.store(false, Ordering::Relaxed);
+                }
             }
-        });
-        let finite = finite.into_inner();
-        if finite {
-            self.arrange(|sample| !together || sample.few());
-        }
-        finite
+            let one_by_one = |sample: &Sample| !together || sample.few();
+            group.sort((n, groups), meet, (rows, row_trains), (cols, col_trains), samples, one_by_one);
+        };
+        let (d, x) = (row_signals.par_chunks(GROUP * rows), col_signals.par_chunks(GROUP * cols));
+        let trains_of = self.rows.par_chunks_mut(GROUP * rows).zip(self.cols.par_chunks_mut(GROUP * cols));
+        let sorted = self.samples.par_chunks_mut(GROUP).zip(&mut self.groups);
+        let parts = d.zip(x).zip(trains_of).zip(sorted).enumerate();
+        threads::each(threads::worth(LINE * batch * (rows + cols)), parts, draw);
+        finite.into_inner()
     }
 
-    /// Clears all samples and makes room for others.
-    fn clear(&mut self, shape: (usize, usize), batch: usize) {
+    /// Makes room for so many samples.
+    fn make_room(&mut self, shape: (usize, usize), batch: usize) {
         self.shape = shape;
         // Plans stay what they were: to clear them would take them from the threads that will write them again.
         self.samples.resize(batch, Sample::default());
-        self.meet.resize(batch.div_ceil(BLOCK), 0);
-        self.firing.clear();
-        self.slots.clear();
-        self.fired.clear();
-    }
-
-    /// Prepares the trains of all samples for the rows and columns that will meet; `one_by_one` says whether slots are.
-    fn arrange(&mut self, one_by_one: impl Fn(&Sample) -> bool) {
-        let cols = self.shape.1;
-        for (block, meet) in self.meet.iter().enumerate() {
-            let (first, mut left) = ((block * BLOCK) as u32, *meet);
-            while left != 0 {
-                self.firing.push(first + left.trailing_zeros());
-                left &= left - 1;
-            }
-        }
-        let mut slots = 0;
-        for n in 0..self.firing.len() {
-            let n = self.firing[n] as usize;
-            let sample = self.samples[n];
-            let (first_slot, list) =
-                if one_by_one(&sample) { (Some(slots), None) } else { (None, self.list(n * cols, cols)) };
-            if first_slot.is_some() {
-                slots += sample.slots as usize;
-            }
-            self.samples[n] = Sample { first_slot, list, ..sample };
-        }
-        let width = cols.next_multiple_of(CHUNK);
-        self.slots.resize(slots, Slot::default());
-        // Every entry is overwritten: only the length matters.
-        self.signs.resize(slots * width, 0);
-        let Self { samples, firing, cols: trains, slots, signs, .. } = self;
-        let threads = threads::worth(LINE * slots.len() * width);
-        sort(Sort { samples, firing, cols, trains, slots, signs }, threads);
-        if self.firing.len() <= LISTED {
-            for (slot, signs) in self.slots.iter_mut().zip(self.signs.chunks_exact(width)) {
-                if slot.pulses > 0 && slot.pulses as usize * SPARSE < cols {
-                    slot.list = Some(self.fired.len() as u32);
-                    push_where(&mut self.fired, &signs[..cols], |sign| sign != 0);
-                }
-            }
-        }
-        self.sort_rows();
-    }
-
-    /// Lists the samples in which each row fires.
-    fn sort_rows(&mut self) {
-        let Self { rows: trains, firing, fires, begins, ends, shape: (rows, _), .. } = self;
-        begins.clear();
-        begins.resize(*rows, 0);
-        simd::dispatch(CountFires { trains, firing, counts: begins });
-        let mut end = 0;
-        for begin in begins.iter_mut() {
-            (*begin, end) = (end, end + *begin);
-        }
-        // Every entry is overwritten: only the length matters.
-        fires.resize(end as usize, [0; 2]);
-        ends.clone_from(begins);
-        simd::dispatch(ListFires { trains, firing, fires, ends });
-    }
-
-    /// Lists the columns that fire in any slot, if most do not.
-    fn list(&mut self, first: usize, cols: usize) -> Option<(usize, [usize; 2])> {
-        let trains = &self.cols[first..][..cols];
-        let start = self.fired.len();
-        push_where(&mut self.fired, trains, |train| train & !SIGN != 0);
-        let end = self.fired.len();
-        if 2 * (end - start) >= cols {
-            self.fired.truncate(start);
-            return None;
-        }
-        let pulses: u32 = trains.iter().map(|train| (train & !SIGN).count_ones()).sum();
-        Some((pulses as usize, [start, end]))
+        self.groups.resize_with(batch.div_ceil(GROUP), Group::default);
     }
 
     /// The trains of lines with these signs alone, all made positive: pulses where they meet go up.
@@ -271,14 +187,19 @@ impl Lines {
         let keep = |train: &u32, negative: bool| {
             if (train & SIGN != 0) == negative { train & !SIGN } else { 0 }
         };
-        out.clear(self.shape, self.batch());
+        let ((rows, cols), groups) = (self.shape, self.groups.len());
+        out.make_room(self.shape, self.batch());
         out.rows.clear();
         out.rows.extend(self.rows.iter().map(|train| keep(train, row_negative)));
         out.cols.clear();
         out.cols.extend(self.cols.iter().map(|train| keep(train, col_negative)));
         out.samples.copy_from_slice(&self.samples);
-        out.meet.copy_from_slice(&self.meet);
-        out.arrange(|sample| sample.first_slot.is_some());
+        for (n, (group, own)) in out.groups.iter_mut().zip(&self.groups).enumerate() {
+            let first = n * GROUP;
+            let samples = &mut out.samples[first..][..GROUP.min(self.samples.len() - first)];
+            let (rows, cols) = ((rows, &out.rows[first * rows..]), (cols, &out.cols[first * cols..]));
+            group.sort((n, groups), own.meet(), rows, cols, samples, |sample| sample.first_slot.is_some());
+        }
     }
 
     /// Row and column trains of each sample that fires.
@@ -289,7 +210,7 @@ impl Lines {
 
     /// How many cells rows that fire will visit.
     pub(crate) fn visits(&self) -> usize {
-        self.shape.1 * self.fires.len()
+        self.shape.1 * self.groups.iter().map(Group::fires).sum::<usize>()
     }
 
     /// Samples of the mini-batch.
@@ -301,49 +222,54 @@ impl Lines {
     /// The samples that can meet a cell, in order.
     #[inline(always)]
     pub(crate) fn firing(&self) -> impl Iterator<Item = usize> {
-        self.firing.iter().map(|sample| *sample as usize)
+        self.groups.iter().enumerate().flat_map(|(n, group)| group.firing().map(move |s| n * GROUP + s))
     }
 
     /// The train of a row; `None` if it stays silent, or meets no column.
     #[inline(always)]
     pub fn row(&self, sample: usize, row: usize) -> Option<u32> {
         let train = self.rows[sample * self.shape.0 + row];
-        let meets = self.meet[sample / BLOCK] >> (sample % BLOCK) & 1 == 1;
+        let meets = self.groups[sample / GROUP].meet() >> (sample % GROUP) & 1 == 1;
         (meets && train & !SIGN != 0).then_some(train)
     }
 
     /// Marks the rows that fire in some sample.
     pub(crate) fn mark_rows(&self, rows: &mut [bool]) {
-        let lists = self.begins.iter().zip(&self.ends);
-        rows.iter_mut().zip(lists).for_each(|(mark, (begin, end))| *mark |= begin < end);
-    }
-
-    /// The samples in which a row fires, each with its train.
-    #[inline(always)]
-    pub(crate) fn fires(&self, row: usize) -> &[[u32; 2]] {
-        &self.fires[self.begins[row] as usize..self.ends[row] as usize]
-    }
-
-    /// How a row that fires in `fired` slots meets a sample.
-    #[inline(always)]
-    pub fn meeting(&self, sample: usize, fired: u32) -> Meeting<'_> {
-        let Sample { slots, first_slot, list, .. } = self.samples[sample];
-        let trains = self.column_trains(sample);
-        match (first_slot, list) {
-            (Some(first), _) => Meeting::Slots(first),
-            (None, Some((pulses, [start, end])))
-                if fired as usize * pulses * SPARSE < slots as usize * self.shape.1 =>
-            {
-                Meeting::Listed(trains, &self.fired[start..end])
-            }
-            _ => Meeting::Together(trains),
+        for (row, mark) in rows.iter_mut().enumerate() {
+            *mark |= self.groups.iter().any(|group| !group.of_row(row).is_empty());
         }
     }
 
-    /// The first slot of a sample whose pulses are taken slot by slot, counted over all samples.
+    /// Does something with the samples in which a row fires, in order.
+    pub fn with_fires<R>(&self, row: usize, visit: impl FnOnce(&[RowFire]) -> R) -> R {
+        if let [all] = &self.groups[..] {
+            return visit(all.of_row(row));
+        }
+        // Taken out, and so given to nobody else meanwhile.
+        let mut fires = FIRES.take();
+        fires.clear();
+        // One by one: there are few of each, for which a call would take longer.
+        self.groups.iter().for_each(|group| group.of_row(row).iter().for_each(|fire| fires.push(*fire)));
+        let visited = visit(&fires);
+        FIRES.set(fires);
+        visited
+    }
+
+    /// How a row meets a sample in which it fires.
     #[inline(always)]
-    pub(super) fn first_slot(&self, sample: usize) -> Option<usize> {
-        self.samples[sample].first_slot
+    pub fn meeting(&self, fire: RowFire) -> Meeting<'_> {
+        let sample = match fire.meets() {
+            Meets::Slots(first) => return Meeting::Slots(first),
+            Meets::Sample(sample) => sample,
+        };
+        let Sample { slots, list, .. } = self.samples[sample];
+        let (trains, fired) = (self.column_trains(sample), (fire.train & !SIGN).count_ones() as usize);
+        match list {
+            Some((pulses, [start, end])) if fired * pulses * SPARSE < slots as usize * self.shape.1 => {
+                Meeting::Listed(trains, self.groups[sample / GROUP].listed(start..end))
+            }
+            _ => Meeting::Together(trains),
+        }
     }
 
     /// The trains of all columns.
@@ -353,41 +279,16 @@ impl Lines {
         &self.cols[sample * cols..][..cols]
     }
 
-    /// The columns of slot `slot`, counted over all samples.
+    /// The columns of a slot.
     #[inline(always)]
     pub(crate) fn columns(&self, slot: usize) -> Columns<'_> {
-        let width = self.shape.1.next_multiple_of(CHUNK);
-        let Slot { pulses, list } = self.slots[slot];
-        let pulses = pulses as usize;
-        Columns {
-            signs: &self.signs[slot * width..][..width],
-            pulses,
-            sparse: pulses * SPARSE < self.shape.1,
-            list: list.map(|start| &self.fired[start as usize..][..pulses]),
-        }
+        let (group, slot) = self.group_of(slot);
+        group.columns(slot)
     }
 
-    /// The signs of all slots, chunk by chunk, and how many chunks a slot has.
+    /// The group of a slot, and its number there, after which come the others of its sample.
     #[inline(always)]
-    pub(super) fn signs(&self) -> (&[[i8; CHUNK]], usize) {
-        (self.signs.as_chunks().0, self.shape.1.div_ceil(CHUNK))
+    pub(super) fn group_of(&self, slot: usize) -> (Slots<'_>, usize) {
+        (self.groups[slot / SLOTS].slots(self.shape.1), slot % SLOTS)
     }
-
-    /// The pulses on all columns in slot `slot`.
-    #[inline(always)]
-    pub(crate) fn pulses(&self, slot: usize) -> usize {
-        self.slots[slot].pulses as usize
-    }
-}
-
-/// Appends the indices of the values that satisfy `holds`. Each is written, then kept if it does: branches are unpredictable, and a
-/// misprediction costs more than the write.
-fn push_where<T: Copy>(list: &mut Vec<u32>, values: &[T], holds: impl Fn(T) -> bool) {
-    let mut end = list.len();
-    list.resize(end + values.len(), 0);
-    for (j, value) in (0u32..).zip(values) {
-        list[end] = j;
-        end += usize::from(holds(*value));
-    }
-    list.truncate(end);
 }

@@ -5,6 +5,7 @@
 //! many such slots are taken in turn ([`super::visits`]).
 
 use super::at_once::{BENT, FAR, STEEP, by_exponential, by_series};
+use super::group::RowFire;
 use super::lines::{Columns, Lines, Meeting, SIGN};
 use super::noise::Noise;
 use crate::Key;
@@ -16,7 +17,7 @@ use crate::stream::{CHUNK, LANES, Stream, pair};
 pub(super) struct Row<'a, N> {
     pub(super) lines: &'a Lines,
     /// Those in which it fires, each with its train.
-    pub(super) fires: &'a [[u32; 2]],
+    pub(super) fires: &'a [RowFire],
     pub(super) key: Key,
     /// Whether there is noise to draw.
     pub(super) noisy: bool,
@@ -270,9 +271,9 @@ impl<N: Noise> WithLaw<Vector> for Row<'_, N> {
         let cells = Cells { law, noise, parameters };
         let mut pulses = 0;
         let mut draws = Draws::new(key, noisy);
-        for [sample, train] in fires {
-            let (train, fired) = (*train, (train & !SIGN).count_ones());
-            match lines.meeting(*sample as usize, fired) {
+        for fire in fires {
+            let (train, fired) = (fire.train, (fire.train & !SIGN).count_ones());
+            match lines.meeting(*fire) {
                 Meeting::Slots(first) => {
                     let (mut left, sign) = (train & !SIGN, if train & SIGN == 0 { 1 } else { -1 });
                     while left != 0 {

@@ -6,6 +6,7 @@
 
 use super::at_once::gentle_slope;
 use super::blocks::RowBlock;
+use super::group::RowFire;
 use super::lines::Lines;
 use super::management::Trains;
 use super::noise::with_noise;
@@ -46,8 +47,8 @@ impl Tile {
         let (cycle, write) = (key.named("cycle"), key.named("write"));
         let (device, cells, rows) = self.blocks(1, lines.visits());
         let slope = gentle_slope(device).filter(|_| cells.at_once && device.vanishes_at_bounds());
-        let pulse = |row: usize, state: &mut [f32]| {
-            let (mut fires, mut pulses, mut parts) = (lines.fires(row), 0, 0);
+        let pulse = |row: usize, mut fires: &[RowFire], state: &mut [f32]| {
+            let (mut pulses, mut parts) = (0, 0);
             if fires.is_empty() {
                 return 0;
             }
@@ -87,8 +88,8 @@ impl Tile {
             pulses
         };
         let pulses = rows.sum(&|RowBlock { index: row, weights, hidden, .. }: RowBlock<'_>| {
-            let Some(state) = hidden else { return pulse(row, weights) };
-            let pulses = pulse(row, state);
+            let Some(state) = hidden else { return lines.with_fires(row, |fires| pulse(row, fires, weights)) };
+            let pulses = lines.with_fires(row, |fires| pulse(row, fires, state));
             if pulses > 0 {
                 let (key, spread) = (write.fold(row as u64), device.write_deviation());
                 simd::dispatch(RedrawReads { lines, row, key, spread, state, weights });
