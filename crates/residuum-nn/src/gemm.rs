@@ -131,6 +131,8 @@ pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32]
 thread_local! {
     /// What groups of terms but the first sum up to.
     static SUMS: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+    /// Buffers of the exact product.
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::default());
 }
 
 /// How many groups of terms are summed for themselves, each by one thread, before their sums are added up: a function of the size alone.
@@ -206,17 +208,9 @@ pub fn rows_by_rows([m, k, n]: [usize; 3], a: &[f32], b: &[f32], c: &mut [f32]) 
         gemm([m, k, n], Operand::Plain(a), Operand::Transposed(b), c, 0.0, 1.0);
         return;
     }
-    let shape = Shape { rows: n, cols: k };
-    // The exact product draws nothing, so any key will do.
-    let read = |a: &[f32], c: &mut [f32]| {
-        Readout::default().read(b, shape, a, Key::new(0), c, &mut Scratch::default());
-    };
-    let height = height([m, k, n], 4);
-    if height >= m {
-        read(a, c);
-    } else {
-        holds("A", a, m, k);
-        let threads = threads::worth(m.saturating_mul(n).saturating_mul(k));
-        threads::each(threads, a.par_chunks(height * k).zip(c.par_chunks_mut(height * n)), |(a, c)| read(a, c));
-    }
+    // The exact product draws nothing, so any key will do. Threads share the samples or, where these are few, the rows of B: those that the
+    // same threads train.
+    let mut scratch = SCRATCH.take();
+    Readout::default().read(b, Shape { rows: n, cols: k }, a, Key::new(0), c, &mut scratch);
+    SCRATCH.set(scratch);
 }

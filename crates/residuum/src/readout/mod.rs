@@ -304,7 +304,8 @@ fn read_blocks(read: &Read<'_>, source: Source<'_>, outputs: &mut [f32], blocks:
     let converters = if exact { 0 } else { CONVERSION };
     let work = batch * n_out * (n_in + converters);
     let threads = threads::worth(work);
-    let share_samples = threads > 1 && batch >= threads * REPAYS_WEIGHTS;
+    // Weights that are more than the samples stay with the thread that has them.
+    let share_samples = threads > 1 && batch >= threads * REPAYS_WEIGHTS && !(exact && n_out > batch);
     let block = match batch.div_ceil(threads) {
         _ if !share_samples => batch,
         few if few < 4 * WHOLE => few,
