@@ -112,8 +112,6 @@ impl Reads {
 /// What a weight costs for each sample in a read and in a step, in multiply–adds.
 const READ: usize = 1;
 const STEP: usize = 8;
-/// Tiles for each thread that are many enough to be shared out whatever their number.
-const MANY: usize = 4;
 
 /// Inputs of a calibration.
 const CALIBRATIONS: usize = 16;
@@ -205,9 +203,9 @@ impl AnalogWeights {
         inputs: &[f32],
         key: Key,
     ) -> Result<(), TrainStepError> {
-        let (shape, threads) = ([self.rows, self.cols], self.sharing(STEP, errors.len() / self.rows));
+        let (shape, batch) = ([self.rows, self.cols], errors.len() / self.rows);
         let refused = Mutex::new(None);
-        threads::each(threads, self.blocks.par_iter_mut().enumerate(), |(n, block)| {
+        self.each_tile(STEP, batch, |n, block| {
             if let Err(error) = block.step(k, errors, inputs, shape, rates, key.fold(n as u64)) {
                 let mut first = refused.lock().unwrap_or_else(PoisonError::into_inner);
                 if first.as_ref().is_none_or(|(before, _)| n < *before) {
@@ -224,12 +222,15 @@ impl AnalogWeights {
         }
     }
 
-    /// How many threads share the tiles, each of which costs so many multiply–adds for a weight and sample: one if a tile or two would be
-    /// left for the last of them. Then threads share the work of a tile.
-    fn sharing(&self, cost: usize, batch: usize) -> usize {
+    /// Does `run` with every tile, each of which costs so many multiply–adds for a weight and sample. Threads take as many whole tiles each,
+    /// and share the work of those that are left over.
+    fn each_tile(&mut self, cost: usize, batch: usize, run: impl Fn(usize, &mut Block) + Sync) {
         let threads = threads::worth(cost.saturating_mul(batch).saturating_mul(self.rows * self.cols));
         let tiles = self.blocks.len();
-        if tiles.is_multiple_of(threads) || tiles >= MANY * threads { threads } else { 1 }
+        let (whole, left) = self.blocks.split_at_mut(tiles - tiles % threads);
+        threads::each(threads, whole.par_iter_mut().enumerate(), |(n, block)| run(n, block));
+        let before = whole.len();
+        left.iter_mut().enumerate().for_each(|(n, block)| run(before + n, block));
     }
 
     /// The sum of what the tiles have read, each `add`ing its part to samples of `lines` values, in their order.
@@ -322,8 +323,7 @@ impl Weights for AnalogWeights {
             block.read(inputs, outputs, key.fold(0));
         } else {
             let (rows, cols) = (self.rows, self.cols);
-            let threads = self.sharing(READ, inputs.len() / cols);
-            threads::each(threads, self.blocks.par_iter_mut().enumerate(), |(n, block)| {
+            self.each_tile(READ, inputs.len() / cols, |n, block| {
                 block.read_part(inputs, cols, key.fold(n as u64));
             });
             self.add_parts(outputs, rows, |block, first, outputs| block.add_outputs(first, outputs, rows));
@@ -340,8 +340,7 @@ impl Weights for AnalogWeights {
         if let [block] = &mut self.blocks[..] {
             block.read_transposed(errors, outputs, rows, key.fold(0));
         } else {
-            let threads = self.sharing(READ, errors.len() / rows);
-            threads::each(threads, self.blocks.par_iter_mut().enumerate(), |(n, block)| {
+            self.each_tile(READ, errors.len() / rows, |n, block| {
                 block.read_transposed_part(errors, rows, key.fold(n as u64));
             });
             self.add_parts(outputs, cols, |block, first, outputs| block.add_errors(first, outputs, cols));
