@@ -75,6 +75,11 @@ impl Pass {
         Self { mode: Mode::Evaluate, k: 0, key }
     }
 
+    /// The same pass for part number `n` of the batch. A batch of one part draws as if it were not cut.
+    pub(crate) fn part(self, n: u64) -> Self {
+        if n == 0 { self } else { Self { key: self.key.fold(n), ..self } }
+    }
+
     /// The same pass for the layer of this name.
     pub fn named(self, name: &str) -> Self {
         Self { key: self.key.named(name), ..self }

@@ -16,7 +16,7 @@ pub use plan::{MAX_WEIGHTS, PlannedMatrix, Planner};
 pub use resnet::{ResNet, resnet};
 pub use small::{MNIST, cnn, fcn, mlp};
 
-use crate::layer::{Layer, Pass, Sequential, ShapeError};
+use crate::layer::{Layer, Mode, Pass, Sequential, ShapeError};
 use crate::loss::{BatchOutcome, Loss, Targets};
 use crate::state::{self, Collection, Named, Scope, StateError, Tensors};
 use crate::{SampleShape, Tensor, TrainStepError, Weights};
@@ -24,6 +24,12 @@ use crate::{SampleShape, Tensor, TrainStepError, Weights};
 /// The largest loss of a batch that still counts as training. A cross entropy this large means scores of a billion: the rates
 /// are too large, and what follows is noise even where it stays finite.
 pub const MAX_LOSS: f64 = 1e9;
+
+/// Four-byte values of training steps as large as the parts of a batch that is evaluated: those of a convolutional network then stay in
+/// the second-level cache on their way from layer to layer.
+const IN_CACHE: usize = 1 << 21;
+/// So many of them for each weight repay passing over all weights for each part.
+const PASSED_OVER: usize = 4;
 
 /// Layers that map samples of one shape to class scores.
 #[derive(Debug)]
@@ -33,6 +39,9 @@ pub struct Network {
     output: SampleShape,
     scores: Tensor,
     errors: Tensor,
+    /// Samples of a part of a batch that is evaluated, and its input and scores.
+    part: usize,
+    of_part: [Tensor; 2],
     helpers: Helpers,
     /// Of evaluation, and of training.
     paces: [Pace; 2],
@@ -45,8 +54,16 @@ impl Network {
     /// If a layer cannot take the output of the one below.
     pub fn new(layers: Sequential, input: SampleShape) -> Result<Self, ShapeError> {
         let output = layers.output_shape(input)?;
-        let (scores, errors, helpers, paces) = Default::default();
-        Ok(Self { layers, input, output, scores, errors, helpers, paces })
+        Ok(Self::of_layers(layers, input, output))
+    }
+
+    fn of_layers(layers: Sequential, input: SampleShape, output: SampleShape) -> Self {
+        let (scores, errors, of_part, helpers, paces) = Default::default();
+        let mut network = Self { layers, input, output, scores, errors, part: 1, of_part, helpers, paces };
+        let mut weights = 0;
+        network.visit_weights(&mut |_, matrix| weights += matrix.rows() * matrix.cols());
+        network.part = (IN_CACHE.max(PASSED_OVER * weights) / network.held()).max(1);
+        network
     }
 
     /// The shape of a sample.
@@ -83,18 +100,35 @@ impl Network {
         let output = self.output;
         // The layers matched when they were one network.
         self.output = self.layers.output_shape(self.input).ok()?;
-        let (scores, errors, helpers, paces) = Default::default();
-        Some(Self { layers, input: self.output, output, scores, errors, helpers, paces })
+        Some(Self::of_layers(layers, self.output, output))
     }
 
-    /// The scores of a batch.
+    /// The scores of a batch. Where only these are needed, a large one goes through the layers in parts, each of which draws for itself: the
+    /// memory is that of a part.
     ///
     /// # Panics
     /// If the shape of the samples is not [`Network::input_shape`].
     pub fn forward(&mut self, input: &Tensor, pass: Pass) -> &Tensor {
-        let Self { layers, scores, helpers, paces: [evaluation, _], .. } = self;
-        assert_eq!(input.shape(), self.input, "samples must have the shape of the network's input");
-        helpers.during(evaluation, || layers.forward(input, scores, pass));
+        let Self { layers, output, scores, part, of_part, helpers, paces: [evaluation, _], .. } = self;
+        let (batch, shape) = (input.batch(), input.shape());
+        assert_eq!(shape, self.input, "samples must have the shape of the network's input");
+        let parts = if pass.mode == Mode::Evaluate { batch.div_ceil(*part) } else { 1 };
+        helpers.during(evaluation, || {
+            if parts <= 1 {
+                return layers.forward(input, scores, pass);
+            }
+            scores.resize(batch, *output);
+            let samples = batch.div_ceil(parts);
+            let inputs = input.values().chunks(samples * shape.len());
+            let outputs = scores.values_mut().chunks_mut(samples * output.len());
+            let [part, own_scores] = of_part;
+            for (n, (inputs, outputs)) in inputs.zip(outputs).enumerate() {
+                part.resize(inputs.len() / shape.len(), shape);
+                part.values_mut().copy_from_slice(inputs);
+                layers.forward(part, own_scores, pass.part(n as u64));
+                outputs.copy_from_slice(own_scores.values());
+            }
+        });
         scores
     }
 

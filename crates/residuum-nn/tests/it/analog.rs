@@ -13,7 +13,7 @@ use residuum_nn::data::{Batches, Pipeline, embedded};
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{DigitalFactory, Factory, Select, cnn, mlp};
 use residuum_nn::state::{Data, Scope};
-use residuum_nn::{Loss, Network, SampleShape, Sgd, Tensor, TrainStepError, Weights};
+use residuum_nn::{Loss, Network, Pass, SampleShape, Sgd, Tensor, TrainStepError, Weights};
 
 const RATE: f64 = 0.2;
 
@@ -297,6 +297,19 @@ fn weights_that_are_not_finite_are_refused() {
     let message = weights.set_weights(&[0.1, 0.1, f32::NAN, 0.1, 0.1, 0.1]).unwrap_err().to_string();
     assert_eq!(message, "weights[2] must be finite, got NaN");
     assert!(weights.set_weights(&[0.1; 5]).is_err());
+}
+
+/// No two samples of an evaluation meet the same noise, wherever its parts begin.
+#[test]
+fn parts_of_an_evaluation_draw_for_themselves() {
+    let noisy = Readout::new(Settings::aihwkit()).unwrap();
+    let mut network = cnn(&mut factory(Kind::Sgd, Mapping::default(), &noisy), Key::new(1)).unwrap();
+    let (batch, shape) = (60, network.input_shape());
+    let mut same = Tensor::zeros(batch, shape);
+    same.values_mut().fill(0.5);
+    let scores = network.forward(&same, Pass::evaluate(Key::new(2))).clone();
+    let bits = |sample: usize| scores.sample(sample).iter().map(|score| score.to_bits()).collect::<Vec<_>>();
+    assert_eq!((0..batch).map(bits).collect::<std::collections::HashSet<_>>().len(), batch);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use residuum::Key;
 use residuum_nn::layer::Activation;
 use residuum_nn::model::{DigitalFactory, ResNet, Select, SplitFactory, cnn, fcn, mlp, resnet};
 use residuum_nn::state::{Data, Scope};
-use residuum_nn::{Loss, Network, SampleShape, Sgd, Tensor, TrainStepError};
+use residuum_nn::{Loss, Network, Pass, SampleShape, Sgd, Tensor, TrainStepError};
 
 /// Noisy copies of one random image per class.
 fn images(shape: SampleShape, classes: usize, batch: usize, key: Key) -> (Tensor, Vec<u32>) {
@@ -138,4 +138,27 @@ fn a_frozen_backbone_stays_as_it_is_to_the_last_running_mean() {
     // A layer in the middle learns although nothing below it does.
     assert_eq!(changed("layer3.0.downsample.*").len(), 6);
     assert!(changed("all").len() > 100);
+}
+
+/// A large batch is evaluated in parts: each sample has the scores that it has by itself, whichever part it is in.
+#[test]
+fn an_evaluation_in_parts_gives_each_sample_its_scores() {
+    let mut network = cnn(&mut DigitalFactory(None), Key::new(1)).unwrap();
+    let shape = network.input_shape();
+    let (x, _) = images(shape, 10, 101, Key::new(2));
+    let all = network.forward(&x, Pass::evaluate(Key::new(3))).clone();
+    assert_eq!((all.batch(), all.sample(0).len()), (101, 10));
+    let mut alone = Tensor::zeros(1, shape);
+    let mut most = [0.0f32; 2];
+    for sample in 0..101 {
+        alone.values_mut().copy_from_slice(x.sample(sample));
+        let scores = network.forward(&alone, Pass::evaluate(Key::new(3)));
+        // The twin: those of a neighbour.
+        for (most, of) in most.iter_mut().zip([sample, (sample + 1) % 101]) {
+            let distances = all.sample(of).iter().zip(scores.values()).map(|(a, b)| (a - b).abs());
+            *most = distances.fold(*most, f32::max);
+        }
+    }
+    // Sums of at most 512 terms below 1, in another order.
+    assert!(most[0] < 1e-4 && most[1] > 1e-2, "{most:?}");
 }
