@@ -16,7 +16,7 @@ use super::OnDrop;
 /// What a member does, given its seat: 0 for the leader.
 type Work<'a> = &'a (dyn Fn(usize) + Sync);
 
-/// In [`Team::state`]: whether members may enter; one of those who are inside; and one work.
+/// In [`Board::state`]: whether members may enter; one of those who are inside; and one work.
 const OPEN: u64 = 1;
 const INSIDE: u64 = 2;
 const WORK: u64 = 1 << 32;
@@ -28,16 +28,22 @@ const LOOKS: u32 = 1 << 10;
 /// What members and their leader share.
 #[derive(Debug)]
 pub struct Team {
-    /// Which work it is, how many members are inside, and whether it is open.
-    state: Aligned<AtomicU64>,
-    /// The work, while it is open or somebody is inside.
-    work: AtomicPtr<Work<'static>>,
+    board: Aligned<Board>,
     /// Who sits on each seat but the leader's.
     seats: Box<[AtomicBool]>,
     /// Members that are here or on their way.
     pub called: AtomicUsize,
     /// What the first member to panic panicked with.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+/// Where works are published: on one cache line, so that who sees one has it.
+#[derive(Debug, Default)]
+struct Board {
+    /// Which work it is, how many members are inside, and whether it is open.
+    state: AtomicU64,
+    /// The work, while it is open or somebody is inside.
+    work: AtomicPtr<Work<'static>>,
 }
 
 /// A value on cache lines of its own: processors fetch them in pairs.
@@ -56,8 +62,7 @@ impl Leader {
     /// The leader of a new team of so many threads.
     pub fn new(threads: usize) -> Self {
         let team = Team {
-            state: Aligned::default(),
-            work: AtomicPtr::new(ptr::null_mut()),
+            board: Aligned::default(),
             seats: (1..threads).map(|_| AtomicBool::new(false)).collect(),
             called: AtomicUsize::new(0),
             panic: Mutex::new(None),
@@ -81,10 +86,10 @@ impl Leader {
     /// If the work panics, here or at a member.
     pub fn lead(&mut self, work: Work<'_>) {
         self.works += 1;
-        let team = &*self.team;
+        let (team, Board { state, work: published }) = (&*self.team, &self.team.board.0);
         // Members see this pointer between the store of an open state and the end of `close`, during all of which `work` is borrowed.
-        team.work.store(ptr::from_ref(&work).cast_mut().cast(), Ordering::Relaxed);
-        team.state.0.store((self.works % WORK * WORK) | OPEN, Ordering::Release);
+        published.store(ptr::from_ref(&work).cast_mut().cast(), Ordering::Relaxed);
+        state.store((self.works % WORK * WORK) | OPEN, Ordering::Release);
         let close = OnDrop(|| team.close());
         work(0);
         drop(close);
@@ -98,10 +103,11 @@ impl Leader {
 impl Team {
     /// Lets nobody in any more, and waits until those inside have left.
     fn close(&self) {
-        self.state.0.fetch_and(!OPEN, Ordering::Relaxed);
+        let Board { state, .. } = &self.board.0;
+        state.fetch_and(!OPEN, Ordering::Relaxed);
         let mut looks = 0;
         // Acquires what members wrote before they left.
-        while self.state.0.load(Ordering::Acquire) % WORK >= INSIDE {
+        while state.load(Ordering::Acquire) % WORK >= INSIDE {
             looks += 1;
             if looks % LOOKS == 0 { thread::yield_now() } else { hint::spin_loop() }
         }
@@ -131,19 +137,19 @@ pub struct Seat<'a> {
 impl Seat<'_> {
     /// Takes part in a work, if there is one that this member does not know.
     pub fn help(&mut self) -> bool {
-        let Team { state, work, panic, .. } = self.team;
-        let seen = state.0.load(Ordering::Relaxed);
+        let Team { board: Aligned(Board { state, work }), panic, .. } = self.team;
+        let seen = state.load(Ordering::Relaxed);
         if seen % INSIDE != OPEN || seen / WORK == self.done {
             return false;
         }
         // Fails if the work was closed meanwhile, or somebody else came or went; then the next look finds out.
-        if state.0.compare_exchange(seen, seen + INSIDE, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        if state.compare_exchange(seen, seen + INSIDE, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return false;
         }
         self.done = seen / WORK;
         // Whatever happens, the leader must not wait for ever. Releases what was written here.
         let _leave = OnDrop(|| {
-            state.0.fetch_sub(INSIDE, Ordering::Release);
+            state.fetch_sub(INSIDE, Ordering::Release);
         });
         // SAFETY: The state was open when this member was counted as inside, and it acquired what the leader had released: the pointer of
         // this work, made from a reference. `lead` has `&mut Leader`, of which a team has one, so that nobody publishes another work
