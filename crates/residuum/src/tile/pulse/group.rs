@@ -7,15 +7,13 @@
 use std::ops::Range;
 
 use super::fire::BLOCK;
-use super::lines::{Columns, SIGN, SPARSE, Sample};
+use super::lines::{SIGN, SPARSE, Sample};
 use super::row::filled;
 use crate::simd::{self, Kernel};
 use crate::stream::CHUNK;
 
 /// Samples of a group: one bit for each.
 pub(super) const GROUP: usize = 4 * BLOCK;
-/// Slots of a group, in which they are counted: number n of group g is slot g · `SLOTS` + n of all.
-pub(super) const SLOTS: usize = 32 * GROUP;
 /// Up to this many samples, the columns of a slot are listed once for all rows where few fire: with more, a row meets so many slots that
 /// its cells take their pulses in turn ([`super::visits`]) and hardly ever need a list.
 const LISTED: usize = 64;
@@ -50,10 +48,21 @@ impl RowFire {
 
 /// One slot of one sample.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    pulses: u32,
-    /// Where its list begins, if it has one.
-    list: Option<u32>,
+pub(super) struct Slot {
+    pub(super) pulses: u32,
+    /// Where its list begins among those of its group, if it has one.
+    pub(super) list: Option<u32>,
+}
+
+/// Where a group puts its slots.
+pub(super) struct Place<'a> {
+    /// Which of so many groups it is.
+    pub(super) number: usize,
+    pub(super) groups: usize,
+    /// As many as there is room for.
+    pub(super) slots: &'a mut [Slot],
+    /// One run of columns for each, filled up to whole chunks.
+    pub(super) signs: &'a mut [i8],
 }
 
 /// Samples drawn and sorted by one thread. Kept with its memory, so that a step allocates nothing once it has run.
@@ -62,46 +71,50 @@ pub(super) struct Group {
     /// Which samples can meet a cell: one bit for each.
     meet: u64,
     /// The samples in which each row fires, row by row, and where those of a row begin; the last entry is the end. What is beyond is left
-    /// of earlier updates, here and in `signs`.
+    /// of earlier updates.
     fires: Vec<RowFire>,
     begins: Vec<u32>,
-    slots: Vec<Slot>,
-    /// Sign of the pulse on each column line, 0 where it is silent; one run of columns per slot, filled up to whole chunks.
-    signs: Vec<i8>,
+    /// How many slots are taken one by one.
+    slots: usize,
     /// Columns that fire in sparse slots, or in any slot of a sample taken at once where few do.
     fired: Vec<u32>,
 }
 
 impl Group {
-    /// Sorts group number `number` of so many, whose trains have been drawn; `one_by_one` says whether the slots of a sample are visited
-    /// each for itself.
+    /// Sorts samples whose trains have been drawn, if there is room for their slots; `one_by_one` says whether the slots of a sample are
+    /// visited each for itself.
     pub(super) fn sort(
         &mut self,
-        (number, groups): (usize, usize),
+        place: Place<'_>,
         meet: u64,
         rows: (usize, &[u32]),
         cols: (usize, &[u32]),
         samples: &mut [Sample],
         one_by_one: impl Fn(&Sample) -> bool,
     ) {
+        let Place { number, groups, slots, signs } = place;
         self.meet = meet;
         self.fired.clear();
-        let (firing, mut slots) = (self.firing(), 0);
+        let (firing, begin) = (self.firing(), number * slots.len());
+        self.slots = 0;
         for n in firing.clone() {
             let sample = &mut samples[n];
             if one_by_one(sample) {
-                (sample.first_slot, sample.list) = (Some(number * SLOTS + slots), None);
-                slots += sample.slots as usize;
+                (sample.first_slot, sample.list) = (Some(begin + self.slots), None);
+                self.slots += sample.slots as usize;
             } else {
                 (sample.first_slot, sample.list) = (None, self.list(&cols.1[n * cols.0..][..cols.0]));
             }
         }
-        let width = cols.0.next_multiple_of(CHUNK);
-        self.slots.resize(slots, Slot::default());
-        let signs = room(&mut self.signs, slots * width);
-        simd::dispatch(SortSlots { samples, firing: firing.clone(), cols, slots: &mut self.slots, signs });
+        let Some(slots) = slots.get_mut(..self.slots) else { return };
+        simd::dispatch(SortSlots { samples, firing: firing.clone(), cols, slots, signs });
         if firing.clone().count() * groups <= LISTED {
-            self.list_slots(cols.0);
+            for (slot, signs) in slots.iter_mut().zip(signs.chunks_exact(cols.0.next_multiple_of(CHUNK))) {
+                if slot.pulses > 0 && slot.pulses as usize * SPARSE < cols.0 {
+                    slot.list = Some(self.fired.len() as u32);
+                    push_where(&mut self.fired, &signs[..cols.0], |sign| sign != 0);
+                }
+            }
         }
         let Self { fires, begins, .. } = self;
         begins.clear();
@@ -111,22 +124,12 @@ impl Group {
         for begin in begins.iter_mut() {
             (*begin, end) = (end, end + *begin);
         }
-        let fires = room(fires, end as usize);
+        // Every entry is overwritten. The buffer only grows: to shorten it means to fill it again.
+        fires.resize(fires.len().max(end as usize), RowFire::default());
         simd::dispatch(ListFires { firing, first: number * GROUP, rows, samples, fires, ends: begins });
         // Each is where those of its row end, which is where those of the next begin.
         begins.rotate_right(1);
         begins[0] = 0;
-    }
-
-    /// Lists the columns that fire in slots in which few do.
-    fn list_slots(&mut self, cols: usize) {
-        let Self { slots, signs, fired, .. } = self;
-        for (slot, signs) in slots.iter_mut().zip(signs.chunks_exact(cols.next_multiple_of(CHUNK))) {
-            if slot.pulses > 0 && slot.pulses as usize * SPARSE < cols {
-                slot.list = Some(fired.len() as u32);
-                push_where(fired, &signs[..cols], |sign| sign != 0);
-            }
-        }
     }
 
     /// Lists the columns that fire in any slot, if most do not, and counts their pulses.
@@ -169,48 +172,9 @@ impl Group {
         &self.fired[range]
     }
 
-    /// Its slots, in which there are so many columns.
-    #[inline(always)]
-    pub(super) fn slots(&self, cols: usize) -> Slots<'_> {
-        let chunks = cols.div_ceil(CHUNK);
-        Slots { cols, chunks, slots: &self.slots, signs: self.signs.as_chunks().0, fired: &self.fired }
-    }
-}
-
-/// The slots of a group.
-#[derive(Clone, Copy)]
-pub(super) struct Slots<'a> {
-    cols: usize,
-    chunks: usize,
-    slots: &'a [Slot],
-    signs: &'a [[i8; CHUNK]],
-    fired: &'a [u32],
-}
-
-impl<'a> Slots<'a> {
-    /// The columns of a slot.
-    #[inline(always)]
-    pub(super) fn columns(self, slot: usize) -> Columns<'a> {
-        let Slot { pulses, list } = self.slots[slot];
-        let pulses = pulses as usize;
-        Columns {
-            signs: self.signs(slot).as_flattened(),
-            pulses,
-            sparse: pulses * SPARSE < self.cols,
-            list: list.map(|start| &self.fired[start as usize..][..pulses]),
-        }
-    }
-
-    /// The signs of its columns, chunk by chunk.
-    #[inline(always)]
-    pub(super) fn signs(self, slot: usize) -> &'a [[i8; CHUNK]] {
-        &self.signs[slot * self.chunks..][..self.chunks]
-    }
-
-    /// The pulses on all its columns.
-    #[inline(always)]
-    pub(super) fn pulses(self, slot: usize) -> usize {
-        self.slots[slot].pulses as usize
+    /// How many slots there must be room for.
+    pub(super) fn slots(&self) -> usize {
+        self.slots
     }
 }
 
@@ -233,14 +197,6 @@ impl Iterator for Bits {
         let left = self.0.count_ones() as usize;
         (left, Some(left))
     }
-}
-
-/// The first `n` entries of a buffer, every one of which will be overwritten. It only grows: to shorten it means to fill it again.
-fn room<T: Copy + Default>(buffer: &mut Vec<T>, n: usize) -> &mut [T] {
-    if buffer.len() < n {
-        buffer.resize(n, T::default());
-    }
-    &mut buffer[..n]
 }
 
 /// Appends the indices of the values that satisfy `holds`. Each is written, then kept if it does: branches are unpredictable, and a

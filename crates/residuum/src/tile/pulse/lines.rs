@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::fire::{BLOCK, FireBlock};
-use super::group::{GROUP, Group, Meets, RowFire, SLOTS, Slots};
+use super::group::{GROUP, Group, Meets, Place, RowFire, Slot};
 use super::management::Trains;
 use crate::Key;
 use crate::simd;
@@ -42,6 +42,11 @@ pub struct Lines {
     cols: Vec<u32>,
     /// The samples, sorted.
     groups: Vec<Group>,
+    /// Room for the slots of each group, a power of two.
+    room: usize,
+    slots: Vec<Slot>,
+    /// Sign of the pulse on each column line, 0 where it is silent; one run of columns per slot, filled up to whole chunks.
+    signs: Vec<i8>,
 }
 
 thread_local! {
@@ -49,9 +54,11 @@ thread_local! {
     static FIRES: RefCell<Vec<RowFire>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Signals and trains of a group of samples along rows and columns, their plans, and what is sorted of them.
-type GroupOf<'a> =
-    (((&'a [f32], &'a [f32]), (&'a mut [u32], &'a mut [u32])), (&'a mut [Sample], &'a mut Group));
+/// Signals and trains of a group of samples along rows and columns, their plans, and what is sorted of them with its room.
+type GroupOf<'a> = (
+    ((&'a [f32], &'a [f32]), (&'a mut [u32], &'a mut [u32])),
+    ((&'a mut [Sample], &'a mut Group), (&'a mut [Slot], &'a mut [i8])),
+);
 
 /// The plan for a sample that can meet a cell.
 #[derive(Clone, Copy, Debug, Default)]
@@ -137,12 +144,11 @@ impl Lines {
         self.rows.resize(batch * rows, 0);
         self.cols.resize(batch * cols, 0);
         let key = key.named("lines");
-        let groups = self.groups.len();
+        let (groups, room, width) = (self.groups.len(), self.room, cols.next_multiple_of(CHUNK));
         let finite = AtomicBool::new(true);
-        let draw = |(n, (((row_signals, col_signals), (row_trains, col_trains)), (samples, group))): (
-            usize,
-            GroupOf<'_>,
-        )| {
+        let one_by_one = |sample: &Sample| !together || sample.few();
+        let draw = |(n, ((signals, trains_of), ((samples, group), (slots, signs)))): (usize, GroupOf<'_>)| {
+            let ((row_signals, col_signals), (row_trains, col_trains)) = (signals, trains_of);
             let signals = row_signals.chunks(BLOCK * rows).zip(col_signals.chunks(BLOCK * cols));
             let trains_of = row_trains.chunks_mut(BLOCK * rows).zip(col_trains.chunks_mut(BLOCK * cols));
             let plans = samples.chunks_mut(BLOCK);
@@ -163,14 +169,22 @@ impl Lines {
                     finite.store(false, Ordering::Relaxed);
                 }
             }
-            let one_by_one = |sample: &Sample| !together || sample.few();
-            group.sort((n, groups), meet, (rows, row_trains), (cols, col_trains), samples, one_by_one);
+            let place = Place { number: n, groups, slots, signs };
+            group.sort(place, meet, (rows, row_trains), (cols, col_trains), samples, one_by_one);
         };
         let (d, x) = (row_signals.par_chunks(GROUP * rows), col_signals.par_chunks(GROUP * cols));
         let trains_of = self.rows.par_chunks_mut(GROUP * rows).zip(self.cols.par_chunks_mut(GROUP * cols));
         let sorted = self.samples.par_chunks_mut(GROUP).zip(&mut self.groups);
-        let parts = d.zip(x).zip(trains_of).zip(sorted).enumerate();
+        let slots = self.slots.par_chunks_mut(room).zip(self.signs.par_chunks_mut(room * width));
+        let parts = d.zip(x).zip(trains_of).zip(sorted.zip(slots)).enumerate();
         threads::each(threads::worth(LINE * batch * (rows + cols)), parts, draw);
+        let needed = self.groups.iter().map(Group::slots).max().unwrap_or(0);
+        if needed > self.room {
+            self.room = needed.next_power_of_two();
+            self.make_room((rows, cols), batch);
+            let meet: Vec<_> = self.groups.iter().map(Group::meet).collect();
+            self.sort(&meet, one_by_one);
+        }
         finite.into_inner()
     }
 
@@ -180,6 +194,25 @@ impl Lines {
         // Plans stay what they were: to clear them would take them from the threads that will write them again.
         self.samples.resize(batch, Sample::default());
         self.groups.resize_with(batch.div_ceil(GROUP), Group::default);
+        self.room = self.room.max(GROUP);
+        self.slots.resize(self.groups.len() * self.room, Slot::default());
+        self.signs.resize(self.slots.len() * shape.1.next_multiple_of(CHUNK), 0);
+    }
+
+    /// Sorts all groups, of which these samples can meet a cell.
+    fn sort(&mut self, meet: &[u64], one_by_one: impl Fn(&Sample) -> bool + Copy) {
+        let Self { shape: (rows, cols), samples, rows: row_trains, cols: col_trains, groups, .. } = self;
+        let (count, width) = (groups.len(), cols.next_multiple_of(CHUNK));
+        let places = self.slots.chunks_mut(self.room).zip(self.signs.chunks_mut(self.room * width));
+        let sorted = groups.iter_mut().zip(samples.chunks_mut(GROUP)).zip(meet);
+        for (number, (((group, samples), meet), (slots, signs))) in sorted.zip(places).enumerate() {
+            let place = Place { number, groups: count, slots, signs };
+            let (rows, cols) = (
+                (*rows, &row_trains[number * GROUP * *rows..]),
+                (*cols, &col_trains[number * GROUP * *cols..]),
+            );
+            group.sort(place, *meet, rows, cols, samples, one_by_one);
+        }
     }
 
     /// The trains of lines with these signs alone, all made positive: pulses where they meet go up.
@@ -187,19 +220,15 @@ impl Lines {
         let keep = |train: &u32, negative: bool| {
             if (train & SIGN != 0) == negative { train & !SIGN } else { 0 }
         };
-        let ((rows, cols), groups) = (self.shape, self.groups.len());
+        out.room = self.room;
         out.make_room(self.shape, self.batch());
         out.rows.clear();
         out.rows.extend(self.rows.iter().map(|train| keep(train, row_negative)));
         out.cols.clear();
         out.cols.extend(self.cols.iter().map(|train| keep(train, col_negative)));
         out.samples.copy_from_slice(&self.samples);
-        for (n, (group, own)) in out.groups.iter_mut().zip(&self.groups).enumerate() {
-            let first = n * GROUP;
-            let samples = &mut out.samples[first..][..GROUP.min(self.samples.len() - first)];
-            let (rows, cols) = ((rows, &out.rows[first * rows..]), (cols, &out.cols[first * cols..]));
-            group.sort((n, groups), own.meet(), rows, cols, samples, |sample| sample.first_slot.is_some());
-        }
+        let meet: Vec<_> = self.groups.iter().map(Group::meet).collect();
+        out.sort(&meet, |sample| sample.first_slot.is_some());
     }
 
     /// Row and column trains of each sample that fires.
@@ -282,13 +311,27 @@ impl Lines {
     /// The columns of a slot.
     #[inline(always)]
     pub(crate) fn columns(&self, slot: usize) -> Columns<'_> {
-        let (group, slot) = self.group_of(slot);
-        group.columns(slot)
+        let width = self.shape.1.next_multiple_of(CHUNK);
+        let Slot { pulses, list } = self.slots[slot];
+        let pulses = pulses as usize;
+        Columns {
+            signs: &self.signs[slot * width..][..width],
+            pulses,
+            sparse: pulses * SPARSE < self.shape.1,
+            list: list
+                .map(|start| self.groups[slot / self.room].listed(start as usize..start as usize + pulses)),
+        }
     }
 
-    /// The group of a slot, and its number there, after which come the others of its sample.
+    /// The signs of all slots, chunk by chunk, and how many chunks a slot has.
     #[inline(always)]
-    pub(super) fn group_of(&self, slot: usize) -> (Slots<'_>, usize) {
-        (self.groups[slot / SLOTS].slots(self.shape.1), slot % SLOTS)
+    pub(super) fn signs(&self) -> (&[[i8; CHUNK]], usize) {
+        (self.signs.as_chunks().0, self.shape.1.div_ceil(CHUNK))
+    }
+
+    /// The pulses on all columns in a slot.
+    #[inline(always)]
+    pub(crate) fn pulses(&self, slot: usize) -> usize {
+        self.slots[slot].pulses as usize
     }
 }

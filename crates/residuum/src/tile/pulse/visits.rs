@@ -56,10 +56,10 @@ pub(super) fn next_part(lines: &Lines, fires: &[RowFire], cols: usize, slope: Op
         let (mut slots, mut pulses, mut samples) = (0, 0, 0);
         for fire in &fires[alone..] {
             let Meets::Slots(first) = fire.meets() else { break };
-            let ((group, first), mut left) = (lines.group_of(first), fire.train & !SIGN);
+            let mut left = fire.train & !SIGN;
             slots += left.count_ones() as usize;
             while left != 0 {
-                pulses += group.pulses(first + left.trailing_zeros() as usize);
+                pulses += lines.pulses(first + left.trailing_zeros() as usize);
                 left &= left - 1;
             }
             samples += 1;
@@ -136,8 +136,10 @@ impl<N: Noise> WithLaw<Vector> for Turns<'_, N> {
                 while from < visits.len {
                     let some = from..visits.len.min(from + slots);
                     from = some.end;
-                    if slope.is_none() || !at_once(cells, (&visits, start), some.clone(), &mut draws, chunk) {
-                        pulse_in_turn(cells, (&visits, start), some, &mut draws, chunk);
+                    if slope.is_none()
+                        || !at_once(cells, (&visits, lines, start), some.clone(), &mut draws, chunk)
+                    {
+                        pulse_in_turn(cells, (&visits, lines, start), some, &mut draws, chunk);
                     }
                 }
             });
@@ -147,10 +149,9 @@ impl<N: Noise> WithLaw<Vector> for Turns<'_, N> {
 }
 
 /// Slots in which the row fires, in order.
-struct Visits<'a> {
+struct Visits {
     len: usize,
-    /// The signs of all columns in each, chunk by chunk.
-    signs: [&'a [[i8; CHUNK]]; MOST],
+    slots: [u32; MOST],
     /// Whether the row's signal is negative, one bit for each, and all bits of a byte.
     negative: [u32; MOST / NOTED],
     flips: [i8; MOST],
@@ -158,29 +159,28 @@ struct Visits<'a> {
     pulses: usize,
 }
 
-impl<'a> Visits<'a> {
+impl Visits {
     #[inline(always)]
     fn new() -> Self {
-        Self { len: 0, signs: [&[]; MOST], negative: [0; MOST / NOTED], flips: [0; MOST], pulses: 0 }
+        Self { len: 0, slots: [0; MOST], negative: [0; MOST / NOTED], flips: [0; MOST], pulses: 0 }
     }
 
     /// Adds the slots of a sample that are visited one by one; `false` if there is no room.
     #[inline(always)]
-    fn add(&mut self, lines: &'a Lines, fire: RowFire) -> bool {
+    fn add(&mut self, lines: &Lines, fire: RowFire) -> bool {
         // Others are never taken in turn.
         let (Meets::Slots(first) | Meets::Sample(first)) = fire.meets();
         let (train, mut left) = (fire.train, fire.train & !SIGN);
         if self.len + left.count_ones() as usize > MOST {
             return false;
         }
-        let (group, first) = lines.group_of(first);
         while left != 0 {
             let slot = first + left.trailing_zeros() as usize;
             left &= left - 1;
-            self.signs[self.len] = group.signs(slot);
+            self.slots[self.len] = slot as u32;
             self.flips[self.len] = (train.cast_signed() >> 31) as i8;
             self.negative[self.len / NOTED] |= (train >> 31) << (self.len % NOTED);
-            self.pulses += group.pulses(slot);
+            self.pulses += lines.pulses(slot);
             self.len += 1;
         }
         true
@@ -193,10 +193,11 @@ impl<'a> Visits<'a> {
 
     /// How many of some visits hit each cell of a chunk, and how many more of them go up than down.
     #[inline(always)]
-    fn count(&self, some: Range<usize>, start: usize) -> ([i8; CHUNK], [i8; CHUNK]) {
+    fn count(&self, lines: &Lines, some: Range<usize>, start: usize) -> ([i8; CHUNK], [i8; CHUNK]) {
         let [mut hits, mut ups] = [[0; CHUNK]; 2];
-        for (signs, flip) in self.signs[some.clone()].iter().zip(&self.flips[some]) {
-            let (signs, flip) = (&signs[start / CHUNK], *flip);
+        let ((all, width), chunk) = (lines.signs(), start / CHUNK);
+        for (slot, flip) in self.slots[some.clone()].iter().zip(&self.flips[some]) {
+            let (signs, flip) = (&all[*slot as usize * width + chunk], *flip);
             for j in 0..CHUNK {
                 hits[j] += signs[j] & 1;
                 ups[j] += (signs[j] ^ flip) - flip;
@@ -207,11 +208,11 @@ impl<'a> Visits<'a> {
 
     /// Which visits from `first` on hit each cell of a chunk, and which of them go up: one bit for each.
     #[inline(always)]
-    fn meet(&self, some: Range<usize>, start: usize) -> ([u32; CHUNK], [u32; CHUNK]) {
+    fn meet(&self, lines: &Lines, some: Range<usize>, start: usize) -> ([u32; CHUNK], [u32; CHUNK]) {
         let [mut hits, mut ups] = [[0; CHUNK]; 2];
-        let first = some.start;
-        for (visit, signs) in self.signs[some].iter().enumerate() {
-            let signs = &signs[start / CHUNK];
+        let ((all, width), chunk, first) = (lines.signs(), start / CHUNK, some.start);
+        for (visit, slot) in self.slots[some].iter().enumerate() {
+            let signs = &all[*slot as usize * width + chunk];
             for j in 0..CHUNK {
                 let sign = i32::from(signs[j]).cast_unsigned();
                 hits[j] |= (sign & 1) << visit;
@@ -232,12 +233,12 @@ impl<'a> Visits<'a> {
 #[inline(always)]
 fn at_once<L: Law<Vector>, N: Noise>(
     cells: Cells<'_, L, N>,
-    (visits, start): (&Visits<'_>, usize),
+    (visits, lines, start): (&Visits, &Lines, usize),
     some: Range<usize>,
     draws: &mut Draws,
     state: &mut [f32; CHUNK],
 ) -> bool {
-    let (hits, ups) = visits.count(some, start);
+    let (hits, ups) = visits.count(lines, some, start);
     let xi = draws.next();
     let (mut next, mut any_far) = ([0.0; CHUNK], [0; CHUNK]);
     for j in 0..CHUNK {
@@ -255,7 +256,7 @@ fn at_once<L: Law<Vector>, N: Noise>(
 #[inline(always)]
 fn pulse_in_turn<L: Law<Vector>, N: Noise>(
     cells: Cells<'_, L, N>,
-    (visits, start): (&Visits<'_>, usize),
+    (visits, lines, start): (&Visits, &Lines, usize),
     some: Range<usize>,
     draws: &mut Draws,
     state: &mut [f32; CHUNK],
@@ -267,7 +268,7 @@ fn pulse_in_turn<L: Law<Vector>, N: Noise>(
     let (mut noted, mut now) = (some.start, *state);
     loop {
         while noted < some.end && none(&coming) {
-            (coming, coming_ups) = visits.meet(noted..some.end.min(noted + NOTED), start);
+            (coming, coming_ups) = visits.meet(lines, noted..some.end.min(noted + NOTED), start);
             noted += NOTED;
         }
         // Blocks of their own, here and below: what is written in part goes through memory, and is waited for.
