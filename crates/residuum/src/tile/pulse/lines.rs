@@ -42,7 +42,7 @@ pub struct Lines {
     cols: Vec<u32>,
     /// The samples, sorted.
     groups: Vec<Group>,
-    /// Room for the slots of each group, a power of two.
+    /// Room for the slots of each group.
     room: usize,
     slots: Vec<Slot>,
     /// Sign of the pulse on each column line, 0 where it is silent; one run of columns per slot, filled up to whole chunks.
@@ -180,7 +180,8 @@ impl Lines {
         threads::each(threads::worth(LINE * batch * (rows + cols)), parts, draw);
         let needed = self.groups.iter().map(Group::slots).max().unwrap_or(0);
         if needed > self.room {
-            self.room = needed.next_power_of_two();
+            // Some more, as the next update may need it.
+            self.room = needed + needed / 4;
             self.make_room((rows, cols), batch);
             let meet: Vec<_> = self.groups.iter().map(Group::meet).collect();
             self.sort(&meet, one_by_one);
@@ -277,8 +278,8 @@ impl Lines {
         // Taken out, and so given to nobody else meanwhile.
         let mut fires = FIRES.take();
         fires.clear();
-        // One by one: there are few of each, for which a call would take longer.
-        self.groups.iter().for_each(|group| group.of_row(row).iter().for_each(|fire| fires.push(*fire)));
+        // Copied one by one: there are few of each, for which a call would take longer.
+        self.groups.iter().for_each(|group| fires.extend(group.of_row(row).iter().copied()));
         let visited = visit(&fires);
         FIRES.set(fires);
         visited
