@@ -58,46 +58,73 @@ impl Patches {
 
     /// Unfolds a batch of images: `rows` is `batch · positions × window`.
     pub fn unfold(&self, images: &[f32], rows: &mut [f32]) {
-        let (window, channels) = (self.window(), self.image.channels);
-        let run = self.geometry.width * channels;
-        let step = self.geometry.dilation[1] * channels;
         // One strip is the windows of one output row.
-        let strip = self.out.width * window;
+        let strip = self.out.width * self.window();
+        let bare = self.geometry.padding == [0; 2] && self.is_dense();
+        let run = if bare { self.geometry.width * self.image.channels } else { 0 };
         kernel::for_rows(rows, strip, |first, strips| {
             for (index, strip) in strips.chunks_exact_mut(strip).enumerate() {
                 let (sample, y) = ((first + index) / self.out.height, (first + index) % self.out.height);
                 let image = &images[sample * self.image.len()..][..self.image.len()];
-                let (dy_first, dy_last, row) = self.inside(0, y);
-                for x in 0..self.out.width {
-                    let (dx_first, dx_last, col) = self.inside(1, x);
-                    let whole = self.is_dense() && dx_last - dx_first == self.geometry.width;
-                    for dy in 0..self.geometry.height {
-                        let line = &mut strip[x * window + dy * run..];
-                        if dy < dy_first || dy >= dy_last {
-                            line[..run].fill(0.0);
-                            continue;
-                        }
-                        let row = row + (dy - dy_first) * self.geometry.dilation[0];
-                        let from = (row * self.image.width + col) * channels;
-                        if whole {
-                            copy(&image[from..], line, run);
-                            continue;
-                        }
-                        let (left, rest) = line[..run].split_at_mut(dx_first * channels);
-                        let (middle, right) = rest.split_at_mut((dx_last - dx_first) * channels);
-                        left.fill(0.0);
-                        right.fill(0.0);
-                        if self.is_dense() {
-                            middle.copy_from_slice(&image[from..][..middle.len()]);
-                            continue;
-                        }
-                        for (i, value) in middle.chunks_exact_mut(channels).enumerate() {
-                            value.copy_from_slice(&image[from + i * step..][..channels]);
-                        }
-                    }
+                match run {
+                    3 => self.unfold_short::<3>(image, y, strip),
+                    5 => self.unfold_short::<5>(image, y, strip),
+                    7 => self.unfold_short::<7>(image, y, strip),
+                    _ => self.unfold_strip(image, y, strip),
                 }
             }
         });
+    }
+
+    /// The windows of output row `y`, without padding, a row of which is `RUN` values: so few that to look for where they are would take
+    /// longer than to copy them.
+    fn unfold_short<const RUN: usize>(&self, image: &[f32], y: usize, strip: &mut [f32]) {
+        let Geometry { height, stride, dilation, .. } = self.geometry;
+        let width = self.image.width * self.image.channels;
+        for dy in 0..height {
+            let line = &image[(y * stride[0] + dy * dilation[0]) * width..][..width];
+            let runs = line.windows(RUN).step_by(stride[1] * self.image.channels);
+            let windows = strip[dy * RUN..].chunks_mut(self.window());
+            for (from, to) in runs.zip(windows) {
+                to[..RUN].copy_from_slice(&from[..RUN]);
+            }
+        }
+    }
+
+    /// The windows of output row `y`.
+    fn unfold_strip(&self, image: &[f32], y: usize, strip: &mut [f32]) {
+        let (window, channels) = (self.window(), self.image.channels);
+        let run = self.geometry.width * channels;
+        let step = self.geometry.dilation[1] * channels;
+        let (dy_first, dy_last, row) = self.inside(0, y);
+        for x in 0..self.out.width {
+            let (dx_first, dx_last, col) = self.inside(1, x);
+            let whole = self.is_dense() && dx_last - dx_first == self.geometry.width;
+            for dy in 0..self.geometry.height {
+                let line = &mut strip[x * window + dy * run..];
+                if dy < dy_first || dy >= dy_last {
+                    line[..run].fill(0.0);
+                    continue;
+                }
+                let row = row + (dy - dy_first) * self.geometry.dilation[0];
+                let from = (row * self.image.width + col) * channels;
+                if whole {
+                    copy(&image[from..], line, run);
+                    continue;
+                }
+                let (left, rest) = line[..run].split_at_mut(dx_first * channels);
+                let (middle, right) = rest.split_at_mut((dx_last - dx_first) * channels);
+                left.fill(0.0);
+                right.fill(0.0);
+                if self.is_dense() {
+                    middle.copy_from_slice(&image[from..][..middle.len()]);
+                    continue;
+                }
+                for (i, value) in middle.chunks_exact_mut(channels).enumerate() {
+                    value.copy_from_slice(&image[from + i * step..][..channels]);
+                }
+            }
+        }
     }
 
     /// The transpose of [`Patches::unfold`]: adds every value of every window to the position it came from.
