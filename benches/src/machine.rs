@@ -124,17 +124,14 @@ impl Line {
 /// How long passages are measured: a core that was idle takes its time to come back.
 const MEASURED: Duration = Duration::from_millis(200);
 
-/// ns that a cache line takes from one core to another and back, the median of the second half of what is measured. Cores that share a
-/// cache are near, and a virtual machine may move them apart while it runs.
+/// ns that a cache line takes from one core to another and back, the least of what is measured: while the system has both threads on one
+/// core it takes much longer. Cores that share a cache are near, and a virtual machine may move them apart while it runs.
 pub fn round_trip() -> f64 {
-    let (mut times, begun) = (Vec::new(), Instant::now());
+    let (mut least, begun) = (f64::INFINITY, Instant::now());
     while begun.elapsed() < MEASURED {
-        times.push(passages());
+        least = least.min(passages());
     }
-    let late = times.len() / 2;
-    let late = &mut times[late..];
-    late.sort_by(f64::total_cmp);
-    late[late.len() / 2]
+    least
 }
 
 /// ns of one passage and back, the mean of many.

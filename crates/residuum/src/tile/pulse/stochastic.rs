@@ -47,7 +47,7 @@ impl Tile {
         let (cycle, write) = (key.named("cycle"), key.named("write"));
         let (device, cells, rows) = self.blocks(1, lines.visits());
         let slope = gentle_slope(device).filter(|_| cells.at_once && device.vanishes_at_bounds());
-        let pulse = |row: usize, mut fires: &[RowFire], state: &mut [f32]| {
+        let pulse_at = |row: usize, mut fires: &[RowFire], state: &mut [f32]| {
             let (mut pulses, mut parts) = (0, 0);
             if fires.is_empty() {
                 return 0;
@@ -88,8 +88,9 @@ impl Tile {
             pulses
         };
         let pulses = rows.sum(&|RowBlock { index: row, weights, hidden, .. }: RowBlock<'_>| {
-            let Some(state) = hidden else { return lines.with_fires(row, |fires| pulse(row, fires, weights)) };
-            let pulses = lines.with_fires(row, |fires| pulse(row, fires, state));
+            let pulse = |state: &mut [f32]| lines.with_fires(row, |fires| pulse_at(row, fires, state));
+            let Some(state) = hidden else { return pulse(weights) };
+            let pulses = pulse(state);
             if pulses > 0 {
                 let (key, spread) = (write.fold(row as u64), device.write_deviation());
                 simd::dispatch(RedrawReads { lines, row, key, spread, state, weights });
