@@ -69,7 +69,7 @@ pub(super) struct Place<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Group {
     /// Which samples can meet a cell: one bit for each.
-    meet: u64,
+    pub(super) meet: u64,
     /// The samples in which each row fires, row by row, and where those of a row begin; the last entry is the end. What is beyond is left
     /// of earlier updates.
     fires: Vec<RowFire>,
@@ -81,19 +81,17 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Sorts samples whose trains have been drawn, if there is room for their slots; `one_by_one` says whether the slots of a sample are
+    /// Sorts samples whose trains have been drawn and of which it is known whether they can `meet` a cell, if there is room for their slots; `one_by_one` says whether the slots of a sample are
     /// visited each for itself.
     pub(super) fn sort(
         &mut self,
         place: Place<'_>,
-        meet: u64,
         rows: (usize, &[u32]),
         cols: (usize, &[u32]),
         samples: &mut [Sample],
         one_by_one: impl Fn(&Sample) -> bool,
     ) {
         let Place { number, groups, slots, signs } = place;
-        self.meet = meet;
         self.fired.clear();
         let (firing, begin) = (self.firing(), number * slots.len());
         self.slots = 0;
@@ -143,10 +141,6 @@ impl Group {
         }
         let pulses: u32 = trains.iter().map(|train| (train & !SIGN).count_ones()).sum();
         Some((pulses as usize, [start, end]))
-    }
-
-    pub(super) fn meet(&self) -> u64 {
-        self.meet
     }
 
     /// The samples that can meet a cell, in order, counted from the first of the group.

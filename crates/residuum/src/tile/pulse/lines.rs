@@ -152,7 +152,7 @@ impl Lines {
             let signals = row_signals.chunks(BLOCK * rows).zip(col_signals.chunks(BLOCK * cols));
             let trains_of = row_trains.chunks_mut(BLOCK * rows).zip(col_trains.chunks_mut(BLOCK * cols));
             let plans = samples.chunks_mut(BLOCK);
-            let mut meet = 0;
+            group.meet = 0;
             for (block, ((signals, trains_of), samples)) in signals.zip(trains_of).zip(plans).enumerate() {
                 let drawn = simd::dispatch(FireBlock {
                     key: key.fold((n * GROUP / BLOCK + block) as u64),
@@ -163,14 +163,14 @@ impl Lines {
                     cols: (cols, signals.1, trains_of.1),
                     samples,
                 });
-                meet |= u64::from(drawn.meet) << (block * BLOCK);
+                group.meet |= u64::from(drawn.meet) << (block * BLOCK);
                 // Written by nobody as long as all is well: a line that all write goes from core to core each time.
                 if !drawn.finite {
                     finite.store(false, Ordering::Relaxed);
                 }
             }
             let place = Place { number: n, groups, slots, signs };
-            group.sort(place, meet, (rows, row_trains), (cols, col_trains), samples, one_by_one);
+            group.sort(place, (rows, row_trains), (cols, col_trains), samples, one_by_one);
         };
         let (d, x) = (row_signals.par_chunks(GROUP * rows), col_signals.par_chunks(GROUP * cols));
         let trains_of = self.rows.par_chunks_mut(GROUP * rows).zip(self.cols.par_chunks_mut(GROUP * cols));
@@ -183,8 +183,7 @@ impl Lines {
             // Some more, as the next update may need it.
             self.room = needed + needed / 4;
             self.make_room((rows, cols), batch);
-            let meet: Vec<_> = self.groups.iter().map(Group::meet).collect();
-            self.sort(&meet, one_by_one);
+            self.sort(one_by_one);
         }
         finite.into_inner()
     }
@@ -200,19 +199,19 @@ impl Lines {
         self.signs.resize(self.slots.len() * shape.1.next_multiple_of(CHUNK), 0);
     }
 
-    /// Sorts all groups, of which these samples can meet a cell.
-    fn sort(&mut self, meet: &[u64], one_by_one: impl Fn(&Sample) -> bool + Copy) {
+    /// Sorts all groups.
+    fn sort(&mut self, one_by_one: impl Fn(&Sample) -> bool + Copy) {
         let Self { shape: (rows, cols), samples, rows: row_trains, cols: col_trains, groups, .. } = self;
         let (count, width) = (groups.len(), cols.next_multiple_of(CHUNK));
         let places = self.slots.chunks_mut(self.room).zip(self.signs.chunks_mut(self.room * width));
-        let sorted = groups.iter_mut().zip(samples.chunks_mut(GROUP)).zip(meet);
-        for (number, (((group, samples), meet), (slots, signs))) in sorted.zip(places).enumerate() {
+        let sorted = groups.iter_mut().zip(samples.chunks_mut(GROUP));
+        for (number, ((group, samples), (slots, signs))) in sorted.zip(places).enumerate() {
             let place = Place { number, groups: count, slots, signs };
             let (rows, cols) = (
                 (*rows, &row_trains[number * GROUP * *rows..]),
                 (*cols, &col_trains[number * GROUP * *cols..]),
             );
-            group.sort(place, *meet, rows, cols, samples, one_by_one);
+            group.sort(place, rows, cols, samples, one_by_one);
         }
     }
 
@@ -228,8 +227,8 @@ impl Lines {
         out.cols.clear();
         out.cols.extend(self.cols.iter().map(|train| keep(train, col_negative)));
         out.samples.copy_from_slice(&self.samples);
-        let meet: Vec<_> = self.groups.iter().map(Group::meet).collect();
-        out.sort(&meet, |sample| sample.first_slot.is_some());
+        out.groups.iter_mut().zip(&self.groups).for_each(|(group, own)| group.meet = own.meet);
+        out.sort(|sample| sample.first_slot.is_some());
     }
 
     /// Row and column trains of each sample that fires.
@@ -259,7 +258,7 @@ impl Lines {
     #[inline(always)]
     pub fn row(&self, sample: usize, row: usize) -> Option<u32> {
         let train = self.rows[sample * self.shape.0 + row];
-        let meets = self.groups[sample / GROUP].meet() >> (sample % GROUP) & 1 == 1;
+        let meets = self.groups[sample / GROUP].meet >> (sample % GROUP) & 1 == 1;
         (meets && train & !SIGN != 0).then_some(train)
     }
 
