@@ -81,8 +81,8 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Sorts samples whose trains have been drawn and of which it is known whether they can `meet` a cell, if there is room for their slots; `one_by_one` says whether the slots of a sample are
-    /// visited each for itself.
+    /// Sorts samples whose trains have been drawn and which are known to `meet` a cell or not, if there is room for their slots. Else it only
+    /// says how many there are. `one_by_one` says whether the slots of a sample are visited each for itself.
     pub(super) fn sort(
         &mut self,
         place: Place<'_>,
