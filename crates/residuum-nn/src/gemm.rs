@@ -80,7 +80,7 @@ pub fn gemm([m, k, n]: [usize; 3], a: Operand<'_>, b: Operand<'_>, c: &mut [f32]
     let work = m.saturating_mul(n).saturating_mul(k);
     let groups = groups([m, k, n], b);
     let [least, fewest] = if matches!(b, Operand::Transposed(_)) { [TALL; 2] } else { [TILE, FEWEST] };
-    let height = height([m, k / groups, n], TILE).max(least).min(m);
+    let height = height([m, k / groups, n]).max(least).min(m);
     // The terms of a group for some rows of C, from number `first` on.
     let run = |group: usize, mut first: usize, mut c: &mut [f32]| {
         let [from, until] = [group, group + 1].map(|group| group * k / groups);
@@ -178,9 +178,9 @@ fn holds(name: &str, values: &[f32], rows: usize, cols: usize) {
 }
 
 /// Rows of a panel: a function of the sizes alone.
-fn height([m, k, n]: [usize; 3], tile: usize) -> usize {
+fn height([m, k, n]: [usize; 3]) -> usize {
     let panels = (m.saturating_mul(n).saturating_mul(k) / GRAIN).clamp(1, PANELS);
-    m.div_ceil(panels).next_multiple_of(tile)
+    m.div_ceil(panels).next_multiple_of(TILE)
 }
 
 /// Rows that one thread computes at a time: a panel where there are as many for each thread.

@@ -7,6 +7,7 @@
 mod activation;
 mod analog;
 mod checksum;
+mod convolution;
 mod gemm;
 mod keras;
 #[path = "../../../residuum/tests/it/levels.rs"]

@@ -194,7 +194,7 @@ impl Lines {
         // Plans stay what they were: to clear them would take them from the threads that will write them again.
         self.samples.resize(batch, Sample::default());
         self.groups.resize_with(batch.div_ceil(GROUP), Group::default);
-        self.room = self.room.max(GROUP);
+        self.room = self.room.max(batch.clamp(1, GROUP));
         self.slots.resize(self.groups.len() * self.room, Slot::default());
         self.signs.resize(self.slots.len() * shape.1.next_multiple_of(CHUNK), 0);
     }
